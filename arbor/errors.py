@@ -1,0 +1,73 @@
+"""Every error arbor raises on purpose: a message, a hint that can be typed, and an exit code.
+
+The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 partly done, 10 no knowledge base here,
+11 locked, 12 integrity, 13 conflict, 14 remote, 70 a bug in arbor.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ArborError(Exception):
+    """Base of every deliberate error.
+
+    Args:
+        message: One sentence without a full stop, in the words of the user.
+        hint: What can be typed or done next; empty when there is nothing useful to say.
+    """
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class AnswerNo(ArborError):
+    """The question was understood and the answer is no."""
+
+    exit_code = 1
+
+
+class UsageError(ArborError):
+    """The call or its arguments are wrong: unknown revision, bad query, no such path."""
+
+    exit_code = 2
+
+
+class PartlyDone(ArborError):
+    """Some of the work was done and some was not; the message says which."""
+
+    exit_code = 3
+
+
+class NoKnowledgeBase(ArborError):
+    """There is no `.arbor` folder here or above, or it is of a format this version cannot read."""
+
+    exit_code = 10
+
+
+class Locked(ArborError):
+    """Another writer holds the lock."""
+
+    exit_code = 11
+
+
+class IntegrityError(ArborError):
+    """Bytes do not match their hash, or a stored structure breaks its own rules."""
+
+    exit_code = 12
+
+
+class ConflictError(ArborError):
+    """The change would overwrite other work: a merge conflict, a moved ref, local changes in the way."""
+
+    exit_code = 13
+
+
+class RemoteError(ArborError):
+    """The other side could not be reached, refused, or broke the protocol."""
+
+    exit_code = 14

@@ -1,0 +1,44 @@
+"""The checksum beside the index: whether a single bit of the main file is other than it was written.
+
+SQLite does not check its pages. Between two folds of the write-ahead file the main file never changes, so one hash of
+it is enough; frames of the write-ahead file carry checksums of their own, and a bad one makes SQLite leave it out,
+which the stamp then shows as an older index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from arbor.store.files import hash_file, write_atomically
+
+
+def sum_path(fs_path: Path) -> Path:
+    """Where the checksum of an index lies."""
+    return fs_path.with_suffix(".sum")
+
+
+def drop_sum(fs_path: Path) -> None:
+    """Say that the main file is about to change."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(sum_path(fs_path))
+
+
+def write_sum(fs_path: Path) -> None:
+    """Record the main file as it is now; the caller knows that it is whole and does not change."""
+    write_atomically(sum_path(fs_path), hash_file(fs_path).hex().encode() + b"\n", durable=False)
+
+
+def has_sum(fs_path: Path) -> bool:
+    """Whether a checksum is recorded: if not, the main file may be between two states."""
+    return sum_path(fs_path).exists()
+
+
+def is_unchanged(fs_path: Path) -> bool | None:
+    """Whether the main file still has its recorded checksum; None where none is recorded. Reads the whole file."""
+    try:
+        recorded = sum_path(fs_path).read_bytes()
+    except FileNotFoundError:
+        return None
+    return recorded == hash_file(fs_path).hex().encode() + b"\n"

@@ -1,0 +1,301 @@
+"""Reading the index: one consistent view at a time, from any thread, without ever being in a writer's way."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arbor.errors import ConflictError
+from arbor.index.schema import Stamp, connect_to_read, read_stamp
+
+KNOWN_FREQUENCIES_MAX = 100_000
+_AVERAGES = "SELECT block FROM passages_data WHERE id = 1"
+
+
+class IndexMoved(ConflictError):
+    """Another process took the index to another version between opening it and asking it."""
+
+
+class Filter(NamedTuple):
+    """A condition on documents: SQL over the columns of `documents d`, and the values for its placeholders."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+
+
+class Found(NamedTuple):
+    """A passage that matches.
+
+    Attributes:
+        row: Row number; it means something only within the session that gave it.
+        score: BM25, higher is better.
+    """
+
+    row: int
+    score: float
+
+
+class DocumentInfo(NamedTuple):
+    """What the index says of a document. Row `first + n` is its passage n."""
+
+    first: int
+    oid: bytes
+    passages: int
+    whole: bool
+    kind: str
+    media_type: str
+    lang: str
+    title: str
+    dated: int | None
+    path: str
+
+
+class Statistics(NamedTuple):
+    """Rows in the index and their mean length in tokens, as BM25 uses them."""
+
+    rows: int
+    mean_tokens: float
+
+
+class IndexReader:
+    """An open index. Close it, or use it as a context manager."""
+
+    def __init__(
+        self,
+        fs_path: Path,
+        *,
+        immutable: bool = False,
+        private: tempfile.TemporaryDirectory[str] | None = None,
+    ) -> None:
+        """Open an index; raises sqlite3.DatabaseError when there is none that can be read.
+
+        Args:
+            fs_path: The database.
+            immutable: Nothing will change the file while it is open.
+            private: A folder that belongs to this reader and goes when it is closed.
+        """
+        self.fs_path = fs_path
+        self._immutable = immutable
+        self._private = private
+        self._mutex = threading.Lock()
+        self._idle = [connect_to_read(fs_path, immutable=immutable)]
+        self._closed = False
+        self._identity = _identity(fs_path)
+        self._frequencies: tuple[str, dict[str, int]] = ("", {})
+        try:
+            self.stamp = read_stamp(self._idle[0])
+        except sqlite3.DatabaseError:
+            self.close()
+            raise
+
+    def __enter__(self) -> IndexReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def session(self, ledger_root: bytes) -> Iterator[Session]:
+        """One consistent view of the index.
+
+        Args:
+            ledger_root: The version that the caller expects.
+
+        Raises:
+            IndexMoved: when the index holds another version now.
+        """
+        connection = self._take()
+        try:
+            connection.execute("BEGIN")
+            stamp = read_stamp(connection)
+            if stamp is None or stamp.ledger_root != ledger_root.hex():
+                raise IndexMoved("the search index moved on while it was in use", "search again")
+            yield Session(connection, self._frequencies_of(stamp))
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            self._give_back(connection)
+
+    def is_current_file(self) -> bool:
+        """Whether the name still stands for the file that was opened; a rebuild puts another one there."""
+        return self._private is not None or self._identity == _identity(self.fs_path)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._mutex:
+            if self._closed:
+                raise ValueError("the index is closed")
+            if self._idle:
+                return self._idle.pop()
+        return connect_to_read(self.fs_path, immutable=self._immutable)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._mutex:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _frequencies_of(self, stamp: Stamp) -> dict[str, int]:
+        """Frequencies found so far for this version of the index."""
+        version, known = self._frequencies
+        if version != stamp.ledger_root or len(known) > KNOWN_FREQUENCIES_MAX:
+            known = {}
+            self._frequencies = (stamp.ledger_root, known)
+        return known
+
+    def close(self) -> None:
+        """Give file handles back; sessions that are open end well."""
+        with self._mutex:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+        if self._private is not None:
+            self._private.cleanup()
+
+
+def _identity(fs_path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(fs_path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Session:
+    """One consistent view of an index, used by one thread."""
+
+    def __init__(self, connection: sqlite3.Connection, frequencies: dict[str, int]) -> None:
+        self._connection = connection
+        self._frequencies = frequencies
+
+    def statistics(self) -> Statistics:
+        """Rows and mean length, from the record that FTS5 keeps for BM25."""
+        found = self._connection.execute(_AVERAGES).fetchone()
+        rows, *totals = _decode_varints(found[0]) if found and found[0] else [0]
+        return Statistics(rows, sum(totals) / rows if rows else 0.0)
+
+    def frequency(self, expression: str) -> int:
+        """In how many passages an FTS5 expression of one unit occurs."""
+        known = self._frequencies.get(expression)
+        if known is None:
+            known = self._frequencies[expression] = self._count(expression)
+        return known
+
+    def term_frequency(self, token: str) -> int:
+        """In how many passages a token occurs; several times faster than asking for it as an expression."""
+        known = self._frequencies.get(token)
+        if known is None:
+            found = self._connection.execute("SELECT doc FROM terms WHERE term = ?", (token,)).fetchone()
+            known = self._frequencies[token] = int(found[0]) if found else 0
+        return known
+
+    def _count(self, expression: str) -> int:
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM passages WHERE passages MATCH ?", (expression,)
+        ).fetchone()
+        return int(count)
+
+    def match(
+        self, expression: str, weights: Sequence[float], filters: Sequence[Filter], limit: int
+    ) -> list[Found]:
+        """The passages that match, best first; equal scores in no particular order.
+
+        Args:
+            expression: FTS5 query, well formed.
+            weights: BM25 weight of each column, in the order of `schema.COLUMNS`.
+            filters: Conditions that the document of a passage must meet, all of them.
+            limit: At most this many.
+
+        Raises:
+            sqlite3.OperationalError: when the expression is not well formed.
+        """
+        where, values = _document_condition(filters)
+        columns = ", ".join(map(repr, map(float, weights)))
+        found = self._connection.execute(
+            f"SELECT rowid, bm25(passages, {columns}) AS score FROM passages"
+            f" WHERE passages MATCH ?{where} ORDER BY score LIMIT ?",
+            (expression, *values, limit),
+        )
+        return [Found(row, -score) for row, score in found]
+
+    def list_documents(self, filters: Sequence[Filter], limit: int) -> list[int]:
+        """First rows of the documents that meet all filters, by path."""
+        conditions = " AND ".join(condition.sql for condition in filters) or "1"
+        values = [value for condition in filters for value in condition.values]
+        found = self._connection.execute(
+            "SELECT d.id FROM documents d JOIN paths p ON p.document = d.id"
+            f" WHERE {conditions} GROUP BY d.id ORDER BY min(p.path) LIMIT ?",
+            (*values, limit),
+        )
+        return [row for (row,) in found]
+
+    def documents_of(self, rows: Sequence[int]) -> dict[int, DocumentInfo]:
+        """The document of each row."""
+        found = self._connection.execute(
+            "SELECT r.value, d.*, (SELECT min(path) FROM paths WHERE document = d.id) FROM json_each(?) r"
+            " JOIN documents d ON d.id = (SELECT max(id) FROM documents WHERE id <= r.value)",
+            (json.dumps(list(rows)),),
+        )
+        return {
+            row: DocumentInfo(first, oid, passages, bool(whole), kind, media_type, lang, title, dated, path)
+            for row, first, oid, passages, whole, kind, media_type, lang, title, dated, path in found
+        }
+
+    def paths_of(self, first: int) -> list[str]:
+        """All paths of the document with this first row, in path order."""
+        found = self._connection.execute("SELECT path FROM paths WHERE document = ? ORDER BY path", (first,))
+        return [path for (path,) in found]
+
+    def has_term_from(self, prefix: str) -> bool:
+        """Whether any token begins with these characters."""
+        found = self._connection.execute(
+            "SELECT 1 FROM terms WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff")
+        ).fetchone()
+        return found is not None
+
+
+def matches_any(expression: str) -> Filter:
+    """The documents that have a passage which matches an FTS5 expression."""
+    return Filter(
+        "d.id IN (SELECT (SELECT max(id) FROM documents WHERE id <= f.rowid)"
+        " FROM passages f WHERE f.passages MATCH ?)",
+        (expression,),
+    )
+
+
+def _document_condition(filters: Sequence[Filter]) -> tuple[str, list[Any]]:
+    """The filters as a condition on rows. The set of documents is made once, not once a row."""
+    if not filters:
+        return "", []
+    conditions = " AND ".join(condition.sql for condition in filters)
+    sql = (
+        " AND (SELECT max(id) FROM documents WHERE id <= passages.rowid)"
+        f" IN (SELECT d.id FROM documents d WHERE {conditions})"
+    )
+    return sql, [value for condition in filters for value in condition.values]
+
+
+def _decode_varints(block: bytes) -> list[int]:
+    """SQLite's variable-length integers: seven bits a byte, most significant first."""
+    values, value = [], 0
+    for byte in block:
+        value = value << 7 | byte & 0x7F
+        if not byte & 0x80:
+            values.append(value)
+            value = 0
+    return values
+
+
+def inverse_frequency(rows: int, frequency: int) -> float:
+    """The idf of FTS5's bm25(), clamped as it clamps it for terms in half of the rows or more."""
+    idf = math.log((rows - frequency + 0.5) / (frequency + 0.5))
+    return idf if idf > 0 else 1e-6

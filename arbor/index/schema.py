@@ -1,0 +1,105 @@
+"""The layout of the index database and its stamp: what it was made from and by which rules."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+from arbor.text.analyzer import ANALYZER_ID, TOKENIZER
+
+SCHEMA_VERSION = 1
+INDEX_FILE = "index.db"
+LOCK_FILE = "index.lock"
+PAGE_BYTES = 8192
+BUSY_TIMEOUT_S = 10.0
+COLUMNS = ("title", "heading", "path", "body")
+
+_TABLES = f"""
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents(
+    id INTEGER PRIMARY KEY, oid BLOB NOT NULL, passages INTEGER NOT NULL, whole INTEGER NOT NULL,
+    kind TEXT NOT NULL, media_type TEXT NOT NULL, lang TEXT NOT NULL, title TEXT NOT NULL, dated INTEGER
+);
+CREATE TABLE paths(path TEXT PRIMARY KEY, document INTEGER NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE passages USING fts5({", ".join(COLUMNS)}, content='', tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE terms USING fts5vocab(passages, row);
+"""
+# The rows of a document's passages are `documents.id`, `id + 1`, ... : a row number is a document and an ordinal.
+
+_LOOKUPS = """
+CREATE UNIQUE INDEX documents_oid ON documents(oid);
+CREATE INDEX paths_document ON paths(document);
+"""
+
+
+class Stamp(NamedTuple):
+    """What an index was made from.
+
+    Attributes:
+        schema: `SCHEMA_VERSION` of the writer.
+        analyzer: `ANALYZER_ID` of the writer, which names the tokenizer too.
+        policy: The caller's own word for settings that change what is indexed.
+        ledger_root: Hex oid of the ledger that the index holds.
+    """
+
+    schema: str
+    analyzer: str
+    policy: str
+    ledger_root: str
+
+
+def stamp_of(ledger_root: bytes, policy: str = "") -> Stamp:
+    """The stamp that an index made now from this ledger carries."""
+    return Stamp(str(SCHEMA_VERSION), ANALYZER_ID, policy, ledger_root.hex())
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make the empty tables; `create_lookups` follows when the rows are in."""
+    connection.executescript(_TABLES)
+
+
+def create_lookups(connection: sqlite3.Connection) -> None:
+    """Make the look-up indexes, faster after the rows than before them."""
+    connection.executescript(_LOOKUPS)
+
+
+def write_stamp(connection: sqlite3.Connection, stamp: Stamp) -> None:
+    """Record what the index holds, in the caller's transaction."""
+    connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(stamp._asdict().items()))
+
+
+def read_stamp(connection: sqlite3.Connection) -> Stamp | None:
+    """The stamp, or None where it is not complete.
+
+    Raises:
+        sqlite3.DatabaseError: when the file is not an index at all.
+    """
+    found = dict(connection.execute("SELECT key, value FROM meta"))
+    if not found.keys() >= set(Stamp._fields):
+        return None
+    return Stamp(*(str(found[name]) for name in Stamp._fields))
+
+
+def connect_to_write(fs_path: Path) -> sqlite3.Connection:
+    """A connection that writes, with transactions begun by hand."""
+    return sqlite3.connect(
+        fs_path, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64
+    )
+
+
+def connect_to_read(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+    """A connection that cannot write; it may move from thread to thread, one at a time.
+
+    Args:
+        fs_path: The database.
+        immutable: The file is known not to change, or lies where no lock can be taken.
+    """
+    query = "mode=ro&immutable=1" if immutable else "mode=ro"
+    connection = sqlite3.connect(
+        f"{fs_path.absolute().as_uri()}?{query}",
+        uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64,
+    )  # fmt: skip
+    connection.execute("PRAGMA mmap_size = 1073741824")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    return connection

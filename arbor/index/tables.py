@@ -1,0 +1,100 @@
+"""Writing rows: whole documents go in and come out, and the statistics of the index follow."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from arbor.index.entries import Entry, Row, read_entry
+from arbor.repo.snapshot import Snapshot
+
+_INSERT_ROW = "INSERT INTO passages(rowid, title, heading, path, body) VALUES(?, ?, ?, ?, ?)"
+_DELETE_ROW = (
+    "INSERT INTO passages(passages, rowid, title, heading, path, body) VALUES('delete', ?, ?, ?, ?, ?)"
+)
+_INSERT_DOCUMENT = "INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_PATH = "INSERT INTO paths VALUES(?, ?)"
+
+
+def insert_all(
+    connection: sqlite3.Connection, entries: Iterable[Entry], grouped: Mapping[bytes, Sequence[str]]
+) -> None:
+    """Fill empty tables; row numbers are given in the order of the entries."""
+    documents: list[tuple[object, ...]] = []
+    paths: list[tuple[str, int]] = []
+
+    def iter_rows() -> Iterator[tuple[int, str, str, str, str]]:
+        number = 1
+        for entry in entries:
+            documents.append(_document_row(number, entry))
+            paths.extend((path, number) for path in grouped[entry.oid])
+            for row in entry.rows:
+                yield (number, *row)
+                number += 1
+
+    connection.executemany(_INSERT_ROW, iter_rows())
+    connection.executemany(_INSERT_DOCUMENT, documents)
+    connection.executemany(_INSERT_PATH, sorted(paths))
+
+
+def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
+    return (
+        number, entry.oid, len(entry.rows), int(entry.whole), entry.kind, entry.media_type, entry.lang,
+        entry.title, entry.dated,
+    )  # fmt: skip
+
+
+class DocumentTable:
+    """Takes documents out and puts them in, within the caller's transaction.
+
+    Rows of a contentless FTS5 table are removed by telling it the text they were made from, so the old entry is
+    read again from the objects: equal objects and paths give equal rows. Row numbers in use when the transaction
+    began are not given again in it, so the order of what goes out and what comes in does not matter.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
+        self._connection = connection
+        self._snapshot = snapshot
+        found = connection.execute("SELECT id + passages FROM documents ORDER BY id DESC LIMIT 1").fetchone()
+        self._next_number = int(found[0]) if found else 1
+
+    def get_paths(self, oid: bytes) -> list[str]:
+        """The paths that a document has in the index, in path order."""
+        found = self._connection.execute(
+            "SELECT path FROM paths WHERE document = (SELECT id FROM documents WHERE oid = ?) ORDER BY path",
+            (oid,),
+        )
+        return [path for (path,) in found]
+
+    def remove(self, oid: bytes, paths: Sequence[str]) -> None:
+        """Take a document out that lies at these paths.
+
+        Raises:
+            IntegrityError: when its objects are absent or damaged.
+            LookupError: when the index does not hold what it should hold.
+        """
+        found = self._connection.execute(
+            "SELECT id, passages, whole FROM documents WHERE oid = ?", (oid,)
+        ).fetchone()
+        if found is None:
+            raise LookupError("a document is missing in the index")
+        first, count, whole = found
+        entry = read_entry(self._snapshot, oid, paths, whole=bool(whole))
+        if len(entry.rows) != count or entry.whole != bool(whole):
+            raise LookupError("a document no longer reads as it was indexed")
+        self._connection.executemany(_DELETE_ROW, _numbered(first, entry.rows))
+        self._connection.execute("DELETE FROM documents WHERE id = ?", (first,))
+        self._connection.execute("DELETE FROM paths WHERE document = ?", (first,))
+
+    def insert(self, oid: bytes, paths: Sequence[str]) -> None:
+        """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""
+        entry = read_entry(self._snapshot, oid, paths)
+        first = self._next_number
+        self._next_number += len(entry.rows)
+        self._connection.execute(_INSERT_DOCUMENT, _document_row(first, entry))
+        self._connection.executemany(_INSERT_PATH, [(path, first) for path in paths])
+        self._connection.executemany(_INSERT_ROW, _numbered(first, entry.rows))
+
+
+def _numbered(first: int, rows: Sequence[Row]) -> list[tuple[int, str, str, str, str]]:
+    return [(first + ordinal, *row) for ordinal, row in enumerate(rows)]

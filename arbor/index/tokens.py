@@ -1,0 +1,87 @@
+"""Words to tokens by SQLite's own tokenizer, so that what is shown as a match is what the index calls a match."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+
+from arbor.text.analyzer import TOKENIZER
+
+CACHED_TEXTS_MAX = 50_000
+_FIRST = 1
+
+
+class Tokenizer:
+    """Tokenizes texts that the analyzer has prepared; words it was asked before it knows. Safe from several threads.
+
+    FTS5 offers no call for its tokenizer, but a table that holds one text a row and its vocabulary do the same.
+    """
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._connection: sqlite3.Connection | None = None
+
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """The tokens of one prepared text, in order."""
+        known = self._known.get(text)
+        return self.tokens_of([text])[text] if known is None else known
+
+    def tokens_of(self, texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """The tokens of each prepared text, in order."""
+        known = self._known
+        wanted = set(texts)
+        missing = [text for text in wanted if text not in known]
+        if missing:
+            with self._mutex:
+                if len(known) + len(missing) > CACHED_TEXTS_MAX:
+                    known = {text: known[text] for text in wanted if text in known}
+                    self._known = known
+                known.update(self._ask(missing))
+        return {text: known[text] for text in wanted}
+
+    def _ask(self, texts: list[str]) -> dict[str, tuple[str, ...]]:
+        found: list[list[str]] = [[] for _ in texts]
+        with self._mutex_held_table(texts) as connection:
+            for row, token in connection.execute("SELECT doc, term FROM tokens ORDER BY doc, offset"):
+                found[row - _FIRST].append(token)
+        return {text: tuple(tokens) for text, tokens in zip(texts, found, strict=True)}
+
+    def matches(self, text: str, expressions: Sequence[str]) -> bool:
+        """Whether a prepared text matches one of these FTS5 expressions."""
+        with self._mutex, self._mutex_held_table([text]) as connection:
+            return any(
+                connection.execute("SELECT 1 FROM words WHERE words MATCH ?", (expression,)).fetchone()
+                for expression in expressions
+            )
+
+    def _mutex_held_table(self, texts: Sequence[str]) -> _FilledTable:
+        if self._connection is None:
+            self._connection = _open_table()
+        return _FilledTable(self._connection, texts)
+
+
+class _FilledTable:
+    """The table with these texts in it, until the block ends."""
+
+    def __init__(self, connection: sqlite3.Connection, texts: Sequence[str]) -> None:
+        self._connection = connection
+        self._texts = texts
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection.execute("BEGIN")
+        self._connection.executemany(
+            "INSERT INTO words(rowid, word) VALUES(?, ?)", enumerate(self._texts, _FIRST)
+        )
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.execute("ROLLBACK")
+
+
+def _open_table() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5(word, tokenize='{TOKENIZER}')")
+    connection.execute("CREATE VIRTUAL TABLE tokens USING fts5vocab(words, instance)")
+    return connection

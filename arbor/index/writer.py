@@ -1,0 +1,258 @@
+"""Making an index and bringing one up to date: built aside or changed in one transaction, never half.
+
+A new index is built under a temporary name, made durable and renamed. An existing one is changed by the difference
+of two ledgers, in write-ahead mode, so readers keep the version they began with and a kill leaves the old or the
+new one. The main file changes only when the write-ahead file is folded in, and a checksum of it is kept beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from arbor.errors import IntegrityError
+from arbor.index.checksum import drop_sum, write_sum
+from arbor.index.entries import group_paths, iter_entries
+from arbor.index.schema import (
+    INDEX_FILE,
+    LOCK_FILE,
+    PAGE_BYTES,
+    Stamp,
+    connect_to_read,
+    connect_to_write,
+    create_lookups,
+    create_tables,
+    read_stamp,
+    stamp_of,
+    write_stamp,
+)
+from arbor.index.tables import DocumentTable, insert_all
+from arbor.repo.snapshot import Snapshot
+from arbor.store.files import fsync_folder, temporary_path
+from arbor.store.lock import writer_lock
+
+BUILD_HASH_BYTES = 64 * 1024 * 1024
+"""How much text FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
+FOLD_BYTES = 8 * 1024 * 1024
+"""The write-ahead file is folded into the main file beyond this size."""
+UPDATE_SHARE_MAX = 0.4
+"""An update that touches more than this share of the documents is slower than a rebuild."""
+LOCK_WAIT_S = 120.0
+_UPDATE_FREE = 200
+
+
+class CannotUpdate(Exception):
+    """An index can only be made anew: it is damaged, of other rules, or the change is too large."""
+
+
+class Update(NamedTuple):
+    """What an update did: documents that were taken out, put in, or moved to other paths."""
+
+    removed: int
+    added: int
+    moved: int
+
+
+def build(fs_path: Path, snapshot: Snapshot, *, policy: str = "") -> None:
+    """Make the index of a snapshot from nothing and put it in the place of whatever is there.
+
+    Args:
+        fs_path: The database file; its folder must exist, and the caller holds the index lock.
+        snapshot: What to index.
+        policy: Recorded in the stamp.
+
+    Raises:
+        IntegrityError: when a document's object is absent or damaged.
+        OSError: when the disk is full or refuses.
+    """
+    temporary = temporary_path(fs_path.parent)
+    try:
+        with translate_disk_errors(fs_path):
+            _fill(temporary, snapshot, stamp_of(snapshot.ledger_root, policy))
+        put_in_place(temporary, fs_path)
+    except BaseException:
+        remove_database(temporary)
+        raise
+
+
+def _fill(fs_path: Path, snapshot: Snapshot, stamp: Stamp) -> None:
+    grouped = group_paths(snapshot.paths())
+    connection = connect_to_write(fs_path)
+    try:
+        for pragma in (f"page_size = {PAGE_BYTES}", "journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        create_tables(connection)
+        connection.execute("INSERT INTO passages(passages, rank) VALUES('hashsize', ?)", (BUILD_HASH_BYTES,))
+        connection.execute("BEGIN")
+        insert_all(connection, iter_entries(snapshot, grouped), grouped)
+        write_stamp(connection, stamp)
+        connection.execute("COMMIT")
+        create_lookups(connection)
+        connection.execute("INSERT INTO passages(passages, rank) VALUES('hashsize', 1048576)")
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    finally:
+        connection.close()
+
+
+def put_in_place(temporary: Path, fs_path: Path) -> None:
+    """Make a finished database durable and give it its name.
+
+    A write-ahead file belongs to a name and not to a database, so what lies beside an old database must be gone
+    before the new one gets the name; the old one goes first, so that it is never seen without its own.
+    """
+    handle = os.open(temporary, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    drop_sum(fs_path)
+    remove_database(fs_path)
+    os.replace(temporary, fs_path)
+    fsync_folder(fs_path.parent)
+    write_sum(fs_path)
+
+
+def remove_database(fs_path: Path) -> None:
+    """Remove a database with the files that SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{fs_path}{suffix}")
+
+
+def update(
+    fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collection[bytes] = ()
+) -> Update:
+    """Take an index from the ledger it was made from to the snapshot's, in one transaction.
+
+    Args:
+        fs_path: The database; the caller holds the index lock.
+        snapshot: What it is to hold. Its store must still have the objects of the ledger that it holds now.
+        policy: As in `build`.
+        again: Documents to read anew although the ledger did not change, such as those whose bytes came back.
+
+    Raises:
+        CannotUpdate: when only `build` can help; the index is as it was.
+        OSError: when the disk is full or refuses; the index is as it was.
+    """
+    with translate_disk_errors(fs_path), _write_ahead(fs_path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            done = apply_changes(connection, snapshot, policy, again)
+            connection.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+    return done
+
+
+@contextlib.contextmanager
+def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
+    """A writing connection that leaves the write-ahead file as it is when it closes, unless it has grown large.
+
+    The last connection to close folds the write-ahead file into the database by itself, which would change the
+    main file behind its checksum. A connection that cannot write does not, so one of them is closed last.
+    """
+    try:
+        guard = connect_to_read(fs_path)
+    except sqlite3.OperationalError as error:
+        raise CannotUpdate(str(error)) from error
+    connection = connect_to_write(fs_path)
+    try:
+        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA cache_size = -65536")
+        guard.execute("SELECT 1 FROM meta").fetchall()
+        yield connection
+        _fold_if_large(connection, fs_path)
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if _is_disk_error(error):
+            raise
+        raise CannotUpdate(str(error)) from error
+    finally:
+        connection.close()
+        guard.close()
+
+
+def _fold_if_large(connection: sqlite3.Connection, fs_path: Path) -> None:
+    """Fold a large write-ahead file into the main file, whose checksum is missing while it changes."""
+    with contextlib.suppress(FileNotFoundError):
+        if os.stat(f"{fs_path}-wal").st_size < FOLD_BYTES:
+            return
+    drop_sum(fs_path)
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if not busy:
+        write_sum(fs_path)
+
+
+def apply_changes(
+    connection: sqlite3.Connection, snapshot: Snapshot, policy: str, again: Collection[bytes] = ()
+) -> Update:
+    """Bring the rows from the stamped ledger to the snapshot's, within the caller's transaction.
+
+    Raises:
+        CannotUpdate: as `update`.
+    """
+    wanted = stamp_of(snapshot.ledger_root, policy)
+    stamp = read_stamp(connection)
+    if stamp is None or stamp._replace(ledger_root="") != wanted._replace(ledger_root=""):
+        raise CannotUpdate("the index was made by other rules")
+    try:
+        before, after = _paths_that_differ(connection, snapshot, bytes.fromhex(stamp.ledger_root))
+        table = DocumentTable(connection, snapshot)
+        done = _replace_documents(table, before, after, again)
+    except (IntegrityError, LookupError, ValueError) as error:
+        raise CannotUpdate(str(error)) from error
+    write_stamp(connection, wanted)
+    return done
+
+
+_PathsByDocument = dict[bytes, set[str]]
+
+
+def _paths_that_differ(
+    connection: sqlite3.Connection, snapshot: Snapshot, older: bytes
+) -> tuple[_PathsByDocument, _PathsByDocument]:
+    """By document, the paths it lost and the paths it gained."""
+    (count,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+    limit = max(_UPDATE_FREE, int(count * UPDATE_SHARE_MAX))
+    lost: _PathsByDocument = {}
+    gained: _PathsByDocument = {}
+    for number, (path, before, after) in enumerate(snapshot.changes_since(older), 1):
+        if number > limit:
+            raise CannotUpdate("most of the index would change")
+        if before is not None:
+            lost.setdefault(before, set()).add(path)
+        if after is not None:
+            gained.setdefault(after, set()).add(path)
+    return lost, gained
+
+
+def _replace_documents(
+    table: DocumentTable, lost: _PathsByDocument, gained: _PathsByDocument, again: Collection[bytes]
+) -> Update:
+    """Take every document that lost or gained a path to its new paths.
+
+    All that goes out goes before anything comes in, since a path has one document at a time.
+    """
+    plan = []
+    for oid in lost.keys() | gained.keys() | set(again):
+        old = table.get_paths(oid)
+        new = sorted(set(old) - lost.get(oid, set()) | gained.get(oid, set()))
+        if old != new or (oid in again and new):
+            plan.append((oid, old, new))
+    plan.sort(key=lambda step: (step[2], step[1]))
+    for oid, old, _ in plan:
+        if old:
+            table.remove(oid, old)
+    for oid, _, new in plan:
+        if new:
+            table.insert(oid, new)
+    removed = sum(not new for _, _, new in plan)
+    added = sum(not old for _, old, _ in plan)
+    return Update(removed, added, len(plan) - removed - added)

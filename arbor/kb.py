@@ -1,0 +1,311 @@
+"""The front desk: one KnowledgeBase joins the rooms, returns frozen values, and prints nothing."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arbor.errors import ArborError, UsageError
+from arbor.lazy import lazy_module
+from arbor.objects import ledger
+from arbor.objects.ids import Kind, parse_oid
+from arbor.repo import revisions
+from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.status import Status, get_status, staged_changes
+from arbor.repo.worktree import kb_path
+
+if TYPE_CHECKING:
+    from arbor.objects.model import Signature
+    from arbor.repo import adding, committing, config, describing, history, restoring, results, verify
+    from arbor.repo.adding import AddResult
+    from arbor.repo.results import CommitInfo, CommitResult, DocumentInfo, TextDiff
+    from arbor.repo.restoring import RestoreResult
+    from arbor.repo.verify import VerifyReport
+else:
+    adding = lazy_module("arbor.repo.adding")
+    committing = lazy_module("arbor.repo.committing")
+    config = lazy_module("arbor.repo.config")
+    describing = lazy_module("arbor.repo.describing")
+    history = lazy_module("arbor.repo.history")
+    restoring = lazy_module("arbor.repo.restoring")
+    results = lazy_module("arbor.repo.results")
+    verify = lazy_module("arbor.repo.verify")
+
+Progress = Callable[[int, int], None]
+StrPath = str | os.PathLike[str]
+
+
+def init(path: StrPath = ".", *, bare: bool = False, branch: str = "main") -> KnowledgeBase:
+    """Make a knowledge base in a folder, which is created where needed, and open it.
+
+    Raises:
+        UsageError: when there is one already.
+    """
+    fs_path = Path(path)
+    fs_path.mkdir(parents=True, exist_ok=True)
+    fs_path = fs_path.resolve()
+    init_repository(fs_path, bare=bare, branch=branch)
+    return KnowledgeBase(open_repository(fs_path))
+
+
+def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> KnowledgeBase:
+    """Open the knowledge base of a folder or the nearest one above it.
+
+    Args:
+        path: Where to start looking.
+        user_config: The user's own settings file, where it should count.
+
+    Raises:
+        NoKnowledgeBase: when there is none.
+    """
+    return KnowledgeBase(discover_repository(Path(path), user_config))
+
+
+class KnowledgeBase:
+    """An open knowledge base. Methods mirror the commands; reading is safe from several threads.
+
+    Paths are KB paths: relative to the work tree, with `/`. Where a method takes `cwd`, paths are relative to that
+    folder instead, as a person types them.
+    """
+
+    def __init__(self, repo: Repository) -> None:
+        self.repo = repo
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give file handles back."""
+        self.repo.close()
+
+    @property
+    def folder(self) -> Path:
+        """The `.arbor` folder."""
+        return self.repo.folder
+
+    @property
+    def fs_root(self) -> Path | None:
+        """The work tree; None for a bare knowledge base."""
+        return self.repo.fs_root
+
+    def resolve_paths(self, typed: Iterable[str], cwd: StrPath | None = None) -> list[str]:
+        """KB paths of paths or globs as typed in a folder (the work tree itself without `cwd`)."""
+        fs_root = self.repo.work_tree()
+        start = fs_root if cwd is None else Path(cwd).resolve()
+        return [kb_path(fs_root, start, text) for text in typed]
+
+    # --- changing the stage and the work tree
+
+    def add(
+        self, paths: Sequence[str] = ("",), *, update: bool = False, force: bool = False, dry_run: bool = False,
+        cwd: StrPath | None = None, progress: Progress | None = None,
+    ) -> AddResult:  # fmt: skip
+        """Stage files, folders or globs; see `arbor.repo.adding.add`.
+
+        Raises:
+            UsageError: when a path matches nothing. Locked: when another writer holds the lock.
+        """
+        return adding.add(self.repo, self.resolve_paths(paths, cwd), update=update, force=force, dry_run=dry_run,
+                          progress=progress)  # fmt: skip
+
+    def add_bytes(self, path: str, data: bytes, *, source_uri: str = "", overwrite: bool = False) -> AddResult:
+        """Stage bytes under a path and write them to the work tree.
+
+        Raises:
+            UsageError: when the path may not be used, or holds something else already.
+        """
+        return adding.add_bytes(self.repo, path, data, source_uri, overwrite=overwrite)
+
+    def rm(
+        self, paths: Sequence[str], *, cached: bool = False, force: bool = False, recursive: bool = False,
+        dry_run: bool = False, cwd: StrPath | None = None,
+    ) -> tuple[str, ...]:  # fmt: skip
+        """Remove documents from the stage and the work tree; their paths.
+
+        Raises:
+            UsageError: when a path matches nothing. ConflictError: when changes would be lost.
+        """
+        return restoring.remove(self.repo, self.resolve_paths(paths, cwd), cached=cached, force=force,
+                                recursive=recursive, dry_run=dry_run)  # fmt: skip
+
+    def mv(
+        self, sources: Sequence[str], target: str, *, force: bool = False, cwd: StrPath | None = None
+    ) -> tuple[tuple[str, str], ...]:
+        """Rename documents or folders; (old path, new path) pairs.
+
+        Raises:
+            UsageError: when a source is not tracked. ConflictError: when the target exists.
+        """
+        [place] = self.resolve_paths([target], cwd)
+        return restoring.move(self.repo, self.resolve_paths(sources, cwd), place, force=force)
+
+    def restore(
+        self, paths: Sequence[str], *, source: str | None = None, staged: bool = False, worktree: bool = True,
+        cwd: StrPath | None = None,
+    ) -> RestoreResult:  # fmt: skip
+        """Bring documents back to the stage's or a revision's version.
+
+        Raises:
+            UsageError: when a path matches nothing, or the revision is unknown.
+        """
+        commit = self.resolve(source) if source is not None else None
+        return restoring.restore(self.repo, self.resolve_paths(paths, cwd), source=commit, staged=staged,
+                                 worktree=worktree)  # fmt: skip
+
+    def status(self) -> Status:
+        """What differs between HEAD, stage and work tree."""
+        return get_status(self.repo)
+
+    # --- history
+
+    def commit(
+        self, message: str = "", *, allow_empty: bool = False, amend: bool = False, index: bool = True,
+        author: Signature | None = None,
+    ) -> CommitResult:  # fmt: skip
+        """Record the stage as a commit, then bring the derived state up to date.
+
+        Args:
+            message: Why.
+            allow_empty: Also when nothing is staged.
+            amend: Replace the last commit.
+            index: False leaves the index for the next search.
+            author: Who wrote it, when that is somebody else.
+
+        Raises:
+            UsageError: when nothing is staged. ConflictError: when conflicts are unresolved.
+        """
+        changes = staged_changes(self.repo, self.repo.stage())
+        made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author)
+        state, warnings = "skipped", ()
+        return results.CommitResult(
+            commit=made.oid.hex(), ledger_root=made.ledger_root.hex(), parent=made.parent.hex() if made.parent else "",
+            branch=made.branch, documents=made.documents, subject=made.message.split("\n", 1)[0], changes=changes,
+            index=state, warnings=warnings,
+        )  # fmt: skip
+
+    def resolve(self, revision: str = "HEAD") -> bytes:
+        """The commit oid of a revision; raises UsageError when there is none."""
+        return revisions.resolve(self.repo, revision)
+
+    def snapshot(self, revision: str | None = None) -> Snapshot:
+        """The documents of a revision (HEAD without; the empty KB before the first commit)."""
+        return self.repo.snapshot(self.repo.refs.head_oid() if revision is None else self.resolve(revision))
+
+    def log(
+        self, revision: str | None = None, paths: Sequence[str] = (), *, limit: int | None = None,
+        cwd: StrPath | None = None,
+    ) -> Iterator[CommitInfo]:  # fmt: skip
+        """Commits, newest first; those that touched `paths` where any are given. `A..B` is a range.
+
+        Raises:
+            UsageError: when the revision is unknown or there is no commit yet.
+        """
+        wanted = self.resolve_paths(paths, cwd) if paths else []
+        exclude: list[bytes] = []
+        if revision is not None and ".." in revision:
+            old, new = revisions.resolve_range(self.repo, revision)
+            exclude = [old]
+        else:
+            new = self.resolve(revision or "HEAD")
+        names = describing.ref_names(self.repo)
+        shown = 0
+        for entry in history.iter_log(self.repo, [new], exclude=exclude):
+            if limit is not None and shown >= limit:
+                return
+            if wanted and "" not in wanted and not history.touches(self.repo, entry.commit, wanted):
+                continue
+            shown += 1
+            yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
+
+    def show(self, revision: str = "HEAD", *, with_text: bool = True) -> tuple[CommitInfo, tuple[TextDiff, ...]]:
+        """A commit and what it changed against its first parent."""
+        oid = self.resolve(revision)
+        commit = self.repo.commit(oid)
+        before = self.repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
+        names = describing.ref_names(self.repo).get(oid, ())
+        changes = describing.diff_roots(self.repo, before, commit.ledger_root, with_text=with_text)
+        return describing.describe_commit(oid, commit, names), changes
+
+    def document(self, path: str, revision: str | None = None) -> DocumentInfo:
+        """A document with its passages, links and metadata; raises UsageError when there is none."""
+        return describing.describe_document(self.snapshot(revision), path)
+
+    def cat(self, path: str, revision: str | None = None) -> Iterator[bytes]:
+        """A document's bytes exactly as they came in, piece by piece; without a revision, as staged.
+
+        Raises:
+            UsageError: when there is no such document.
+        """
+        if revision is None:
+            stage = self.repo.stage()
+            snapshot = Snapshot(self.repo.store, stage.base)
+            oid = stage.find(self.repo.store, f"d/{path}") or snapshot.get(path)
+        else:
+            snapshot = self.snapshot(revision)
+            oid = snapshot.get(path)
+        document = snapshot.document(oid)
+        return snapshot.file_pieces(document, snapshot.manifest(document))
+
+    def ls(self, prefix: str = "", revision: str | None = None) -> Iterator[tuple[str, str]]:
+        """(path, document oid) of every document at or below a path."""
+        for path, oid in self.snapshot(revision).paths(prefix):
+            if not prefix or path == prefix or path.startswith(prefix.rstrip("/") + "/"):
+                yield path, oid.hex()
+
+    def diff(
+        self, old: str | None = None, new: str | None = None, paths: Sequence[str] = (), *, staged: bool = False,
+        with_text: bool = True, cwd: StrPath | None = None,
+    ) -> tuple[TextDiff, ...]:  # fmt: skip
+        """What differs: stage to work tree, `staged` HEAD (or `old`) to stage, `old` to `new`.
+
+        Raises:
+            UsageError: when a revision is unknown.
+        """
+        wanted = self.resolve_paths(paths, cwd) if paths else []
+        if new is not None:
+            before = self.repo.ledger_root(self.resolve(old or "HEAD"))
+            after = self.repo.ledger_root(self.resolve(new))
+            return describing.diff_roots(self.repo, before, after, wanted, with_text=with_text)
+        stage = self.repo.stage()
+        if staged:
+            before = self.repo.ledger_root(self.resolve(old)) if old else self.repo.head_root()
+            return describing.diff_stage(self.repo, stage, before, wanted, with_text=with_text)
+        if old is not None:
+            before = self.repo.ledger_root(self.resolve(old))
+            return describing.diff_stage(self.repo, stage, before, wanted, with_text=with_text)
+        return describing.diff_worktree(self.repo, stage, wanted, with_text=with_text)
+
+    # --- trust
+
+    def verify(self, revision: str | None = None, *, root: str | None = None) -> VerifyReport:
+        """Read, hash and check everything a revision needs (every ref and the index without one).
+
+        Args:
+            revision: Only this one.
+            root: Hexadecimal ledger root that the revision must have.
+        """
+        tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
+        expected = parse_oid(root) if root is not None else None
+        return verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None)
+
+    # --- settings
+
+    def config_get(self, name: str) -> Any:
+        """A setting's value, or None."""
+        return self.repo.settings.get(name)
+
+    def config_set(self, name: str, value: str | None, *, user_wide: bool = False) -> None:
+        """Set a setting from text, or remove it with None; raises UsageError when it is unknown or of another type."""
+        typed = None if value is None else config.parse_setting(name, value)
+        self.repo.settings.set(name, typed, user_wide=user_wide)
+
+    def config_items(self) -> dict[str, Any]:
+        """Every setting in force by dotted name."""
+        return self.repo.settings.items()

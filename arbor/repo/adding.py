@@ -1,0 +1,377 @@
+"""Files into the stage: which ones, read safely, turned into objects, and remembered with their state."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from arbor.errors import ArborError, UsageError
+from arbor.lazy import lazy_module
+from arbor.objects.paths import check_path, collision_key
+from arbor.processes import can_fork, map_forked
+from arbor.repo.config import Policy
+from arbor.repo.ingest import store_extraction
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.stage import FileState, Stage, write_stage
+from arbor.repo.status import folders_of, remember_states, tracked_files
+from arbor.repo.worktree import check_out, read_file, scan
+from arbor.store.frames import FrameCollector
+from arbor.store.odb import ObjectStore
+from arbor.store.packs import PackWriter
+from arbor.text.reading import extract
+
+streaming = lazy_module('arbor.repo.streaming')
+_BATCH_FILES = 250
+_BATCH_BYTES = 8 * 1024 * 1024
+_LARGE_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult:
+    """What an add did, or with `dry_run` would do.
+
+    Attributes:
+        added, modified, removed: Paths whose staged document is new, other, or gone.
+        unchanged: Files that were already staged as they are.
+        skipped: (path, reason) of what could not be added.
+        warnings: (path, message) about what was added.
+    """
+
+    added: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    """Files to look at, tracked paths that are gone, and what cannot be added."""
+
+    files: dict[str, tuple[str, FileState]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Job(NamedTuple):
+    """One file to read: KB path, place on disk, bytes, and the source URI that its document keeps."""
+
+    path: str
+    fs_path: str
+    size: int
+    source_uri: str
+
+
+def _source_of(snapshot: Snapshot, entry: tuple[bytes, FileState] | None) -> str:
+    """The source URI of the version that a file replaces."""
+    return "" if entry is None else snapshot.document(entry[0]).source_uri
+
+
+@dataclass(slots=True)
+class FileResult:
+    """What reading one file gave: the document's oid and state, or the reason why there is none."""
+
+    path: str
+    oid: bytes = b""
+    state: FileState | None = None
+    warnings: Sequence[str] = ()
+    problem: str = ""
+
+
+def add(
+    repo: Repository, selections: Sequence[str], *, update: bool = False, force: bool = False,
+    dry_run: bool = False, progress: Callable[[int, int], None] | None = None,
+) -> AddResult:  # fmt: skip
+    """Stage files of the work tree.
+
+    Args:
+        repo: Where to.
+        selections: KB paths of files or folders, or globs; "" is everything.
+        update: Only what is tracked already.
+        force: Also what is ignored or over the size limit.
+        dry_run: Say what would happen; write nothing.
+        progress: Called with (files done, files in all).
+
+    Raises:
+        UsageError: when a selection matches nothing.
+        Locked: when another writer holds the lock.
+    """
+    if dry_run:
+        return _add(repo, selections, update, force, True, progress)
+    with repo.lock():
+        return _add(repo, selections, update, force, False, progress)
+
+
+def _add(
+    repo: Repository, selections: Sequence[str], update: bool, force: bool, dry_run: bool,
+    progress: Callable[[int, int], None] | None,
+) -> AddResult:  # fmt: skip
+    fs_root, stage, policy = repo.work_tree(), repo.stage(), repo.policy()
+    tracked = tracked_files(repo, stage)
+    found = _find(fs_root, selections, tracked, update=update, force=force)
+    todo = [(path, name) for path, (name, state) in sorted(found.files.items())
+            if path not in tracked or tracked[path][1] != state]  # fmt: skip
+    snapshot = Snapshot(repo.store, stage.base)
+    jobs = [_Job(path, str(fs_root / name), found.files[path][1].size, _source_of(snapshot, tracked.get(path)))
+            for path, name in todo]  # fmt: skip
+    limit = None if force else policy.max_file_bytes
+    results: list[FileResult] = []
+    if dry_run:
+        results = [_look(job, limit) for job in jobs]
+    else:
+        results = _store_files(repo.store, jobs, policy, limit, progress)
+    done = _outcome(results, tracked, found, unchanged=len(found.files) - len(jobs))
+    if not dry_run:
+        _remember(repo, stage, tracked, results, found.gone)
+    return done
+
+
+def _find(
+    fs_root: Path, selections: Sequence[str], tracked: dict[str, tuple[bytes, FileState]], *,
+    update: bool, force: bool,
+) -> _Found:  # fmt: skip
+    """Resolve the selections against the work tree and what is tracked."""
+    found = _Found()
+    folders = folders_of(tracked)
+    for selection in selections:
+        matcher: Callable[[str], bool] | None = None
+        start = selection
+        fs_path = fs_root / selection
+        if not (selection == "" or fs_path.is_symlink() or fs_path.exists()):
+            if _is_glob(selection):
+                matcher, start = _glob(selection), ""
+        if fs_path.is_dir() and not fs_path.is_symlink() or matcher is not None:
+            listing = scan(fs_root, start, tracked=tracked.__contains__, tracked_below=folders.__contains__,
+                           use_ignore=not force)  # fmt: skip
+            files, skipped = listing.files, listing.skipped
+        else:
+            files, skipped = _single(fs_root, selection, tracked, force)
+        keep = [path for path in files if (matcher is None or matcher(path)) and (not update or path in tracked)]
+        prefix = f"{start}/" if start else ""
+        gone = {path for path in tracked if path not in files and _below(path, selection, prefix, matcher)}
+        if not keep and not gone and not skipped and not update and selection and not fs_path.exists():
+            raise UsageError(f"'{selection}' matches no file", "run: arbor status")
+        found.files.update((path, files[path]) for path in keep)
+        found.gone |= gone
+        found.skipped += [entry for entry in skipped if matcher is None or matcher(entry[0])]
+    return found
+
+
+def select_tracked(selections: Sequence[str], tracked: Iterable[str]) -> list[str]:
+    """The tracked paths that the selections (paths, folders, globs; "" for all) mean, in order.
+
+    Raises:
+        UsageError: when a selection matches none.
+    """
+    known = sorted(tracked)
+    chosen: set[str] = set()
+    for selection in selections:
+        prefix = f"{selection}/" if selection else ""
+        matcher = _glob(selection) if _is_glob(selection) and selection not in known else None
+        found = [path for path in known if _below(path, selection, prefix, matcher)]
+        if not found and selection:
+            raise UsageError(f"'{selection}' matches no document", "run: arbor status")
+        chosen.update(found)
+    return sorted(chosen)
+
+
+def _below(path: str, selection: str, prefix: str, matcher: Callable[[str], bool] | None) -> bool:
+    if matcher is not None:
+        return matcher(path)
+    return path == selection or path.startswith(prefix)
+
+
+def _is_glob(text: str) -> bool:
+    return any(char in text for char in "*?[")
+
+
+def _glob(pattern: str) -> Callable[[str], bool]:
+    """A matcher with git's pathspec meaning: `*` also spans folders, and a matched folder means all in it."""
+    compiled = re.compile(fnmatch.translate(pattern.rstrip("/")))
+    return lambda path: bool(compiled.match(path)) or any(
+        compiled.match(path[:cut]) for cut, char in enumerate(path) if char == "/"
+    )
+
+
+def _single(
+    fs_root: Path, path: str, tracked: dict[str, tuple[bytes, FileState]], force: bool
+) -> tuple[dict[str, tuple[str, FileState]], list[tuple[str, str]]]:
+    """One named file, through a scan of its folder, so that the same rules hold as for many."""
+    folder, _, name = path.rpartition("/")
+    if not (fs_root / folder).is_dir():
+        return {}, []
+    folders = {f"{folder}/"} if folder else set()
+    listing = scan(fs_root, folder, tracked=tracked.__contains__, tracked_below=folders.__contains__, use_ignore=False)
+    skipped = [entry for entry in listing.skipped if entry[0] == path]
+    if path not in listing.files:
+        return {}, skipped
+    if not force and path not in tracked and path not in scan(fs_root, folder).files:
+        raise UsageError(f"'{path}' is ignored", "add it all the same with -f")
+    del name
+    return {path: listing.files[path]}, skipped
+
+
+def _look(job: _Job, limit: int | None) -> FileResult:
+    """What a dry run says of one file."""
+    if limit is not None and job.size > limit:
+        return FileResult(job.path, problem=_too_large(job.size, limit))
+    return FileResult(job.path, oid=b"?")
+
+
+def _too_large(size: int, limit: int) -> str:
+    return f"it has {size:,} bytes, over the limit of {limit:,} (add it with -f, or raise max_file_size in arbor.toml)"
+
+
+def _store_files(
+    store: ObjectStore, jobs: list[_Job], policy: Policy, limit: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[FileResult]:  # fmt: skip
+    """Read and store the files; many small ones over several processes, large ones piece by piece."""
+    small = [job for job in jobs if job.size <= _LARGE_BYTES]
+    large = [job for job in jobs if job.size > _LARGE_BYTES]
+    results: list[FileResult] = []
+    batches = _batches(small)
+
+    def work(batch: list[_Job]) -> tuple[list[FileResult], list[tuple[bytes, list[bytes]]]]:
+        collector = FrameCollector(store.holds)
+        read = [_store_file(collector, job, policy, limit) for job in batch]
+        return read, collector.finish()
+
+    with store.writer() as writer:
+        if len(batches) > 1 and can_fork():
+            for read, frames in map_forked(work, batches):
+                for frame, oids in frames:
+                    writer.add_frame(frame, oids)
+                results += read
+                if progress:
+                    progress(len(results), len(jobs))
+        else:
+            for batch in batches:
+                results += [_store_file(writer, job, policy, limit) for job in batch]
+                if progress:
+                    progress(len(results), len(jobs))
+        for job in large:
+            results.append(_store_large(writer, job, policy, limit))
+            if progress:
+                progress(len(results), len(jobs))
+    return results
+
+
+def _batches(jobs: list[_Job]) -> list[list[_Job]]:
+    batches: list[list[_Job]] = []
+    held = 0
+    for job in jobs:
+        if not batches or len(batches[-1]) >= _BATCH_FILES or held + job.size > _BATCH_BYTES:
+            batches.append([])
+            held = 0
+        batches[-1].append(job)
+        held += job.size
+    return batches
+
+
+def _store_file(
+    sink: FrameCollector | PackWriter, job: _Job, policy: Policy, limit: int | None
+) -> FileResult:
+    try:
+        data, state = read_file(job.fs_path, limit)
+    except (OSError, ArborError) as error:
+        return FileResult(job.path, problem=_problem(error))
+    extraction = extract(data, job.path, policy.chunking)
+    oid = store_extraction(sink, extraction, data, job.source_uri)
+    return FileResult(job.path, oid, state, tuple(extraction.warnings))
+
+
+def _problem(error: OSError | ArborError) -> str:
+    if isinstance(error, ArborError):
+        return error.message
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _store_large(writer: PackWriter, job: _Job, policy: Policy, limit: int | None) -> FileResult:
+    if limit is not None and job.size > limit:
+        return FileResult(job.path, problem=_too_large(job.size, limit))
+    try:
+        oid, state, warnings = streaming.store_large_file(writer, Path(job.fs_path), job.path, policy.chunking, job.source_uri)
+    except (OSError, ArborError) as error:
+        return FileResult(job.path, problem=_problem(error))
+    return FileResult(job.path, oid, state, warnings)
+
+
+def _outcome(
+    results: list[FileResult], tracked: dict[str, tuple[bytes, FileState]], found: _Found, *, unchanged: int
+) -> AddResult:
+    good = [result for result in results if not result.problem]
+    added = [result.path for result in good if result.path not in tracked]
+    modified = [result.path for result in good if result.path in tracked and tracked[result.path][0] != result.oid]
+    skipped = found.skipped + [(result.path, result.problem) for result in results if result.problem]
+    warnings = [(result.path, text) for result in good for text in result.warnings]
+    if added:
+        warnings += _twins(added, tracked)
+    same = len(good) - len(added) - len(modified)
+    return AddResult(tuple(added), tuple(modified), tuple(sorted(found.gone)), unchanged + same,
+                     tuple(skipped), tuple(warnings))  # fmt: skip
+
+
+def _twins(added: Sequence[str], tracked: Iterable[str]) -> list[tuple[str, str]]:
+    """Paths that a case-insensitive file system takes for one."""
+    seen: dict[str, str] = {}
+    for path in (*tracked, *added):
+        seen.setdefault(collision_key(path), path)
+    return [
+        (path, f"on a case-insensitive file system it is the same name as '{seen[collision_key(path)]}'")
+        for path in added
+        if seen[collision_key(path)] != path
+    ]
+
+
+def _remember(
+    repo: Repository, stage: Stage, tracked: dict[str, tuple[bytes, FileState]], results: list[FileResult],
+    gone: set[str],
+) -> None:  # fmt: skip
+    """Write the stage, then the cache of file states that fits it."""
+    changes: dict[str, bytes | None] = {DOCUMENTS + path: None for path in gone}
+    entries = dict(tracked)
+    for path in gone:
+        entries.pop(path, None)
+    for result in results:
+        if result.state is not None:
+            changes[DOCUMENTS + result.path] = result.oid
+            entries[result.path] = (result.oid, result.state)
+    if not changes:
+        return
+    resolved = [path for path in stage.conflicts if DOCUMENTS + path not in changes]
+    new = stage.with_changes(repo.store, changes)
+    new = replace(new, conflicts=tuple(resolved))
+    write_stage(repo.folder, new)
+    remember_states(repo, new, entries)
+
+
+def add_bytes(
+    repo: Repository, path: str, data: bytes, source_uri: str = "", *, overwrite: bool = False
+) -> AddResult:
+    """Stage bytes that come from somewhere else than the work tree, and put them there as a file.
+
+    Raises:
+        UsageError: when the path may not be used, or another file is there already (unless `overwrite`).
+        Locked: when another writer holds the lock.
+    """
+    check_path(path)
+    with repo.lock():
+        fs_root, stage = repo.work_tree(), repo.stage()
+        fs_path = fs_root / path
+        if not overwrite and (fs_path.is_symlink() or (fs_path.exists() and fs_path.read_bytes() != data)):
+            raise UsageError(f"'{path}' exists and holds something else", "replace it with -f, or give another name")
+        tracked = tracked_files(repo, stage)
+        with repo.store.writer() as writer:
+            extraction = extract(data, path, repo.policy().chunking)
+            oid = store_extraction(writer, extraction, data, source_uri)
+        state = check_out(fs_root, path, [data])
+        result = FileResult(path, oid, state, tuple(extraction.warnings))
+        _remember(repo, stage, tracked, [result], set())
+        return _outcome([result], tracked, _Found(), unchanged=0)

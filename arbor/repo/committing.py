@@ -1,0 +1,186 @@
+"""The stage becomes a commit: ledger, commit object, one pack, then the ref."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from arbor.errors import ConflictError, UsageError
+from arbor.objects import ledger, merkle
+from arbor.objects.ids import Kind
+from arbor.objects.model import Commit, Signature, encode_commit
+from arbor.repo.config import POLICY_FILE
+from arbor.repo.ingest import CANONICALISATION
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.stage import Stage, WorkTreeCache, clear_stage, read_worktree_cache, write_worktree_cache
+from arbor.store.packs import PackWriter
+from arbor.text.extraction import CHUNKER_ID
+
+MAX_MESSAGE_CHARS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewCommit:
+    """A commit that was just made.
+
+    Attributes:
+        oid, ledger_root: The commit and the Merkle root of what it holds.
+        parent: The commit before, None for the first.
+        branch: Short name of the branch that moved; "" where HEAD is detached.
+        documents: Documents in the commit.
+        message: Its message.
+    """
+
+    oid: bytes
+    ledger_root: bytes
+    parent: bytes | None
+    branch: str
+    documents: int
+    message: str
+
+
+def commit(
+    repo: Repository, message: str, *, allow_empty: bool = False, amend: bool = False,
+    author: Signature | None = None, before_move: Callable[[bytes], None] | None = None,
+    sign: Callable[[bytes], str] | None = None, expect: bytes | None = None,
+) -> NewCommit:  # fmt: skip
+    """Record the stage.
+
+    Args:
+        repo: Where.
+        message: Why; it must hold something.
+        allow_empty: Also when nothing is staged.
+        amend: Replace the last commit instead of following it.
+        author: Who wrote it, when that is somebody else than the committer.
+        before_move: Called with the new ledger root before the ref moves; what it raises stops the commit.
+        sign: Gives the armoured signature over the commit's bytes.
+        expect: The stage stamp that must still hold, when the caller has looked at the stage before.
+
+    Raises:
+        UsageError: when nothing is staged or the message is empty.
+        ConflictError: when conflicts are unresolved.
+        Locked: when another writer holds the lock.
+    """
+    with repo.lock():
+        stage = repo.stage()
+        if expect is not None and stage.stamp != expect:
+            raise ConflictError("the stage has changed while the hooks ran", "run the command again")
+        head = repo.refs.head_oid()
+        message = (message or stage.message).strip()
+        if amend and head is None:
+            raise UsageError("there is no commit to amend")
+        if not message:
+            raise UsageError("the commit message is empty", "give one with -m")
+        if len(message) > MAX_MESSAGE_CHARS or not _encodable(message):
+            raise UsageError("the commit message is too long or not valid Unicode")
+        if stage.conflicts:
+            raise ConflictError(f"{len(stage.conflicts)} documents are still in conflict: {', '.join(stage.conflicts[:3])}",
+                                "resolve them, then run: arbor add PATH")  # fmt: skip
+        return _record(repo, stage, head, message, allow_empty, amend, author, before_move, sign)
+
+
+def _record(
+    repo: Repository, stage: Stage, head: bytes | None, message: str, allow_empty: bool, amend: bool,
+    author: Signature | None, before_move: Callable[[bytes], None] | None, sign: Callable[[bytes], str] | None,
+) -> NewCommit:  # fmt: skip
+    old = repo.commit(head) if head is not None else None
+    who = repo.who()
+    with repo.store.writer() as writer:
+        root = write_ledger(repo, writer, stage.base, stage.changes)
+        unchanged = root == (old.ledger_root if old else ledger.EMPTY_LEDGER)
+        if unchanged and not (allow_empty or amend or stage.merge_parents):
+            raise UsageError("nothing is staged", "run: arbor add PATH")
+        parents = _parents(head, old, stage, amend)
+        made = build_commit(repo, root, parents, author or (old.author if amend and old else who), who, message,
+                            policy_in_force(Snapshot(repo.store, stage.base), stage))  # fmt: skip
+        if sign is not None:
+            made = replace(made, seal=sign(encode_commit(made)))
+        oid = writer.add(Kind.COMMIT, encode_commit(made))
+    if before_move is not None:
+        before_move(root)
+    reason = f"commit{' (amend)' if amend else ' (merge)' if stage.merge_parents else '' if head else ' (initial)'}"
+    repo.refs.move_head(head, oid, who, f"{reason}: {message.splitlines()[0]}")
+    _clear(repo, stage, root)
+    ref = repo.refs.head()
+    branch = ref.removeprefix("refs/heads/") if isinstance(ref, str) else ""
+    count = count_documents(repo, root)
+    return NewCommit(oid, root, parents[0] if parents else None, branch, count, message)
+
+
+def write_ledger(
+    repo: Repository, writer: PackWriter, base: bytes, changes: Mapping[str, bytes | None]
+) -> bytes:
+    """The root after the changes, its new nodes given to the writer."""
+
+    def sink(oid: bytes, data: bytes) -> None:
+        writer.add(Kind.NODE, data, oid)
+
+    return ledger.apply(repo.store, base, changes, sink)
+
+
+def build_commit(
+    repo: Repository, root: bytes, parents: tuple[bytes, ...], author: Signature, committer: Signature,
+    message: str, policy: dict[str, str],
+) -> Commit:  # fmt: skip
+    """A commit whose log goes on from its first parent's."""
+    size, peaks = 0, ()
+    if parents:
+        first = repo.commit(parents[0])
+        size = first.log_size + 1
+        peaks = tuple(merkle.append_leaf(first.log_size, first.log_peaks, parents[0]))
+    return Commit(root, parents, author, committer, message, policy, size, peaks)
+
+
+def _parents(head: bytes | None, old: Commit | None, stage: Stage, amend: bool) -> tuple[bytes, ...]:
+    if amend and old is not None:
+        return old.parents
+    return ((head,) if head is not None else ()) + stage.merge_parents
+
+
+def policy_in_force(snapshot: Snapshot, stage: Stage) -> dict[str, str]:
+    """What a commit records of the rules it was made under."""
+    oid = stage.find(snapshot.store, f"d/{POLICY_FILE}")
+    policy_hash = snapshot.document(oid).file_hash.hex() if oid else ""
+    return {"canonicalisation": CANONICALISATION, "chunker": CHUNKER_ID, "policy": policy_hash}
+
+
+def count_documents(repo: Repository, root: bytes) -> int:
+    """Documents below a ledger root, counted without reading the leaves that hold only documents."""
+    return _count(repo, root, "d/", "d0")
+
+
+def _count(repo: Repository, oid: bytes, low: str, high: str) -> int:
+    """Entries with low <= key < high."""
+    node = repo.store.get_node(oid)
+    if node.level == 0:
+        return sum(1 for key, _ in node.entries if low <= key < high)
+    total, after = 0, ""
+    for child in node.children:
+        if after >= low and child.last_key < high:
+            total += child.count
+        elif child.last_key >= low and after < high:
+            total += _count(repo, child.oid, low, high)
+        after = child.last_key
+    return total
+
+
+def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
+    """The stage is empty now; the work tree cache is stamped anew, since it lists the same files."""
+    clear_stage(repo.folder)
+    cache = read_worktree_cache(repo.folder)
+    if cache is not None and cache.stamp == stage.stamp:
+        try:
+            write_worktree_cache(repo.folder, WorkTreeCache(Stage(root).stamp, cache.entries))
+        except OSError:
+            return
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+

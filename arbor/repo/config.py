@@ -1,0 +1,207 @@
+"""Settings: the tracked policy in `arbor.toml`, and the local ones in `.arbor/config.toml` and the user's own file.
+
+The policy has a fixed schema and can come from a clone, so it holds numbers and words only and names no program.
+Local settings never leave the machine.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arbor.errors import UsageError
+from arbor.lazy import lazy_module
+from arbor.store.files import write_atomically
+from arbor.text.extraction import ChunkPolicy
+
+POLICY_FILE = "arbor.toml"
+LOCAL_FILE = "config.toml"
+DEFAULT_MAX_FILE_BYTES = 64 * 1024 * 1024
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+LOCAL_KEYS: dict[str, type] = {
+    "user.name": str,
+    "user.email": str,
+    "core.index": bool,
+    "color.ui": str,
+    "core.pager": bool,
+}
+"""Local settings and their types. `remote.NAME.url` and `branch.NAME.*` belong to the remotes."""
+
+SECTIONS = ("chunking", "add", "ripple", "ranking", "vocabulary", "search", "hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The tracked policy.
+
+    Attributes:
+        chunking: Sizes of passages.
+        max_file_bytes: Larger files are not added unless forced.
+        sections: The other tables of `arbor.toml`, for the rooms that own them.
+    """
+
+    chunking: ChunkPolicy = field(default_factory=ChunkPolicy)
+    max_file_bytes: int = DEFAULT_MAX_FILE_BYTES
+    sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """One table of `arbor.toml`; empty where it is not given."""
+        return self.sections.get(name, {})
+
+
+def parse_size(text: str | int, what: str = "a size") -> int:
+    """Bytes from `64M`, `2G`, `1024` (powers of 1024).
+
+    Raises:
+        UsageError: when it is not a size.
+    """
+    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
+        return text
+    plain = str(text).strip().lower().removesuffix("ib").removesuffix("b")
+    number, unit = (plain[:-1], plain[-1:]) if plain[-1:].isalpha() else (plain, "")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if unit not in _UNITS or not 0 <= value < 2**60:
+        raise UsageError(f"{what} of {text!r} is not a size", "write it like 64M, 2G or 1024")
+    return int(value * _UNITS[unit])
+
+
+def parse_policy(data: bytes, name: str = POLICY_FILE) -> Policy:
+    """The policy of an `arbor.toml`.
+
+    Raises:
+        UsageError: when it is not TOML, or has a section or value that does not belong there.
+    """
+    tables = _parse_toml(data, name)
+    for section, table in tables.items():
+        if section not in SECTIONS or not isinstance(table, dict):
+            raise UsageError(f"{name} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}")
+    chunking = tables.get("chunking", {})
+    add = tables.get("add", {})
+    _known_keys(name, "chunking", chunking, ("target_bytes", "cap_bytes", "min_bytes"))
+    _known_keys(name, "add", add, ("max_file_size",))
+    try:
+        chunk_policy = ChunkPolicy(**chunking)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name}: [chunking]: {error}") from error
+    limit = parse_size(add.get("max_file_size", DEFAULT_MAX_FILE_BYTES), f"{name}: max_file_size")
+    rest = {key: value for key, value in tables.items() if key not in ("chunking", "add")}
+    return Policy(chunk_policy, limit, rest)
+
+
+def read_policy(fs_root: Path | None) -> Policy:
+    """The policy of a work tree; the defaults where there is no `arbor.toml`."""
+    if fs_root is None:
+        return Policy()
+    try:
+        return parse_policy((fs_root / POLICY_FILE).read_bytes())
+    except (FileNotFoundError, IsADirectoryError):
+        return Policy()
+
+
+def _known_keys(name: str, section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in keys:
+            raise UsageError(f"{name}: [{section}] has an unknown key '{key}'", f"the keys are: {', '.join(keys)}")
+
+
+def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{name} cannot be read: {error}") from error
+
+
+class Settings:
+    """Local settings by dotted name: the KB's own over the user's."""
+
+    def __init__(self, local: Path, user: Path | None = None) -> None:
+        self._local = local
+        self._user = user
+
+    def get(self, name: str) -> Any:
+        """The value of a dotted name, or None."""
+        for path in (self._local, self._user):
+            value: Any = self._read(path)
+            for part in name.split("."):
+                value = value.get(part) if isinstance(value, dict) else None
+            if value is not None:
+                return value
+        return None
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A whole table of the KB's own file, such as `remote`."""
+        value = self._read(self._local).get(name, {})
+        return value if isinstance(value, dict) else {}
+
+    def items(self) -> dict[str, Any]:
+        """Every setting in force by dotted name."""
+        merged: dict[str, Any] = {}
+        for path in (self._user, self._local):
+            merged.update(_flatten(self._read(path)))
+        return dict(sorted(merged.items()))
+
+    def set(self, name: str, value: Any, *, user_wide: bool = False) -> None:
+        """Set (or with None remove) a value and keep the file's comments.
+
+        Raises:
+            UsageError: when the file cannot be read as TOML, or there is no user-wide file here.
+        """
+        path = self._user if user_wide else self._local
+        if path is None:
+            raise UsageError("there is no place for user-wide settings here")
+        tomlkit = lazy_module("tomlkit")
+        data = path.read_bytes() if path.exists() else b""
+        _parse_toml(data, str(path))
+        tree = tomlkit.parse(data.decode("utf-8"))
+        table, parts = tree, name.split(".")
+        for part in parts[:-1]:
+            if not isinstance(table.get(part), dict):
+                table[part] = tomlkit.table()
+            table = table[part]
+        if value is None:
+            table.pop(parts[-1], None)
+        else:
+            table[parts[-1]] = value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, tomlkit.dumps(tree).encode("utf-8"))
+
+    def _read(self, path: Path | None) -> dict[str, Any]:
+        if path is None:
+            return {}
+        try:
+            return _parse_toml(path.read_bytes(), str(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+
+
+def parse_setting(name: str, text: str) -> Any:
+    """The typed value of a setting given as text.
+
+    Raises:
+        UsageError: when the setting is unknown or the text is not of its type.
+    """
+    kind = LOCAL_KEYS.get(name)
+    if kind is None and not name.startswith(("remote.", "branch.")):
+        raise UsageError(f"'{name}' is not a setting", f"the settings are: {', '.join(LOCAL_KEYS)}")
+    if kind is bool:
+        if text.lower() not in ("true", "false", "yes", "no", "on", "off", "1", "0"):
+            raise UsageError(f"'{name}' is true or false, not '{text}'")
+        return text.lower() in ("true", "yes", "on", "1")
+    return text
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat.update(_flatten(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat

@@ -1,0 +1,170 @@
+"""Stored objects as values for reading: commits, documents, differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from arbor.errors import ArborError
+from arbor.objects import ledger
+from arbor.objects.model import Commit
+from arbor.repo.diffing import DocumentDiff, document_text, pair_documents, unified_diff
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title
+from arbor.repo.stage import Stage
+from arbor.repo.status import tracked_files
+from arbor.repo.worktree import read_file, scan
+from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
+from arbor.text.reading import decode_passage, extract
+
+
+def ref_names(repo: Repository) -> dict[bytes, list[str]]:
+    """Commit oid to the short names of the refs that stand there."""
+    names: dict[bytes, list[str]] = {}
+    for name in repo.refs.iter_names():
+        try:
+            oid = repo.refs.read(name)
+        except ArborError:
+            continue
+        if oid is not None:
+            names.setdefault(oid, []).append(name.split("/", 2)[2])
+    return names
+
+
+def describe_commit(oid: bytes, commit: Commit, refs: Iterable[str] = ()) -> CommitInfo:
+    """A commit for reading."""
+    return CommitInfo(
+        commit=oid.hex(),
+        ledger_root=commit.ledger_root.hex(),
+        parents=tuple(parent.hex() for parent in commit.parents),
+        author=commit.author.name,
+        author_email=commit.author.email,
+        author_time=commit.author.seconds,
+        author_offset=commit.author.offset_minutes,
+        committer=commit.committer.name,
+        committer_email=commit.committer.email,
+        commit_time=commit.committer.seconds,
+        commit_offset=commit.committer.offset_minutes,
+        message=commit.message,
+        refs=tuple(refs),
+        signed=bool(commit.seal),
+    )
+
+
+def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
+    """A document of a snapshot for reading.
+
+    Raises:
+        UsageError: when there is none at this path.
+    """
+    oid = snapshot.get(path)
+    document = snapshot.document(oid)
+    manifest = snapshot.manifest(document)
+    passages = []
+    line, start = 1, 0
+    for index, ref in enumerate(manifest.passages):
+        last_line = line + ref.newlines
+        end_line = last_line if ref.size and not snapshot.chunk(ref.oid).endswith(b"\n") else max(line, last_line - 1)
+        passages.append(PassageInfo(index, ref.oid.hex(), line, end_line, start, start + ref.size,
+                                    " > ".join(ref.headings)))  # fmt: skip
+        line, start = last_line, start + ref.size
+    return DocumentInfo(
+        path=path,
+        document=oid.hex(),
+        kind=document.kind,
+        media_type=document.media_type,
+        title=display_title(document, path),
+        source_uri=document.source_uri,
+        encoding=document.encoding,
+        size=document.size,
+        file_hash=document.file_hash.hex(),
+        text_root=document.text_root.hex(),
+        extractor=document.extractor,
+        chunker=document.chunker,
+        front_matter=document.front_matter,
+        passages=tuple(passages),
+        links=tuple(LinkInfo(*link) for link in snapshot.links(manifest)),
+    )
+
+
+def diff_roots(
+    repo: Repository, before: bytes, after: bytes, paths: Iterable[str] = (), *, with_text: bool = True
+) -> tuple[TextDiff, ...]:
+    """The documents that differ between two ledger roots, at or below `paths` (all without)."""
+    snapshot = Snapshot(repo.store, after)
+    wanted = tuple(paths)
+    rows = [(change.key, change.before, change.after) for change in snapshot.changes_since(before)
+            if _selected(change.key, wanted)]  # fmt: skip
+    return tuple(_text_diff(repo, pair, with_text) for pair in pair_documents(rows, snapshot))
+
+
+def diff_stage(
+    repo: Repository, stage: Stage, before: bytes, paths: Iterable[str] = (), *, with_text: bool = True
+) -> tuple[TextDiff, ...]:
+    """The documents that differ between a ledger root and the stage."""
+    wanted = tuple(paths)
+    base = Snapshot(repo.store, stage.base)
+    keys = {DOCUMENTS + change.key for change in base.changes_since(before)} | set(stage.changes)
+    rows = []
+    for key in sorted(keys):
+        old, new = ledger.find(repo.store, before, key), stage.find(repo.store, key)
+        path = key[len(DOCUMENTS) :]
+        if old != new and key.startswith(DOCUMENTS) and _selected(path, wanted):
+            rows.append((path, old, new))
+    return tuple(_text_diff(repo, pair, with_text) for pair in pair_documents(rows, base))
+
+
+def diff_worktree(
+    repo: Repository, stage: Stage, paths: Iterable[str] = (), *, with_text: bool = True
+) -> tuple[TextDiff, ...]:
+    """The tracked files that differ from the stage."""
+    wanted, fs_root = tuple(paths), repo.work_tree()
+    tracked = tracked_files(repo, stage)
+    snapshot = Snapshot(repo.store, stage.base)
+    files = scan(fs_root, tracked=tracked.__contains__, tracked_below=lambda prefix: True).files
+    found = []
+    for path, (oid, state) in sorted(tracked.items()):
+        if not _selected(path, wanted) or (path in files and files[path][1] == state):
+            continue
+        document = snapshot.document(oid)
+        old = document_text(snapshot, document) if with_text else ""
+        if path not in files:
+            found.append(_made(DocumentDiff("D", path, path, 0, oid, b""), old, "", with_text))
+            continue
+        data, _ = read_file(fs_root / files[path][0])
+        if len(data) == document.size and b"".join(snapshot.file_pieces(document, snapshot.manifest(document))) == data:
+            continue
+        new = _file_text(data, path) if with_text else ""
+        found.append(_made(DocumentDiff("M", path, path, 0, oid, b""), old, new, with_text))
+    return tuple(found)
+
+
+def _file_text(data: bytes, path: str) -> str | None:
+    extraction = extract(data, path)
+    if not extraction.passages and data:
+        return None
+    encoding = "utf-8" if extraction.original else extraction.encoding
+    return "".join(decode_passage(passage.data, encoding) for passage in extraction.passages)
+
+
+def _selected(path: str, wanted: tuple[str, ...]) -> bool:
+    return not wanted or any(not item or path == item or path.startswith(f"{item}/") for item in wanted)
+
+
+def _text_diff(repo: Repository, pair: DocumentDiff, with_text: bool) -> TextDiff:
+    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    old = new = ""
+    if with_text:
+        old = document_text(snapshot, snapshot.document(pair.old)) if pair.old else ""
+        new = document_text(snapshot, snapshot.document(pair.new)) if pair.new else ""
+    return _made(pair, old, new, with_text)
+
+
+def _made(pair: DocumentDiff, old: str | None, new: str | None, with_text: bool) -> TextDiff:
+    lines: list[str] = []
+    if with_text and pair.similarity < 100:
+        before = "/dev/null" if pair.status == "A" else f"a/{pair.old_path}"
+        after = "/dev/null" if pair.status == "D" else f"b/{pair.path}"
+        lines = unified_diff(old, new, before, after)
+    added = sum(1 for line in lines[2:] if line.startswith("+"))
+    removed = sum(1 for line in lines[2:] if line.startswith("-"))
+    return TextDiff(pair.status, pair.path, pair.old_path, pair.similarity, tuple(lines), added, removed)

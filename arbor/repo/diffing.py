@@ -1,0 +1,136 @@
+"""Differences between two versions: which documents, renamed or not, and which lines of their text."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from arbor.objects.model import Document
+from arbor.repo.snapshot import Snapshot
+
+RENAME_SIMILARITY_PERCENT = 50
+_MAX_RENAME_PAIRS = 1_000_000
+_MAX_DIFF_LINES = 200_000
+CONTEXT_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDiff:
+    """One document that differs.
+
+    Attributes:
+        status: `A` added, `M` modified, `D` deleted, `R` renamed (and perhaps modified).
+        path, old_path: Where it is now and, for a rename, where it was.
+        similarity: Percent of bytes in common passages; 100 for an exact rename.
+        old, new: The document oids; b"" where there is none (or, in a work tree, not yet).
+    """
+
+    status: str
+    path: str
+    old_path: str
+    similarity: int
+    old: bytes
+    new: bytes
+
+
+def pair_documents(
+    rows: Iterable[tuple[str, bytes | None, bytes | None]], snapshot: Snapshot, *, renames: bool = True
+) -> list[DocumentDiff]:
+    """Document differences from (path, old oid, new oid), added and removed ones paired as renames."""
+    rows = list(rows)
+    added = {path: new for path, old, new in rows if old is None and new is not None}
+    removed = {path: old for path, old, new in rows if new is None and old is not None}
+    pairs = _find_renames(added, removed, snapshot) if renames else {}
+    gone = {source for source, _ in pairs.values()}
+    found = []
+    for path, old, new in rows:
+        if path in pairs:
+            source, similarity = pairs[path]
+            found.append(DocumentDiff("R", path, source, similarity, removed[source], added[path]))
+        elif path not in gone:
+            status = "A" if old is None else "D" if new is None else "M"
+            found.append(DocumentDiff(status, path, path, 0, old or b"", new or b""))
+    return sorted(found, key=lambda diff: diff.path)
+
+
+def _find_renames(
+    added: Mapping[str, bytes], removed: Mapping[str, bytes], snapshot: Snapshot
+) -> dict[str, tuple[str, int]]:
+    """New path to (old path, similarity percent): exact ones first, then by shared passages."""
+    pairs: dict[str, tuple[str, int]] = {}
+    free = dict(removed)
+    by_oid: dict[bytes, list[str]] = {}
+    for path, oid in sorted(removed.items(), reverse=True):
+        by_oid.setdefault(oid, []).append(path)
+    for path, oid in sorted(added.items()):
+        if by_oid.get(oid):
+            source = by_oid[oid].pop()
+            pairs[path] = (source, 100)
+            del free[source]
+    rest = {path: oid for path, oid in added.items() if path not in pairs}
+    if not rest or not free or len(rest) * len(free) > _MAX_RENAME_PAIRS:
+        return pairs
+    sizes = {oid: _passage_sizes(snapshot, oid) for oid in {*rest.values(), *free.values()}}
+    scored = []
+    for path, oid in rest.items():
+        for source, old in free.items():
+            percent = _similarity(sizes[oid], sizes[old])
+            if percent >= RENAME_SIMILARITY_PERCENT:
+                scored.append((-percent, path, source))
+    for negative, path, source in sorted(scored):
+        if path not in pairs and source in free:
+            pairs[path] = (source, -negative)
+            del free[source]
+    return pairs
+
+
+def _passage_sizes(snapshot: Snapshot, oid: bytes) -> dict[bytes, int]:
+    manifest = snapshot.manifest(snapshot.document(oid))
+    return {ref.oid: ref.size for ref in manifest.passages} or dict(manifest.original)
+
+
+def _similarity(new: Mapping[bytes, int], old: Mapping[bytes, int]) -> int:
+    shared = sum(size for oid, size in new.items() if oid in old)
+    largest = max(sum(new.values()), sum(old.values()), 1)
+    return 100 * shared // largest
+
+
+def document_text(snapshot: Snapshot, document: Document) -> str | None:
+    """The whole text of a document; None where it has none (binary)."""
+    if document.passage_count == 0 and document.size:
+        return None
+    return "".join(snapshot.texts(document, snapshot.manifest(document)))
+
+
+def unified_diff(old: str | None, new: str | None, old_name: str, new_name: str) -> list[str]:
+    """Lines of a unified diff without line ends; `["Binary documents differ"]` where a side is no text.
+
+    Args:
+        old, new: The texts; None for a binary document, "" where there is none.
+        old_name, new_name: What the header shows.
+    """
+    if old is None or new is None:
+        return [f"Binary documents {old_name} and {new_name} differ"]
+    before, after = _lines(old), _lines(new)
+    if len(before) + len(after) > _MAX_DIFF_LINES:
+        return [f"Documents {old_name} and {new_name} differ ({len(before)} and {len(after)} lines)"]
+    lines = difflib.unified_diff(before, after, old_name, new_name, n=CONTEXT_LINES, lineterm="")
+    return [part for line in lines for part in _show(line)]
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    else:
+        lines[-1] += "\n\\ No newline at end of file"
+    return lines
+
+
+def _show(line: str) -> Sequence[str]:
+    return line.split("\n", 1) if "\n" in line else (line,)
+
+
+TextOf = Callable[[DocumentDiff], tuple[str | None, str | None]]
+"""Gives the old and the new text of a difference."""

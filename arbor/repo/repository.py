@@ -1,0 +1,153 @@
+"""The repository: one `.arbor` folder with its store, refs, lock and settings, and the work tree beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from arbor.errors import IntegrityError, NoKnowledgeBase, UsageError
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.model import Commit, Signature, decode_commit
+from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.stage import Stage, read_stage
+from arbor.store.files import write_atomically
+from arbor.store.lock import WAIT_S, writer_lock
+from arbor.store.odb import ObjectStore
+from arbor.store.refs import HEADS, Refs, check_ref_name
+
+FORMAT = "arbor 1\n"
+DEFAULT_BRANCH = "main"
+
+
+class Repository:
+    """An open repository. Reading is safe from several threads; writers take `lock()`."""
+
+    def __init__(self, folder: Path, fs_root: Path | None, user_config: Path | None = None) -> None:
+        self.folder = folder
+        self.fs_root = fs_root
+        self.store = ObjectStore(folder / "packs")
+        self.refs = Refs(folder)
+        self.settings = Settings(folder / LOCAL_FILE, user_config)
+        self.identity: tuple[str, str] | None = None
+
+    @contextlib.contextmanager
+    def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
+        """Hold the writer lock; raises Locked when another writer keeps it longer than `wait_s` seconds."""
+        with writer_lock(self.folder / "lock", wait_s):
+            self.store.refresh()
+            yield
+
+    def who(self, now: float | None = None) -> Signature:
+        """The signature of the person at work: explicit identity, then settings, then a neutral one."""
+        seconds = int(time.time() if now is None else now)
+        name, email = self.identity or (None, None)
+        name = name or self.settings.get("user.name") or "unknown"
+        email = email or self.settings.get("user.email") or "unknown@localhost"
+        local = time.localtime(seconds)
+        return Signature(str(name), str(email), seconds, (local.tm_gmtoff or 0) // 60)
+
+    def commit(self, oid: bytes) -> Commit:
+        """The commit of an oid; raises IntegrityError when it is absent or damaged."""
+        return decode_commit(self.store.get_kind(oid, Kind.COMMIT), trusted=True)
+
+    def ledger_root(self, commit_oid: bytes | None) -> bytes:
+        """The ledger root of a commit; the empty ledger for None."""
+        return ledger.EMPTY_LEDGER if commit_oid is None else self.commit(commit_oid).ledger_root
+
+    def head_root(self) -> bytes:
+        """The ledger root of HEAD."""
+        return self.ledger_root(self.refs.head_oid())
+
+    def snapshot(self, commit_oid: bytes | None) -> Snapshot:
+        """The documents of a commit."""
+        return Snapshot(self.store, self.ledger_root(commit_oid))
+
+    def stage(self) -> Stage:
+        """What is staged now."""
+        return read_stage(self.folder, self.head_root())
+
+    def work_tree(self) -> Path:
+        """The work tree's folder; raises UsageError for a bare repository."""
+        if self.fs_root is None:
+            raise UsageError("this knowledge base is bare: it has no work tree", "clone it to work in it")
+        return self.fs_root
+
+    def policy(self) -> Policy:
+        """The policy of the work tree."""
+        return read_policy(self.fs_root)
+
+    def committed_policy(self, snapshot: Snapshot) -> Policy:
+        """The policy that a version of the KB carries; the defaults where it carries none or a broken one."""
+        oid = snapshot.find("arbor.toml")
+        if oid is None:
+            return Policy()
+        document = snapshot.document(oid)
+        try:
+            return parse_policy(b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
+        except UsageError:
+            return Policy()
+
+    def close(self) -> None:
+        """Give file handles back."""
+        self.store.close()
+
+
+def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_BRANCH) -> Path:
+    """Make a repository; its `.arbor` folder (the path itself for a bare one).
+
+    The `format` file comes last: a folder without it is not a repository, so an interrupted init is none.
+
+    Raises:
+        UsageError: when there is one already, or the branch name may not be used.
+    """
+    folder = fs_path if bare else fs_path / PRIVATE_FOLDER
+    if (folder / "format").exists():
+        raise UsageError(f"there is a knowledge base in {fs_path} already")
+    if bare and folder.is_dir() and any(folder.iterdir()) and not (folder / "packs").is_dir():
+        raise UsageError(f"{fs_path} is not empty", "give a new folder for a bare knowledge base")
+    check_ref_name(HEADS + branch)
+    for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    if not (folder / "HEAD").exists():
+        Refs(folder).set_head(HEADS + branch)
+    write_atomically(folder / "format", FORMAT.encode())
+    return folder
+
+
+def open_repository(fs_path: Path, user_config: Path | None = None) -> Repository:
+    """The repository in exactly this folder (work tree, `.arbor` itself, or bare).
+
+    Raises:
+        NoKnowledgeBase: when there is none, or of a format this version does not know.
+    """
+    for folder, fs_root in ((fs_path / PRIVATE_FOLDER, fs_path), (fs_path, None)):
+        try:
+            found = (folder / "format").read_text("utf-8", errors="replace")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if found != FORMAT:
+            if not found.startswith("arbor "):
+                raise IntegrityError(f"{folder / 'format'} is damaged", f"it should hold the line '{FORMAT.strip()}'")
+            raise NoKnowledgeBase(f"{folder} is of format {found.strip()!r}, which this version cannot read")
+        if fs_root is None and fs_path.name == PRIVATE_FOLDER:
+            fs_root = fs_path.parent
+        return Repository(folder, fs_root, user_config)
+    raise NoKnowledgeBase(f"there is no knowledge base in {fs_path}", "run: arbor init")
+
+
+def discover_repository(start: Path, user_config: Path | None = None) -> Repository:
+    """The repository of this folder or the nearest one above it.
+
+    Raises:
+        NoKnowledgeBase: when there is none up to the root.
+    """
+    start = start.resolve()
+    for fs_path in (start, *start.parents):
+        if (fs_path / PRIVATE_FOLDER).is_dir() or ((fs_path / "format").is_file() and (fs_path / "packs").is_dir()):
+            return open_repository(fs_path, user_config)
+    raise NoKnowledgeBase(f"there is no knowledge base in {start} or above it", "run: arbor init")

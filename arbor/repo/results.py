@@ -1,0 +1,148 @@
+"""What the front desk hands out: frozen values with oids as hexadecimal digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arbor.repo.status import PathChange
+
+
+@dataclass(frozen=True, slots=True)
+class CommitInfo:
+    """One commit, for reading.
+
+    Attributes:
+        commit, ledger_root: Hexadecimal oids of the commit and of the ledger it holds.
+        parents: Oids of its parents.
+        author, author_email, committer, committer_email: Who wrote and who recorded it.
+        author_time, commit_time: Seconds since 1970 UTC.
+        author_offset, commit_offset: The local offsets from UTC in minutes.
+        message: The whole message.
+        refs: Short names of branches and tags that stand here.
+        signed: Whether it carries a signature.
+    """
+
+    commit: str
+    ledger_root: str
+    parents: tuple[str, ...]
+    author: str
+    author_email: str
+    author_time: int
+    author_offset: int
+    committer: str
+    committer_email: str
+    commit_time: int
+    commit_offset: int
+    message: str
+    refs: tuple[str, ...]
+    signed: bool
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.split("\n", 1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """A commit that was just made.
+
+    Attributes:
+        commit, ledger_root: Hexadecimal oids.
+        parent: The commit before; "" for the first.
+        branch: The branch that moved; "" where HEAD is detached.
+        documents: Documents in the commit.
+        subject: First line of the message.
+        changes: What it changed.
+        index: "updated", "rebuilt", "current" or "skipped".
+        warnings: Messages about what could not be done after the commit was safe.
+    """
+
+    commit: str
+    ledger_root: str
+    parent: str
+    branch: str
+    documents: int
+    subject: str
+    changes: tuple[PathChange, ...]
+    index: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiff:
+    """One document that differs, with the lines of a unified diff.
+
+    Attributes:
+        status: `A`, `M`, `D` or `R`.
+        path, old_path: Where it is, and where it was before a rename.
+        similarity: Percent of common bytes for a rename.
+        lines: A unified diff without line ends; empty when it was not asked for.
+        added, removed: Lines added and removed.
+    """
+
+    status: str
+    path: str
+    old_path: str
+    similarity: int
+    lines: tuple[str, ...]
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageInfo:
+    """One passage of a document: its place, leaf hash and heading path."""
+
+    index: int
+    oid: str
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkInfo:
+    """One link found in a document's text; `line` is 1-based."""
+
+    kind: str
+    relation: str
+    target: str
+    anchor: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """One version of a document, for reading.
+
+    Attributes:
+        path, document: Where it is and its hexadecimal oid.
+        kind: `surface` or `core`.
+        media_type, title, source_uri, encoding: As stored; `title` falls back to the file's name.
+        size: Bytes of the file.
+        file_hash: Plain BLAKE3 of the file, as `b3sum` prints it.
+        text_root: Merkle root over the passages.
+        extractor, chunker: What made the passages.
+        front_matter: The document's own metadata.
+        passages, links: What it consists of.
+    """
+
+    path: str
+    document: str
+    kind: str
+    media_type: str
+    title: str
+    source_uri: str
+    encoding: str
+    size: int
+    file_hash: str
+    text_root: str
+    extractor: str
+    chunker: str
+    front_matter: dict[str, object]
+    passages: tuple[PassageInfo, ...]
+    links: tuple[LinkInfo, ...]

@@ -1,0 +1,171 @@
+"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `~2`, `^2`, `main@{1}`, `main@{yesterday}`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import time
+from datetime import datetime, timedelta
+
+from arbor.errors import UsageError
+from arbor.objects.ids import Kind
+from arbor.objects.model import decode_tag
+from arbor.repo.repository import Repository
+from arbor.store.refs import HEADS, REMOTES, TAGS
+
+_STEP = re.compile(r"([~^])(\d*)")
+_AT = re.compile(r"^(.*)@\{([^}]+)\}$")
+_AGO = re.compile(r"^(\d+)\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
+_SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_DATE_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
+
+
+def resolve(repo: Repository, text: str) -> bytes:
+    """The commit oid of a revision.
+
+    Raises:
+        UsageError: when there is no such revision; the hint names the nearest one.
+    """
+    match = re.match(r"^([^~^]*)((?:[~^]\d*)*)$", text)
+    if not match or not text:
+        raise UsageError(f"'{text}' is not a revision")
+    oid = _resolve_base(repo, match.group(1) or "HEAD")
+    for symbol, digits in _STEP.findall(match.group(2)):
+        oid = _step(repo, oid, symbol, int(digits) if digits else 1, text)
+    return oid
+
+
+def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
+    if symbol == "^":
+        parents = repo.commit(oid).parents
+        if number == 0:
+            return oid
+        if number > len(parents):
+            raise UsageError(f"'{text}' goes back beyond the first commit")
+        return parents[number - 1]
+    for _ in range(number):
+        parents = repo.commit(oid).parents
+        if not parents:
+            raise UsageError(f"'{text}' goes back beyond the first commit")
+        oid = parents[0]
+    return oid
+
+
+def _resolve_base(repo: Repository, name: str) -> bytes:
+    at = _AT.match(name)
+    if at:
+        return _from_reflog(repo, at.group(1) or "HEAD", at.group(2))
+    if name in ("HEAD", "@"):
+        head = repo.refs.head_oid()
+        if head is None:
+            raise UsageError("there is no commit yet", "run: arbor commit -m MESSAGE")
+        return head
+    ref = find_ref(repo, name)
+    if ref is not None:
+        oid = repo.refs.read(ref)
+        if oid is not None:
+            return peel(repo, oid)
+    return _from_prefix(repo, name)
+
+
+def find_ref(repo: Repository, name: str) -> str | None:
+    """The full name of the ref that a short name means (tags before branches, as git has it), or None."""
+    for full in (name, TAGS + name, HEADS + name, REMOTES + name, f"{REMOTES}{name}/HEAD"):
+        if not full.startswith("refs/"):
+            continue
+        try:
+            if repo.refs.read(full) is not None:
+                return full
+        except UsageError:
+            continue
+    return None
+
+
+def peel(repo: Repository, oid: bytes) -> bytes:
+    """The commit that an oid stands for, through tag objects.
+
+    Raises:
+        UsageError: when it is something else than a commit or a tag of one.
+    """
+    kind, data = repo.store.get(oid)
+    if kind == Kind.TAG:
+        return peel(repo, decode_tag(data, trusted=True).target)
+    if kind != Kind.COMMIT:
+        raise UsageError(f"object {oid.hex()[:12]} is a {Kind(kind).label}, not a commit")
+    return oid
+
+
+def _from_prefix(repo: Repository, name: str) -> bytes:
+    if len(name) >= 4 and all(c in "0123456789abcdefABCDEF" for c in name):
+        found = []
+        for oid in repo.store.find_prefix(name):
+            if repo.store.get(oid)[0] in (Kind.COMMIT, Kind.TAG):
+                found.append(oid)
+        if len(found) == 1:
+            return peel(repo, found[0])
+        if found:
+            some = ", ".join(oid.hex()[:12] for oid in found[:4])
+            raise UsageError(f"'{name}' is the start of {len(found)} commits", f"give more digits: {some}")
+    raise UsageError(f"revision '{name}' not found", _nearest(repo, name))
+
+
+def _nearest(repo: Repository, name: str) -> str:
+    names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
+
+
+def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
+    ref = "HEAD" if name in ("HEAD", "@") else find_ref(repo, name)
+    if ref is None:
+        raise UsageError(f"revision '{name}' not found", _nearest(repo, name))
+    entries = repo.refs.reflog(ref)
+    if inside.isdigit():
+        number = int(inside)
+        if number < len(entries) and entries[number].new:
+            return entries[number].new
+        if number == len(entries) and entries and entries[-1].old:
+            return entries[-1].old
+        raise UsageError(f"'{name}' has moved only {len(entries)} times")
+    moment = parse_moment(inside)
+    for entry in entries:
+        if entry.who.seconds <= moment and entry.new:
+            return entry.new
+    raise UsageError(f"the reflog of '{name}' does not go back to {inside}")
+
+
+def parse_moment(text: str, now: float | None = None) -> int:
+    """Seconds since 1970 of `2026-01-31`, `yesterday`, `3 days ago`, `12h`, `30d`.
+
+    Raises:
+        UsageError: when it is no moment in time.
+    """
+    now = time.time() if now is None else now
+    plain = " ".join(text.strip().lower().replace(".", " ").replace("_", " ").split())
+    if plain in ("now", "today", "yesterday"):
+        return int(now) - (86400 if plain == "yesterday" else 0)
+    short = re.match(r"^(\d+)([hdwmy])$", plain)
+    if short:
+        unit = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[short.group(2)]
+        plain = f"{short.group(1)} {unit}"
+    ago = _AGO.match(plain)
+    if ago and int(ago.group(1)) < 10**6:
+        unit, number = ago.group(2), int(ago.group(1))
+        seconds = _SPAN_SECONDS.get(unit, 0) + 86400 * _SPAN_DAYS.get(unit, 0)
+        return int(now) - number * seconds
+    for form in _DATE_FORMATS:
+        try:
+            moment = datetime.strptime(text.strip(), form)
+        except ValueError:
+            continue
+        return int((moment - datetime(1970, 1, 1) + timedelta(seconds=time.timezone)).total_seconds())
+    raise UsageError(f"'{text}' is not a date", "write it like 2026-01-31, yesterday, '3 days ago' or 30d")
+
+
+def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
+    """The two commits of `A..B`; a side left out is HEAD."""
+    left, dots, right = text.partition("..")
+    if not dots:
+        raise UsageError(f"'{text}' is not a range", "write it as OLD..NEW")
+    return resolve(repo, left or "HEAD"), resolve(repo, right or "HEAD")

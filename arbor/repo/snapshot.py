@@ -1,0 +1,92 @@
+"""One version of the KB, read only: the documents under a ledger root, every byte hashed as it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from arbor.errors import UsageError
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.ledger_diff import Change, diff
+from arbor.objects.links import LinkRef, expand_links
+from arbor.objects.model import Document, Manifest, decode_document, decode_manifest
+from arbor.store.odb import ObjectStore
+from arbor.text.reading import decode_passage
+
+DOCUMENTS = "d/"
+CORES = "c/"
+EDGES = "e/"
+
+
+class Snapshot:
+    """The documents of one ledger root."""
+
+    def __init__(self, store: ObjectStore, ledger_root: bytes) -> None:
+        self.store = store
+        self.ledger_root = ledger_root
+
+    def paths(self, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+        """(path, document oid) of each document whose path starts with `prefix`, in path order."""
+        for key, oid in ledger.iter_entries(self.store, self.ledger_root, DOCUMENTS + prefix):
+            yield key[len(DOCUMENTS) :], oid
+
+    def find(self, path: str) -> bytes | None:
+        """The document oid at a path, or None."""
+        return ledger.find(self.store, self.ledger_root, DOCUMENTS + path)
+
+    def get(self, path: str) -> bytes:
+        """The document oid at a path.
+
+        Raises:
+            UsageError: when there is no document there.
+        """
+        oid = self.find(path)
+        if oid is None:
+            raise UsageError(f"there is no document '{path}' in this revision", "run: arbor status, or arbor log -- PATH")
+        return oid
+
+    def changes_since(self, older: bytes) -> Iterator[Change]:
+        """The document paths that differ from another ledger root, in path order; keys are paths."""
+        for key, before, after in diff(self.store, older, self.ledger_root):
+            if key.startswith(DOCUMENTS):
+                yield Change(key[len(DOCUMENTS) :], before, after)
+
+    def document(self, oid: bytes) -> Document:
+        """The document of an oid; raises IntegrityError when it is absent or damaged."""
+        return decode_document(self.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+
+    def manifest(self, document: Document) -> Manifest:
+        """The manifest of a document; raises IntegrityError when it is absent or damaged."""
+        return decode_manifest(self.store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
+
+    def chunk(self, oid: bytes) -> bytes:
+        """The bytes of a chunk, re-hashed now; raises IntegrityError when it is absent or damaged."""
+        return self.store.get_kind(oid, Kind.CHUNK)
+
+    def texts(self, document: Document, manifest: Manifest) -> list[str]:
+        """The decoded passages of a document, in order."""
+        encoding = passage_encoding(document)
+        return [decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
+
+    def links(self, manifest: Manifest) -> tuple[LinkRef, ...]:
+        """The links found in a document's text, in order."""
+        if not manifest.links:
+            return ()
+        return expand_links(manifest.links, b"".join([self.chunk(ref.oid) for ref in manifest.passages]))
+
+    def file_pieces(self, document: Document, manifest: Manifest) -> Iterator[bytes]:
+        """The original file's bytes, piece by piece."""
+        refs = [oid for oid, _ in manifest.original] or [ref.oid for ref in manifest.passages]
+        for oid in refs:
+            yield self.chunk(oid)
+
+
+def passage_encoding(document: Document) -> str:
+    """The encoding of a document's passages: extracted text is UTF-8, other passages are slices of the file."""
+    return "utf-8" if document.original_count else document.encoding
+
+
+def display_title(document: Document, path: str) -> str:
+    """The document's title, or its file name without the suffix where the content names none."""
+    return document.title or PurePosixPath(path).stem

@@ -1,0 +1,142 @@
+"""The stage: what the next commit will hold, as changes to a ledger, and the cache of the work tree's file states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import msgpack
+from blake3 import blake3
+
+from arbor.errors import IntegrityError
+from arbor.objects import ledger
+from arbor.store.files import seal, unseal, write_atomically
+
+_STAGE_VERSION = 1
+_CACHE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the next commit will hold.
+
+    Attributes:
+        base: The ledger root that the changes apply to.
+        changes: Ledger key to value (None removes), only where it differs from `base`.
+        merge_parents: Commits that the next commit merges, beside the current one.
+        message: The prepared message of a merge or revert; "" else.
+        conflicts: Document paths with unresolved conflicts.
+    """
+
+    base: bytes
+    changes: Mapping[str, bytes | None] = field(default_factory=dict)
+    merge_parents: tuple[bytes, ...] = ()
+    message: str = ""
+    conflicts: tuple[str, ...] = ()
+
+    @property
+    def stamp(self) -> bytes:
+        """A hash of what is staged: base and changes."""
+        return blake3(msgpack.packb([self.base, sorted(self.changes.items())])).digest()
+
+    def find(self, source: ledger.NodeSource, key: str) -> bytes | None:
+        """The staged value of a ledger key, or None."""
+        if key in self.changes:
+            return self.changes[key]
+        return ledger.find(source, self.base, key)
+
+    def with_changes(self, source: ledger.NodeSource, changes: Mapping[str, bytes | None]) -> Stage:
+        """The stage after more changes; what equals the base is no change."""
+        merged = dict(self.changes)
+        for key, value in changes.items():
+            if ledger.find(source, self.base, key) == value:
+                merged.pop(key, None)
+            else:
+                merged[key] = value
+        return replace(self, changes=merged)
+
+    def entries(self, source: ledger.NodeSource, prefix: str) -> dict[str, bytes]:
+        """All staged entries whose key starts with `prefix`."""
+        found = dict(ledger.iter_entries(source, self.base, prefix))
+        for key, value in self.changes.items():
+            if key.startswith(prefix):
+                if value is None:
+                    found.pop(key, None)
+                else:
+                    found[key] = value
+        return found
+
+
+def read_stage(folder: Path, head_root: bytes) -> Stage:
+    """The stage of a KB folder; an empty one on `head_root` where nothing is staged.
+
+    Raises:
+        IntegrityError: when the stage file is damaged.
+    """
+    try:
+        data = (folder / "stage").read_bytes()
+    except FileNotFoundError:
+        return Stage(head_root)
+    row = msgpack.unpackb(unseal(data, "the stage"), strict_map_key=True)
+    if row[0] != _STAGE_VERSION:
+        raise IntegrityError("the stage was written by another version of arbor")
+    _, base, changes, parents, message, conflicts = row
+    return Stage(base, changes, tuple(parents), message, tuple(conflicts))
+
+
+def write_stage(folder: Path, stage: Stage) -> None:
+    """Replace the stage file."""
+    row = [_STAGE_VERSION, stage.base, dict(stage.changes), stage.merge_parents, stage.message, stage.conflicts]
+    write_atomically(folder / "stage", seal(msgpack.packb(row)))
+
+
+def clear_stage(folder: Path) -> None:
+    """Nothing is staged any more."""
+    (folder / "stage").unlink(missing_ok=True)
+
+
+class FileState(NamedTuple):
+    """What the file system said of a tracked file when its bytes were last read; all zero where unknown."""
+
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    inode: int
+
+
+UNKNOWN = FileState(0, 0, -1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTreeCache:
+    """For each tracked path the document oid and the file's state when it was equal to that document.
+
+    Attributes:
+        stamp: `Stage.stamp` of the stage this lists the paths of.
+        entries: Path to (oid, state).
+    """
+
+    stamp: bytes
+    entries: dict[str, tuple[bytes, FileState]]
+
+
+def read_worktree_cache(folder: Path) -> WorkTreeCache | None:
+    """The cache, or None where it is absent, damaged or of another version: it can be made again."""
+    try:
+        data = unseal((folder / "cache" / "worktree").read_bytes(), "the work tree cache")
+        version, stamp, rows = msgpack.unpackb(data)
+    except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError):
+        return None
+    if version != _CACHE_VERSION:
+        return None
+    entries = {row[0]: (row[1], FileState(row[2], row[3], row[4], row[5])) for row in rows}
+    return WorkTreeCache(stamp, entries)
+
+
+def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
+    """Keep the cache; not durable, since it can be made again."""
+    rows = [(path, oid, *state) for path, (oid, state) in cache.entries.items()]
+    (folder / "cache").mkdir(exist_ok=True)
+    write_atomically(folder / "cache" / "worktree", seal(msgpack.packb([_CACHE_VERSION, cache.stamp, rows])), durable=False)

@@ -1,0 +1,263 @@
+"""Verification: everything reachable from a revision is read, hashed and checked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from arbor.errors import ArborError
+from arbor.objects import ledger, merkle
+from arbor.objects.ids import OID_BYTES
+from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.stage import read_stage
+
+_MAX_NAMED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is damaged.
+
+    Attributes:
+        object: The object's oid as hexadecimal digits; "" where it is not an object.
+        where: The place: a pack and byte, a ref, a file.
+        problem: What is wrong.
+        affects: (revision, path) of the documents that need it.
+    """
+
+    object: str
+    where: str
+    problem: str
+    affects: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The outcome of a verification.
+
+    Attributes:
+        ok: Whether nothing is damaged and a given root fits.
+        commit: The revision's commit oid as hexadecimal digits; "" before the first commit.
+        ledger_root: Its Merkle root as hexadecimal digits.
+        checked: How many packs, commits, nodes, documents and passages were read.
+        damaged: What is broken.
+    """
+
+    ok: bool
+    commit: str
+    ledger_root: str
+    checked: dict[str, int]
+    damaged: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class _Reach:
+    """What revisions need that is absent or broken, and who needs it."""
+
+    missing: dict[bytes, str] = field(default_factory=dict)
+    broken_nodes: list[Damage] = field(default_factory=list)
+
+
+def verify(repo: Repository, tip: bytes | None, *, expected_root: bytes | None = None, all_refs: bool = True) -> VerifyReport:
+    """Check the packs, the refs, and everything that the revisions need.
+
+    Args:
+        repo: What to check.
+        tip: The commit to report on; None before the first commit.
+        expected_root: A ledger root that the tip must have.
+        all_refs: Also everything that other refs and the stage need.
+    """
+    repo.store.refresh()
+    audit = audit_packs(repo.store.packs())
+    damaged = [Finding(d.oid.hex(), d.where, d.problem) for d in audit.damaged]
+    damaged += _check_names(repo)
+    starts = [tip] if tip is not None else []
+    roots: list[bytes] = []
+    if all_refs:
+        starts += list(_ref_targets(repo, audit))
+        roots += _stage_roots(repo, damaged)
+    reach = _Reach()
+    commits = _reachable_commits(audit, starts, reach)
+    roots += [audit.commits[oid].ledger_root for oid in commits]
+    documents = _check_nodes(audit, roots, reach)
+    if all_refs:
+        documents |= _staged_documents(repo, damaged)
+    _check_documents(audit, documents, reach)
+    damaged += _explain(repo, audit, commits, reach)
+    tip_root = audit.commits[tip].ledger_root if tip in audit.commits else ledger.EMPTY_LEDGER
+    if expected_root is not None and expected_root != tip_root:
+        damaged.append(Finding("", "ledger root", f"the revision has root {tip_root.hex()}, not {expected_root.hex()}"))
+    checked = {"packs": len(repo.store.packs()), "commits": len(commits), "nodes": len(audit.nodes),
+               "documents": len(documents), "passages": audit.chunks}  # fmt: skip
+    return VerifyReport(not damaged, tip.hex() if tip else "", tip_root.hex(), checked, tuple(damaged))
+
+
+def _check_names(repo: Repository) -> list[Finding]:
+    """HEAD, refs and reflogs."""
+    found = []
+    try:
+        head = repo.refs.head()
+        if isinstance(head, str) and repo.refs.read(head) is None and any(repo.refs.iter_names("refs/heads/")):
+            found.append(Finding("", "HEAD", f"it follows '{head}', which does not exist"))
+    except ArborError as error:
+        found.append(Finding("", "HEAD", error.message))
+    for name in repo.refs.iter_names():
+        try:
+            repo.refs.read(name)
+        except ArborError as error:
+            found.append(Finding("", name, error.message))
+    found += [Finding("", line, "a reflog line does not fit its checksum") for line in repo.refs.damaged_log_lines()]
+    try:
+        repo.settings.items()
+    except ArborError as error:
+        found.append(Finding("", "config.toml", error.message))
+    return found
+
+
+def _ref_targets(repo: Repository, audit: Audit) -> Iterator[bytes]:
+    for name in repo.refs.iter_names():
+        try:
+            oid = repo.refs.read(name)
+        except ArborError:
+            continue
+        while oid in audit.tags:
+            oid = audit.tags[oid].target
+        if oid is not None:
+            yield oid
+
+
+def _stage_roots(repo: Repository, damaged: list[Finding]) -> list[bytes]:
+    try:
+        stage = read_stage(repo.folder, ledger.EMPTY_LEDGER)
+    except (ArborError, ValueError, TypeError) as error:
+        damaged.append(Finding("", "stage", str(error)))
+        return []
+    return [stage.base]
+
+
+def _staged_documents(repo: Repository, damaged: list[Finding]) -> set[bytes]:
+    if any(finding.where == "stage" for finding in damaged):
+        return set()
+    stage = read_stage(repo.folder, ledger.EMPTY_LEDGER)
+    return {value for key, value in stage.changes.items() if value is not None and key.startswith(DOCUMENTS)}
+
+
+def _reachable_commits(audit: Audit, starts: Iterable[bytes], reach: _Reach) -> list[bytes]:
+    stack, seen, order = list(starts), set(), []
+    while stack:
+        oid = stack.pop()
+        if oid in seen:
+            continue
+        seen.add(oid)
+        commit = audit.commits.get(oid)
+        if commit is None:
+            reach.missing[oid] = "commit"
+            continue
+        order.append(oid)
+        stack += commit.parents
+        first = audit.commits.get(commit.parents[0]) if commit.parents else None
+        if first is not None:
+            peaks = merkle.append_leaf(first.log_size, first.log_peaks, commit.parents[0])
+            if commit.log_size != first.log_size + 1 or list(commit.log_peaks) != peaks:
+                reach.broken_nodes.append(Damage(oid, "commit", "its log does not go on from its parent's"))
+    return order
+
+
+def _check_nodes(audit: Audit, roots: Iterable[bytes], reach: _Reach) -> set[bytes]:
+    """Walk the ledgers, each node once; the oids of all documents in them."""
+    documents: set[bytes] = set()
+    seen: set[bytes] = set()
+    stack = list(dict.fromkeys(roots))
+    while stack:
+        oid = stack.pop()
+        if oid in seen or oid == ledger.EMPTY_LEDGER:
+            continue
+        seen.add(oid)
+        facts = audit.nodes.get(oid)
+        if facts is None:
+            reach.missing[oid] = "node"
+            continue
+        documents.update(facts.values[i : i + OID_BYTES] for i in range(0, len(facts.values), OID_BYTES))
+        _check_children(audit, facts, reach)
+        stack += [child.oid for child in facts.children]
+    return documents
+
+
+def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
+    after = ""
+    for child in facts.children:
+        below = audit.nodes.get(child.oid)
+        if below is not None:
+            fits = below.level == facts.level - 1 and below.last_key == child.last_key and below.count == child.count
+            if not fits or below.first_key <= after:
+                reach.broken_nodes.append(Damage(facts.oid, "ledger", "a ledger node does not fit its parent"))
+        after = child.last_key
+
+
+def _check_documents(audit: Audit, documents: set[bytes], reach: _Reach) -> None:
+    checked: set[bytes] = set()
+    for oid in documents:
+        facts = audit.documents.get(oid)
+        if facts is None:
+            reach.missing[oid] = "document"
+            continue
+        manifest = audit.manifests.get(facts.manifest)
+        if manifest is None:
+            reach.missing[facts.manifest] = "manifest"
+            continue
+        if not _fits(facts, manifest):
+            reach.broken_nodes.append(Damage(oid, "document", "its roots or sizes do not fit its manifest"))
+        if facts.derivation and facts.derivation not in audit.oids:
+            reach.missing[facts.derivation] = "derivation"
+        if facts.manifest not in checked:
+            checked.add(facts.manifest)
+            chunks = manifest.chunks
+            for start in range(0, len(chunks), OID_BYTES):
+                if chunks[start : start + OID_BYTES] not in audit.oids:
+                    reach.missing[chunks[start : start + OID_BYTES]] = "chunk"
+
+
+def _fits(document: DocumentFacts, manifest: ManifestFacts) -> bool:
+    return document[2:7] == manifest[1:6]
+
+
+def _explain(repo: Repository, audit: Audit, commits: list[bytes], reach: _Reach) -> list[Finding]:
+    """Name what is missing or broken, and which documents at which revisions it touches."""
+    if not reach.missing and not reach.broken_nodes:
+        return []
+    wanted = set(reach.missing) | {damage.oid for damage in reach.broken_nodes}
+    touched: dict[bytes, list[tuple[str, str]]] = {oid: [] for oid in wanted}
+    by_document = {oid: _needs(audit, oid) & wanted for oid in audit.documents}
+    for commit_oid in commits:
+        for path, document in _documents_of(repo, audit, audit.commits[commit_oid].ledger_root):
+            for oid in by_document.get(document, {document} & wanted):
+                if len(touched[oid]) < _MAX_NAMED:
+                    touched[oid].append((commit_oid.hex(), path))
+    found = [Finding(oid.hex(), what, f"{what} is missing or damaged", tuple(touched[oid]))
+             for oid, what in reach.missing.items()]  # fmt: skip
+    found += [Finding(d.oid.hex(), d.where, d.problem, tuple(touched[d.oid])) for d in reach.broken_nodes]
+    return found
+
+
+def _needs(audit: Audit, oid: bytes) -> set[bytes]:
+    facts = audit.documents[oid]
+    manifest = audit.manifests.get(facts.manifest)
+    chunks = manifest.chunks if manifest else b""
+    parts = {chunks[i : i + OID_BYTES] for i in range(0, len(chunks), OID_BYTES)}
+    return parts | {oid, facts.manifest, facts.derivation}
+
+
+def _documents_of(repo: Repository, audit: Audit, root: bytes) -> Iterator[tuple[str, bytes]]:
+    """(path, document oid) of a ledger, as far as its nodes can be read."""
+    stack = [root]
+    while stack:
+        oid = stack.pop()
+        if oid not in audit.nodes:
+            continue
+        node = repo.store.get_node(oid)
+        stack += [child.oid for child in reversed(node.children)]
+        for key, value in node.entries:
+            if key.startswith(DOCUMENTS):
+                yield key[len(DOCUMENTS) :], value

@@ -1,0 +1,250 @@
+"""The work tree: what files there are, how they are read safely, and how they are written back."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from arbor.errors import PartlyDone, UsageError
+from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault
+from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
+from arbor.repo.stage import FileState
+from arbor.store.files import fsync_folder, temporary_path
+
+_READ_TRIES = 3
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a walk over the work tree found.
+
+    Attributes:
+        files: KB path to (name on disk relative to the work tree, state).
+        skipped: (name, reason) of what is there but cannot be a document.
+    """
+
+    files: dict[str, tuple[str, FileState]] = field(default_factory=dict)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+
+def state_of(status: os.stat_result) -> FileState:
+    """The part of a stat that tells whether a file was touched."""
+    return FileState(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def scan(
+    fs_root: Path, below: str = "", *, tracked: Callable[[str], bool] = lambda path: False,
+    tracked_below: Callable[[str], bool] = lambda prefix: False, use_ignore: bool = True,
+) -> Scan:  # fmt: skip
+    """Walk the work tree without following symlinks.
+
+    Args:
+        fs_root: The work tree.
+        below: A KB folder path to start at; "" for all.
+        tracked: Whether a path is tracked: tracked files are found even where they are ignored.
+        tracked_below: Whether anything below a folder path (with trailing slash) is tracked.
+        use_ignore: False finds ignored files too.
+    """
+    walk = _Walk(fs_root, tracked, tracked_below, use_ignore)
+    rules: IgnoreRules | None = None
+    prefix, parts = "", below.split("/") if below else []
+    for part in parts:
+        folder = fs_root / prefix
+        names = {name for name in IGNORE_FILES if (folder / name).exists()}
+        rules = rules_for(folder, prefix, names, rules) if use_ignore else None
+        ignored = rules is not None and rules.ignored(prefix + part, is_folder=True)
+        if (part in ALWAYS_IGNORED or ignored) and not tracked_below(f"{below}/"):
+            return walk.found
+        prefix += part + "/"
+    walk.folder(str(fs_root / below) if below else str(fs_root), prefix, prefix, rules)
+    return walk.found
+
+
+class _Walk:
+    def __init__(
+        self, fs_root: Path, tracked: Callable[[str], bool], tracked_below: Callable[[str], bool], use_ignore: bool
+    ) -> None:
+        self.found = Scan()
+        self._top = str(fs_root)
+        self._tracked = tracked
+        self._tracked_below = tracked_below
+        self._use_ignore = use_ignore
+
+    def folder(self, fs_path: str, prefix: str, fs_prefix: str, rules: IgnoreRules | None) -> None:
+        """Take in one folder. Folders wait on an own stack, so that depth is bounded by memory alone."""
+        stack = [(fs_path, prefix, fs_prefix, rules)]
+        while stack:
+            fs_path, prefix, fs_prefix, rules = stack.pop()
+            try:
+                with os.scandir(fs_path) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                self.found.skipped.append((fs_prefix.rstrip("/") or ".", _reason(error)))
+                continue
+            names = {entry.name for entry in entries}
+            if fs_path != self._top and PRIVATE_FOLDER in names and os.path.exists(f"{fs_path}/{PRIVATE_FOLDER}/format"):
+                self.found.skipped.append((fs_prefix, "it is a knowledge base of its own"))
+                continue
+            if self._use_ignore and not names.isdisjoint(IGNORE_FILES):
+                rules = rules_for(fs_path, prefix, names, rules)
+            below = [self._take(entry, prefix, fs_prefix, rules) for entry in entries]
+            stack += reversed([item for item in below if item is not None])
+
+    def _take(
+        self, entry: os.DirEntry[str], prefix: str, fs_prefix: str, rules: IgnoreRules | None
+    ) -> tuple[str, str, str, IgnoreRules | None] | None:
+        name = entry.name
+        path = prefix + (name if name.isascii() else _nfc(name))
+        if entry.is_dir(follow_symlinks=False):
+            inside = path + "/"
+            shut = name in ALWAYS_IGNORED or (rules is not None and rules.ignored(path, is_folder=True))
+            if name == PRIVATE_FOLDER or (shut and not self._tracked_below(inside)):
+                return None
+            return entry.path, inside, f"{fs_prefix}{name}/", rules
+        is_tracked = self._tracked(path)
+        if not is_tracked and rules is not None and rules.ignored(path, is_folder=False):
+            return None
+        self._file(entry, path, fs_prefix + name, is_tracked)
+        return None
+
+    def _file(self, entry: os.DirEntry[str], path: str, fs_name: str, is_tracked: bool) -> None:
+        if not entry.is_file(follow_symlinks=False):
+            self.found.skipped.append((fs_name, "it is a symbolic link" if entry.is_symlink() else "it is not a file"))
+            return
+        fault = "" if is_tracked else path_fault(path)
+        if fault:
+            self.found.skipped.append((fs_name, fault))
+            return
+        taken = self.found.files.get(path)
+        if taken is not None:
+            loser = fs_name if taken[0] == path else taken[0]
+            self.found.skipped.append((loser, "another file has the same name in Unicode form C"))
+            if loser == fs_name:
+                return
+        try:
+            self.found.files[path] = (fs_name, state_of(entry.stat(follow_symlinks=False)))
+        except OSError as error:
+            self.found.skipped.append((fs_name, _reason(error)))
+
+
+def _nfc(name: str) -> str:
+    try:
+        return unicodedata.normalize("NFC", name)
+    except UnicodeError:
+        return name
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes, FileState]:
+    """A regular file's bytes and its state, read without following a symlink or waiting on a device.
+
+    Raises:
+        UsageError: when it is no regular file, is larger than `max_bytes`, or keeps changing while it is read.
+        OSError: as the system says.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    for _ in range(_READ_TRIES):
+        handle = os.open(fs_path, flags)
+        try:
+            before = os.fstat(handle)
+            if not stat.S_ISREG(before.st_mode):
+                raise UsageError(f"'{fs_path}' is not a regular file")
+            if max_bytes is not None and before.st_size > max_bytes:
+                raise UsageError(f"'{fs_path}' is larger than the limit of {max_bytes} bytes", "add it with -f")
+            data = _read_all(handle, before.st_size)
+            after = os.fstat(handle)
+        finally:
+            os.close(handle)
+        if state_of(before) == state_of(after) and len(data) == after.st_size:
+            return data, state_of(after)
+    raise UsageError(f"'{fs_path}' keeps changing while it is read", "add it again when its writer is done")
+
+
+def _read_all(handle: int, size_bytes: int) -> bytes:
+    data = os.read(handle, size_bytes + 1)
+    if len(data) < size_bytes:
+        pieces = [data]
+        while data:
+            data = os.read(handle, 1 << 20)
+            pieces.append(data)
+        return b"".join(pieces)
+    return data
+
+
+def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
+    """Write a document's bytes to its place: a new file beside it, then a rename. No symlink is followed.
+
+    Raises:
+        UsageError: when the path may not be used or its folder leads out of the work tree.
+        PartlyDone: when the system refuses (disk full, no permission, name not allowed here).
+    """
+    check_path(path)
+    folder = fs_root
+    for part in path.split("/")[:-1]:
+        folder = folder / part
+        if folder.is_symlink():
+            raise UsageError(f"'{path}' is not written: '{folder.name}' is a symbolic link")
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
+    target = fs_root / path
+    temporary = temporary_path(folder)
+    try:
+        if target.is_dir() and not target.is_symlink():
+            raise UsageError(f"'{path}' is not written: a folder is in the way")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(pieces)
+            file.flush()
+        os.replace(temporary, target)
+        return state_of(os.lstat(target))
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise PartlyDone(f"'{path}' cannot be written: the disk is full") from error
+        raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def remove_file(fs_root: Path, path: str) -> None:
+    """Remove a document's file and the folders that are empty after it. A file that is gone is fine."""
+    check_path(path)
+    target = fs_root / path
+    folder = target.parent
+    if any(part.is_symlink() for part in [*list(target.parents)[: len(path.split("/")) - 1]]):
+        return
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        target.unlink()
+    while folder != fs_root:
+        try:
+            folder.rmdir()
+        except OSError:
+            break
+        folder = folder.parent
+    fsync_folder(folder)
+
+
+def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:
+    """The KB path that a typed path means; "" for the work tree itself.
+
+    Raises:
+        UsageError: when it leads out of the work tree.
+    """
+    absolute = os.path.normpath(os.path.join(cwd, typed))
+    top = str(fs_root)
+    if absolute == top:
+        return ""
+    if not absolute.startswith(top.rstrip(os.sep) + os.sep):
+        raise UsageError(f"'{typed}' is outside of the knowledge base at {fs_root}")
+    return _nfc(os.path.relpath(absolute, top).replace(os.sep, "/"))

@@ -1,0 +1,1 @@
+"""Asking: from a typed query to ranked, audited and explained hits."""

@@ -1,0 +1,233 @@
+"""From a query to what the index is asked: an FTS5 expression of the words that tell, and conditions on documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from arbor.errors import UsageError
+from arbor.index.reader import Filter, Session, matches_any
+from arbor.index.tokens import Tokenizer
+from arbor.search.query import Condition, Query, Term, is_pattern
+from arbor.text.analyzer import Unit, match_units, phrase_unit
+
+COMMON_SHARE = 0.5
+"""A word in more than this share of the passages does not rank: BM25's idf is zero there (FTS5 clamps it)."""
+MAX_RANKED_UNITS = 128
+"""Of longer queries the rarest words are used."""
+MAX_READ_UNITS = 10_000
+MAX_REPEATS = 4
+
+STOP_WORDS = frozenset(
+    "a about an and any are as at be been being but by can could did do does for from had has have he her him his "
+    "how i if in into is it its may might must my no not of on or our s she should so some such t than that the "
+    "their them then there these they this to us was we were what when where which who whom whose why will with "
+    "would you your".split()
+)
+"""English words that carry a question and not its subject. They rank only when a query has no other words."""
+
+
+class RankedUnit(NamedTuple):
+    """A unit of the query that takes part in ranking, as FTS5 writes it, and in how many passages it is."""
+
+    unit: Unit
+    expression: str
+    frequency: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the index is asked.
+
+    Attributes:
+        units: What ranks, repeated as in the query. Empty: nothing can match.
+        fallback: What ranks when `units` finds nothing: every unit of the query.
+        filters: Conditions on documents.
+        evidence: Units whose presence in a text is evidence for the query.
+        notes: What was done to the query.
+    """
+
+    units: tuple[RankedUnit, ...]
+    fallback: tuple[RankedUnit, ...]
+    filters: tuple[Filter, ...]
+    evidence: tuple[Unit, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What a search needs to know from rooms that it does not know.
+
+    Attributes:
+        documents_labelled: The oids of the documents that carry a consensus label.
+        label_of: The label of a document, None where it has none.
+        paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents whose
+            text names no date. Without it, those never meet `since:`.
+    """
+
+    documents_labelled: Callable[[str], Collection[bytes]] | None = None
+    label_of: Callable[[bytes], str | None] | None = None
+    paths_changed_since: Callable[[int], Collection[str]] | None = None
+
+
+def quote(text: str) -> str:
+    """An FTS5 string: nothing in it has a meaning of its own."""
+    return '"' + text.replace('"', '""').replace("\0", " ") + '"'
+
+
+def unit_expression(unit: Unit) -> str:
+    """A unit as FTS5 writes it."""
+    return quote(unit.text) + (" *" if unit.prefix else "")
+
+
+def units_of(term: Term) -> list[Unit]:
+    """The units of a term, any of which may match; a phrase or a prefix is a single one."""
+    if term.kind == "word":
+        return match_units(term.text)
+    unit = phrase_unit(term.text, prefix=term.kind == "prefix")
+    return [unit] if unit else []
+
+
+def make_plan(query: Query, session: Session, tokenizer: Tokenizer, hooks: Hooks) -> Plan:
+    """Decide what the index is asked.
+
+    Args:
+        query: The query.
+        session: The index that will be asked, for how common its words are.
+        tokenizer: Tells words that are one token from those that are several.
+        hooks: Labels and dates.
+
+    Raises:
+        UsageError: for `label:` where labels are not known.
+    """
+    notes: list[str] = []
+    ranked = _ranked_units(query, session, tokenizer, notes)
+    telling = _telling(ranked, session.statistics().rows)
+    if len(telling) > MAX_RANKED_UNITS:
+        telling = _rarest(telling, MAX_RANKED_UNITS)
+        notes.append(f"the query has many words: the {MAX_RANKED_UNITS} rarest of them were used")
+    fallback = () if len(telling) == len(ranked) else _rarest(ranked, MAX_RANKED_UNITS)
+    evidence = tuple(dict.fromkeys(unit.unit for unit in (telling or fallback)))
+    return Plan(telling, fallback, tuple(_filters(query, hooks)), evidence, tuple(notes))
+
+
+def _ranked_units(
+    query: Query, session: Session, tokenizer: Tokenizer, notes: list[str]
+) -> tuple[RankedUnit, ...]:
+    """The units that are in the index at all, with how common they are, in the order of the query."""
+    units: list[Unit] = []
+    for term in query.terms:
+        units += units_of(term)
+    if len(units) > MAX_READ_UNITS:
+        notes.append(f"the query has {len(units):,} words: only the first {MAX_READ_UNITS:,} were read")
+        del units[MAX_READ_UNITS:]
+    tokens = tokenizer.tokens_of(unit.text for unit in units)
+    ranked, seen = [], dict.fromkeys(units, 0)
+    for unit in units:
+        seen[unit] += 1
+        expression = unit_expression(unit)
+        parts = tokens[unit.text]
+        simple = len(parts) == 1 and not unit.prefix
+        frequency = session.term_frequency(parts[0]) if simple else session.frequency(expression)
+        if frequency and seen[unit] <= MAX_REPEATS:
+            ranked.append(RankedUnit(unit, expression, frequency))
+    return tuple(ranked)
+
+
+def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...]:
+    """The units that tell passages apart.
+
+    Leaving out a word that is in more than half of the rows changes no order: FTS5 gives it an idf of 0.000001.
+    Stop words are left out because they cost time and, measured, quality. If nothing would be left, all stay.
+    """
+    content = tuple(unit for unit in ranked if unit.unit.text not in STOP_WORDS)
+    rare = tuple(unit for unit in content if unit.frequency <= COMMON_SHARE * rows)
+    return rare or content or ranked
+
+
+def _rarest(units: tuple[RankedUnit, ...], count: int) -> tuple[RankedUnit, ...]:
+    """The rarest units in the order of the query; of equally rare ones the first."""
+    if len(units) <= count:
+        return units
+    chosen = sorted(range(len(units)), key=lambda number: (units[number].frequency, number))[:count]
+    return tuple(units[number] for number in sorted(chosen))
+
+
+def _filters(query: Query, hooks: Hooks) -> Iterable[Filter]:
+    for term in query.terms:
+        if term.kind == "phrase":
+            yield from _text_filter(term, "", negated=False)
+    for term in query.excluded:
+        yield from _text_filter(term, "", negated=True)
+    for term, negated in query.titles:
+        yield from _text_filter(term, "title : ", negated=negated)
+    yield from _any_of(query.paths, _path_filter)
+    yield from _any_of(query.kinds, lambda value: Filter("d.kind = ?", (value,)))
+    yield from _any_of(query.langs, lambda value: Filter("d.lang = ?", (value,)))
+    if query.labels:
+        yield from _any_of(query.labels, lambda value: _label_filter(value, hooks))
+    if query.since is not None:
+        yield _since_filter(query.since, hooks)
+
+
+def _text_filter(term: Term, column: str, *, negated: bool) -> Iterable[Filter]:
+    """Documents that hold all units of the term (a run of Chinese as a phrase), or none that holds them."""
+    unit = phrase_unit(term.text, prefix=term.kind == "prefix")
+    if unit is not None:
+        found = matches_any(column + unit_expression(unit))
+        yield _negate(found) if negated else found
+
+
+def _negate(condition: Filter) -> Filter:
+    return Filter(f"NOT ({condition.sql})", condition.values)
+
+
+def _any_of(conditions: tuple[Condition, ...], make: Callable[[str], Filter]) -> Iterable[Filter]:
+    """At least one of the conditions that are not negated, and none of the others."""
+    wanted = [make(condition.value) for condition in conditions if not condition.negated]
+    if wanted:
+        values = tuple(value for condition in wanted for value in condition.values)
+        yield Filter("(" + " OR ".join(condition.sql for condition in wanted) + ")", values)
+    for condition in conditions:
+        if condition.negated:
+            yield _negate(make(condition.value))
+
+
+def _path_filter(value: str) -> Filter:
+    """Paths that begin with the value or, where it is a pattern, match it whole or from a folder on."""
+    if is_pattern(value):
+        return Filter(
+            "d.id IN (SELECT document FROM paths WHERE path GLOB ? OR path GLOB ?)", (value, "*/" + value)
+        )
+    return Filter(
+        "d.id IN (SELECT document FROM paths WHERE path >= ? AND path < ?)", (value, value + "\U0010ffff")
+    )
+
+
+def _label_filter(value: str, hooks: Hooks) -> Filter:
+    if hooks.documents_labelled is None:
+        raise UsageError("labels are not known here", "leave label: out of the query")
+    return one_of_documents(hooks.documents_labelled(value))
+
+
+def one_of_documents(oids: Collection[bytes]) -> Filter:
+    """The documents with these oids."""
+    listed = json.dumps([oid.hex().upper() for oid in oids])
+    return Filter("hex(d.oid) IN (SELECT value FROM json_each(?))", (listed,))
+
+
+def _since_filter(since: int, hooks: Hooks) -> Filter:
+    """By the document's own date; where the text names none, by when its path last changed."""
+    dated = "d.dated >= ?"
+    if hooks.paths_changed_since is None:
+        return Filter(dated, (since,))
+    paths = hooks.paths_changed_since(since)
+    listed = json.dumps(list(paths))
+    return Filter(
+        f"({dated} OR d.dated IS NULL AND d.id IN"
+        " (SELECT document FROM paths WHERE path IN (SELECT value FROM json_each(?))))",
+        (since, listed),
+    )
+

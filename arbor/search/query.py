@@ -1,0 +1,255 @@
+"""The query language: words, "phrases", -not, prefix*, and fields; everything else is plain text.
+
+    merkle proof            passages with any of the words, best first
+    "merkle proof"          only documents that hold the phrase
+    -draft  -"old name"     no documents that hold it
+    distil*                 words that begin so
+    title:merkle            only documents with the word in their title
+    path:notes/  path:*.md  where the document lies: the beginning of the path, or a pattern
+    kind:core  lang:zh  label:NOVEL  since:2024-05  since:30d  rev:main~2
+    -path:old/  -kind:core  fields can be negated, except since: and rev:
+
+A field is only a field when its name is one of these, in lower case, with a value right behind the colon;
+`http://example.org` and `note:` are plain text. A quotation mark opens a phrase at the beginning of a word only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from arbor.errors import UsageError
+from arbor.text.analyzer import match_units
+
+KINDS = ("surface", "core")
+MAX_QUERY_CHARS = 1_000_000
+MAX_FILTERS = 64
+MAX_STARS = 8
+_FIELDS = ("path", "kind", "lang", "label", "since", "rev", "title")
+_PART = re.compile(
+    r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?(?:"(?P<quoted>[^"]*)(?P<closed>"?)|(?P<plain>\S+))"""
+)
+_AGE = re.compile(r"(\d{1,5})([hdwmy])")
+_AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
+              "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
+_YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
+_WILDCARDS = re.compile(r"[*?\[]")
+
+
+class Term(NamedTuple):
+    """Something to look for in the text: `kind` is "word", "phrase" or "prefix"."""
+
+    text: str
+    kind: str
+
+
+class Condition(NamedTuple):
+    """Something that a document must be, or with `negated` must not be."""
+
+    value: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that has been understood.
+
+    Attributes:
+        text: As it was typed.
+        terms: What is looked for, in the order typed and with repetitions; each adds to the score. A phrase is
+            also required.
+        excluded: What a document may not hold.
+        titles: What its title must (not) hold.
+        paths, kinds, langs, labels: Conditions; of several that are not negated, one must hold.
+        since: Seconds since 1970 UTC; only documents of that time or later.
+        rev: The revision to search, "" for the one at hand.
+        raw: An FTS5 expression instead of all this, "" where there is none.
+    """
+
+    text: str
+    terms: tuple[Term, ...] = ()
+    excluded: tuple[Term, ...] = ()
+    titles: tuple[tuple[Term, bool], ...] = ()
+    paths: tuple[Condition, ...] = ()
+    kinds: tuple[Condition, ...] = ()
+    langs: tuple[Condition, ...] = ()
+    labels: tuple[Condition, ...] = ()
+    since: int | None = None
+    rev: str = ""
+    raw: str = ""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether anything is looked for in the text; without, a search lists what meets the conditions."""
+        return bool(self.terms or self.raw)
+
+
+@dataclass(slots=True)
+class _Draft:
+    terms: list[Term] = field(default_factory=list)
+    excluded: list[Term] = field(default_factory=list)
+    titles: list[tuple[Term, bool]] = field(default_factory=list)
+    conditions: dict[str, list[Condition]] = field(default_factory=dict)
+    since: int | None = None
+    rev: str = ""
+    filters: int = 0
+
+
+def parse_query(text: str, now: float) -> Query:
+    """Understand a query.
+
+    Args:
+        text: As typed.
+        now: Seconds since 1970 UTC, from which `since:30d` counts back.
+
+    Raises:
+        UsageError: for an empty query, one that only excludes, an open quotation mark, or a bad value of a field.
+    """
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    draft = _Draft()
+    for minus, name, value, quoted in _iter_parts(text):
+        if name:
+            _add_field(draft, name, value, quoted, minus, now)
+        else:
+            _add_term(draft, value, quoted, minus)
+    conditions = {name: tuple(found) for name, found in draft.conditions.items()}
+    query = Query(
+        text, tuple(draft.terms), tuple(draft.excluded), tuple(draft.titles),
+        conditions.get("path", ()), conditions.get("kind", ()), conditions.get("lang", ()),
+        conditions.get("label", ()), draft.since, draft.rev,
+    )  # fmt: skip
+    _check_content(query)
+    return query
+
+
+def parse_raw_query(text: str) -> Query:
+    """A query that goes to FTS5 as it is; raises UsageError when it is empty or too long."""
+    if not text.strip() or len(text) > MAX_QUERY_CHARS:
+        raise UsageError("the raw query is empty or too long", "write an FTS5 expression: 'body : merkle NEAR proof'")
+    return Query(text, raw=text.replace("\0", " "))
+
+
+def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
+    """(negated, field name or "", value, whether it was quoted) of each part."""
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        found = _PART.match(text, position)
+        assert found is not None, "every character that is no space begins a part"
+        if found["quoted"] is not None and not found["closed"]:
+            raise UsageError("a quotation mark is not closed", 'close it: "like this", or leave it out')
+        name, value = found["field"] or "", found["quoted"] if found["plain"] is None else found["plain"]
+        if name and name not in _FIELDS:
+            name, value = "", text[found.start("field") : found.end()]
+            yield bool(found["minus"]), "", value, False
+        else:
+            yield bool(found["minus"]), name, value, found["plain"] is None
+        position = found.end()
+
+
+def _add_term(draft: _Draft, value: str, quoted: bool, minus: bool) -> None:
+    term = _make_term(value, quoted)
+    if term is None:
+        return
+    if minus:
+        draft.excluded.append(term)
+        _count_filter(draft)
+    else:
+        draft.terms.append(term)
+        if term.kind == "phrase":
+            _count_filter(draft)
+
+
+def _make_term(value: str, quoted: bool) -> Term | None:
+    """The term, or None where there is no letter or digit to look for."""
+    kind = "phrase" if quoted else "word"
+    if not quoted and value.endswith("*"):
+        value, kind = value.rstrip("*"), "prefix"
+    units = match_units(value)
+    if not units:
+        return None
+    if kind == "prefix" and len(value) == 1 and not units[-1].prefix:
+        raise UsageError(f"'{value}*' stands for too many words", "write two letters or more before the star")
+    return Term(value, kind)
+
+
+def _count_filter(draft: _Draft) -> None:
+    draft.filters += 1
+    if draft.filters > MAX_FILTERS:
+        raise UsageError(f"the query has more than {MAX_FILTERS} conditions", "ask with fewer")
+
+
+def _add_field(draft: _Draft, name: str, value: str, quoted: bool, minus: bool, now: float) -> None:
+    _count_filter(draft)
+    if name in ("since", "rev"):
+        if minus:
+            raise UsageError(f"'-{name}:' has no meaning", f"write {name}:{value}")
+        if name == "since":
+            draft.since = max(draft.since or 0, parse_since(value, now))
+        else:
+            draft.rev = value
+    elif name == "title":
+        term = _make_term(value, quoted)
+        if term is not None:
+            draft.titles.append((term, minus))
+    else:
+        draft.conditions.setdefault(name, []).append(Condition(_check_value(name, value), minus))
+
+
+def _check_value(name: str, value: str) -> str:
+    if name == "kind" and value not in KINDS:
+        raise UsageError(f"'{value}' is not a kind of document", f"the kinds are: {', '.join(KINDS)}")
+    if name == "label":
+        return value.upper()
+    if name == "lang":
+        return value.lower().split("-")[0]
+    if name == "path" and (value.count("*") > MAX_STARS or len(value) > 1000):
+        raise UsageError("the path pattern is too long", f"use at most {MAX_STARS} stars")
+    return unicodedata.normalize("NFC", value)
+
+
+def parse_since(value: str, now: float) -> int:
+    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, `2024-05-31`, ISO 8601) or an age (`12h 30d 2w 6m 1y`).
+
+    Raises:
+        UsageError: when it is neither.
+    """
+    age = _AGE.fullmatch(value)
+    padded = value + "-01-01"[: 10 - len(value)] if _YEAR_OR_MONTH.fullmatch(value) else value
+    try:
+        if age:
+            return int((datetime.fromtimestamp(now, UTC) - int(age[1]) * _AGE_UNITS[age[2]]).timestamp())
+        moment = datetime.fromisoformat(padded)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"'{value}' is neither a date nor an age", "write since:2024-05-31 or since:30d (h, d, w, m, y)"
+        ) from error
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a `path:` value is a pattern and not the beginning of a path."""
+    return _WILDCARDS.search(path) is not None
+
+
+def _check_content(query: Query) -> None:
+    if query.has_words:
+        return
+    if not query.text.strip():
+        raise UsageError("the query is empty", "write one or more words to look for")
+    if query.excluded or any(negated for _, negated in query.titles):
+        raise UsageError("the query only says what to leave out", "add a word to look for")
+    positive = [
+        condition
+        for conditions in (query.paths, query.kinds, query.langs, query.labels)
+        for condition in conditions
+        if not condition.negated
+    ]
+    if not (positive or query.titles or query.since is not None):
+        if query.rev:
+            raise UsageError("the query has no words", "add a word to look for")
+        raise UsageError("the query holds no letter or digit to look for", "write one or more words")

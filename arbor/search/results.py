@@ -1,0 +1,149 @@
+"""What a search gives back: plain frozen values, ready for people, programs and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class AuditMode(str, Enum):
+    """How much of a hit is proven, the most first (`docs/concepts/audit-modes.md`)."""
+
+    STRICT = "STRICT"
+    HYBRID = "HYBRID"
+    VISUAL = "VISUAL"
+
+    def allows(self, label: AuditMode) -> bool:
+        """Whether a hit that carries `label` may be shown when this mode was asked for."""
+        return _PROOF[label] >= _PROOF[self]
+
+
+_PROOF = {AuditMode.STRICT: 2, AuditMode.HYBRID: 1, AuditMode.VISUAL: 0}
+
+
+class Score(NamedTuple):
+    """One signal of a hit: as it was measured, and brought to 0 ... 1 so that signals can be weighed."""
+
+    raw: float
+    normalised: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The signals of a hit; None where a signal was not in use."""
+
+    lexical: Score | None = None
+    dense: Score | None = None
+    graph: Score | None = None
+    consensus: Score | None = None
+    quality: Score | None = None
+    freshness: Score | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a passage stands in its document.
+
+    Attributes:
+        index: Its number, from 0.
+        oid: The chunk, which is the leaf of the document's tree.
+        start_line, end_line: First and last line, from 1, of the file (of the extracted text where the file is none).
+        start_byte, end_byte: Offsets in the same text, the end not included.
+    """
+
+    index: int
+    oid: bytes
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageHit:
+    """One passage of a hit.
+
+    Attributes:
+        chunk: Its place; None for a document without passages.
+        heading: The heading path, outermost first.
+        text: The passage as stored, decoded; "" where its bytes are not here.
+        snippet: The part of it that answers best, on one line.
+        highlights: (start, end) of the matches in `snippet`, in characters.
+        score: Its own lexical score.
+        audit: What is proven of it.
+        reasons: Why it carries this label, one sentence each.
+    """
+
+    chunk: ChunkPlace | None
+    heading: tuple[str, ...]
+    text: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+    score: float
+    audit: AuditMode
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One document among the results, shown by its best passage.
+
+    Attributes:
+        rank: From 1.
+        path, paths: The first path in path order, and all paths that hold the same content.
+        document: Its oid; b"" for a file of the work tree that is not committed as it is.
+        kind, title: Of the document.
+        chunk, heading, text, snippet, highlights: As in `PassageHit`, of the best passage.
+        score: What the hit is ranked by.
+        scores: Each signal.
+        label: The consensus label, None where it is not known.
+        audit, reasons: What is proven of the hit, and why that much.
+        passages: Further passages of the document that match, best first.
+    """
+
+    rank: int
+    path: str
+    paths: tuple[str, ...]
+    document: bytes
+    kind: str
+    title: str
+    chunk: ChunkPlace | None
+    heading: tuple[str, ...]
+    text: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+    score: float
+    scores: Scores
+    label: str | None
+    audit: AuditMode
+    reasons: tuple[str, ...]
+    passages: tuple[PassageHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The answer to a query.
+
+    Attributes:
+        query: As typed.
+        mode: The least proof that was asked for.
+        ledger_root: The version that was searched.
+        rev: The commit that was searched, b"" where the caller named none.
+        trace: Names this retrieval, so that feedback can refer to it.
+        hits: Best first.
+        withheld: How many better or equal hits were not shown, by reason.
+        stale: Whether the index was older than the version asked for and could not be brought up to date.
+        notes: What was done to the query, one sentence each.
+    """
+
+    query: str
+    mode: AuditMode
+    ledger_root: bytes
+    rev: bytes
+    trace: str
+    hits: tuple[Hit, ...]
+    withheld: Mapping[str, int] = field(default_factory=dict)
+    stale: bool = False
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,98 @@
+"""The part of a passage that answers best, with its matches marked, cut between words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from arbor.search.matching import Span
+
+SNIPPET_CHARS = 240
+_WIDE_CHARS = 120
+_LEAD_CHARS = 60
+_CUT_SEARCH_CHARS = 24
+_ONE_LINE = {ord(char): " " for char in "\n\r\t\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0"}
+_ELLIPSIS = "…"
+
+
+class Snippet(NamedTuple):
+    """Text on one line, and (start, end) of the matches in it, ascending and apart."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+def make_snippet(text: str, spans: Sequence[Span], weights: Mapping[int, float]) -> Snippet:
+    """Choose the window that covers the most telling matches.
+
+    Args:
+        text: The passage.
+        spans: Matches, in order.
+        weights: What each unit is worth, by number.
+    """
+    length = SNIPPET_CHARS if _is_mostly_narrow(text) else _WIDE_CHARS
+    start = _best_start(text, spans, weights, length)
+    start = _cut_before(text, start) if start else _skip_space(text, 0)
+    end = min(len(text), start + length)
+    end = _cut_before(text, end) if end < len(text) else end
+    if end <= start:
+        end = min(len(text), start + length)
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    head = _ELLIPSIS if text[:start].strip() else ""
+    tail = _ELLIPSIS if text[end:].strip() else ""
+    shift = len(head) - start
+    marks = [(max(span.start, start) + shift, min(span.end, end) + shift) for span in spans
+             if span.start < end and span.end > start]  # fmt: skip
+    return Snippet(head + text[start:end].translate(_ONE_LINE) + tail, _merge(marks))
+
+
+def _is_mostly_narrow(text: str) -> bool:
+    """Han, kana and hangul are twice as wide and say twice as much."""
+    if text.isascii():
+        return True
+    sample = text[:2000]
+    return sum(char >= "\u1100" for char in sample) * 3 < len(sample)
+
+
+def _best_start(text: str, spans: Sequence[Span], weights: Mapping[int, float], length: int) -> int:
+    """Where to begin: a little before the group of matches whose different units are worth most."""
+    best_value, best_at = 0.0, 0
+    last = 0
+    for first, span in enumerate(spans):
+        last = max(last, first)
+        while last + 1 < len(spans) and spans[last + 1].end <= span.start + length - _LEAD_CHARS:
+            last += 1
+        units = {each.unit for each in spans[first : last + 1]}
+        value = sum(weights.get(unit, 0.0) for unit in units)
+        if value > best_value:
+            best_value, best_at = value, span.start
+    return max(0, min(best_at - _LEAD_CHARS, len(text) - length)) if best_value else 0
+
+
+def _cut_before(text: str, position: int) -> int:
+    """The nearest place at or before a position where a word does not go on; the position itself if none is near.
+
+    Between two characters of a script without spaces every place will do.
+    """
+    for place in range(position, max(0, position - _CUT_SEARCH_CHARS), -1):
+        if text[place - 1].isspace() or (text[place - 1] >= "\u2e80" and text[place] >= "\u2e80"):
+            return place
+    return position
+
+
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _merge(marks: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Overlapping and touching marks made one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(marks):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        elif end > start:
+            merged.append((start, end))
+    return tuple(merged)

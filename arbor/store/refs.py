@@ -1,0 +1,229 @@
+"""Names of commits: branches, tags, remote-tracking refs and HEAD, with compare-and-swap and a reflog.
+
+A ref is a small file with its value and a checksum, so that a flipped bit is found. A move writes the reflog line,
+then the ref by fsync and rename: the rename is the moment at which a commit happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from blake3 import blake3
+
+from arbor.errors import ConflictError, IntegrityError, UsageError
+from arbor.objects.model import Signature
+from arbor.store.files import fsync_folder, write_atomically
+
+HEADS, TAGS, REMOTES = "refs/heads/", "refs/tags/", "refs/remotes/"
+_SYMBOLIC = "ref: "
+_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$|^/|^\.|^-|^@$")
+_WINDOWS = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+_MAX_NAME_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ReflogEntry:
+    """One move of a ref: from `old` to `new` (b"" for none), by whom, when and why."""
+
+    old: bytes
+    new: bytes
+    who: Signature
+    reason: str
+
+
+def check_ref_name(name: str) -> str:
+    """The name, when it may be a full ref name such as `refs/heads/main`.
+
+    The rules are git's (git-check-ref-format), plus no name that Windows reserves.
+
+    Raises:
+        UsageError: when it may not.
+    """
+    parts = name.split("/")
+    bad = _FORBIDDEN.search(name) or any(not part or _WINDOWS.match(part) or part.startswith("-") for part in parts)
+    if bad or not name.startswith("refs/") or len(parts) < 3 or len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
+        raise UsageError(f"'{name}' is not a name that a branch or tag may have", "letters, digits, - _ . and / are safe")
+    return name
+
+
+def _checked(value: str) -> bytes:
+    return f"{value}\ncheck: {blake3(value.encode()).hexdigest(8)}\n".encode()
+
+
+def _unchecked(data: bytes, what: str) -> str:
+    try:
+        value, check, *rest = data.decode("utf-8").split("\n")
+    except (UnicodeDecodeError, ValueError) as error:
+        raise IntegrityError(f"{what} is damaged") from error
+    if check != f"check: {blake3(value.encode()).hexdigest(8)}" or rest != [""]:
+        raise IntegrityError(f"{what} is damaged: its checksum does not fit")
+    return value
+
+
+class Refs:
+    """The refs of one KB folder. Moves are made under the writer lock; reading needs none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._logs = folder / "logs"
+
+    def read(self, name: str) -> bytes | None:
+        """The oid a full ref name stands for, or None.
+
+        Raises:
+            IntegrityError: when the ref's file is damaged.
+        """
+        check_ref_name(name)
+        try:
+            data = (self._folder / name).read_bytes()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return None
+        value = _unchecked(data, f"ref '{name}'")
+        try:
+            oid = bytes.fromhex(value)
+        except ValueError as error:
+            raise IntegrityError(f"ref '{name}' is damaged") from error
+        if len(oid) != 32:
+            raise IntegrityError(f"ref '{name}' is damaged")
+        return oid
+
+    def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
+        """The full names that start with `prefix`, in order."""
+        base = self._folder / "refs"
+        for folder, folders, files in os.walk(base):
+            folders.sort()
+            for file in sorted(files):
+                name = (Path(folder) / file).relative_to(self._folder).as_posix()
+                if name.startswith(prefix) and not file.startswith("tmp-"):
+                    yield name
+
+    def head(self) -> str | bytes:
+        """The branch that HEAD follows (full name), or an oid where it is detached.
+
+        Raises:
+            IntegrityError: when HEAD is damaged or absent.
+        """
+        try:
+            value = _unchecked((self._folder / "HEAD").read_bytes(), "HEAD")
+        except FileNotFoundError as error:
+            raise IntegrityError("HEAD is missing") from error
+        if value.startswith(_SYMBOLIC):
+            return value[len(_SYMBOLIC) :]
+        return bytes.fromhex(value)
+
+    def head_oid(self) -> bytes | None:
+        """The commit HEAD stands for; None before the first commit."""
+        head = self.head()
+        return self.read(head) if isinstance(head, str) else head
+
+    def set_head(self, target: str | bytes, who: Signature | None = None, reason: str = "") -> None:
+        """Let HEAD follow a branch (full name) or stand at a commit."""
+        old = self.head_oid() if (self._folder / "HEAD").exists() else None
+        value = _SYMBOLIC + check_ref_name(target) if isinstance(target, str) else target.hex()
+        new = self.read(target) if isinstance(target, str) else target
+        if who is not None:
+            self._log("HEAD", old, new, who, reason)
+        write_atomically(self._folder / "HEAD", _checked(value))
+
+    def move(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
+        """Compare and swap: the ref goes from `old` to `new` (None: absent) or nothing happens.
+
+        Raises:
+            ConflictError: when the ref is not at `old` any more, or a name is in the way as a folder.
+        """
+        current = self.read(name)
+        if current != old:
+            raise ConflictError(f"'{name}' has moved since it was read", "run the command again")
+        path = self._folder / name
+        if new is not None:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError) as error:
+                raise ConflictError(f"'{name}' cannot be made: a shorter name is in the way") from error
+            if path.is_dir():
+                self._prune(path)
+            if path.is_dir():
+                raise ConflictError(f"'{name}' cannot be made: there are names below it")
+        self._log(name, old, new, who, reason)
+        if self.head() == name:
+            self._log("HEAD", old, new, who, reason)
+        if new is None:
+            path.unlink(missing_ok=True)
+            fsync_folder(path.parent)
+            with contextlib.suppress(OSError):
+                (self._logs / name).unlink()
+            self._prune(path.parent)
+        else:
+            write_atomically(path, _checked(new.hex()))
+
+    def move_head(self, old: bytes | None, new: bytes, who: Signature, reason: str) -> None:
+        """Move what HEAD stands for: its branch, or HEAD itself where it is detached."""
+        head = self.head()
+        if isinstance(head, str):
+            self.move(head, old, new, who, reason)
+        elif head != old:
+            raise ConflictError("HEAD has moved since it was read", "run the command again")
+        else:
+            self.set_head(new, who, reason)
+
+    def reflog(self, name: str) -> list[ReflogEntry]:
+        """The moves of a ref (or "HEAD"), newest first; lines that do not fit their checksum are left out."""
+        try:
+            lines = (self._logs / name).read_text("utf-8", errors="replace").splitlines()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return []
+        entries = [_parse_log_line(line) for line in reversed(lines)]
+        return [entry for entry in entries if entry is not None]
+
+    def damaged_log_lines(self) -> list[str]:
+        """`name:line` of each reflog line whose checksum does not fit."""
+        bad = []
+        for path in sorted(self._logs.rglob("*")) if self._logs.is_dir() else []:
+            if path.is_file():
+                lines = path.read_text("utf-8", errors="replace").splitlines()
+                name = path.relative_to(self._folder).as_posix()
+                bad += [f"{name}:{n}" for n, line in enumerate(lines, 1) if _parse_log_line(line) is None]
+        return bad
+
+    def _log(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
+        path = self._logs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        clean = " ".join(reason.split())
+        zero = bytes(32)
+        body = "\t".join([
+            (old or zero).hex(), (new or zero).hex(), who.name, who.email, str(who.seconds),
+            str(who.offset_minutes), clean,
+        ])  # fmt: skip
+        line = f"{body}\t{blake3(body.encode('utf-8', 'replace')).hexdigest(8)}\n"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        with os.fdopen(handle, "ab") as file:
+            file.write(line.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _prune(self, folder: Path) -> None:
+        """Remove empty folders of names that are gone, up to the namespace."""
+        keep = {self._folder / "refs", self._folder / "refs/heads", self._folder / "refs/tags"}
+        while folder not in keep and folder.is_dir() and folder != self._folder:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+
+def _parse_log_line(line: str) -> ReflogEntry | None:
+    body, _, check = line.rpartition("\t")
+    fields = body.split("\t")
+    if len(fields) != 7 or blake3(body.encode("utf-8", "replace")).hexdigest(8) != check:
+        return None
+    old, new, name, email, seconds, offset, reason = fields
+    zero = bytes(32)
+    old_oid, new_oid = bytes.fromhex(old), bytes.fromhex(new)
+    who = Signature(name, email, int(seconds), int(offset))
+    return ReflogEntry(b"" if old_oid == zero else old_oid, b"" if new_oid == zero else new_oid, who, reason)

@@ -1,0 +1,143 @@
+"""Turns text into what the full-text index holds, queries into what finds it there, and text into terms.
+
+SQLite's `porter unicode61` tokenizer does the work for scripts that put spaces between words. What it cannot do is
+prepared here, for the index and for queries in the same way:
+
+- Chinese, Japanese, Korean, Thai and other runs written without spaces become overlapping pairs of characters, and the
+  last character of a run stands alone as well. So any two characters or more are found as a phrase of pairs, and a
+  single character as the beginning of a word.
+- Names that end or begin with signs (`C++`, `C#`, `.NET`) become words (`cplusplus`, `csharp`, `dotnet`).
+- Characters outside ASCII are folded (`folding`), and emoji become words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from operator import add
+from typing import NamedTuple
+
+from arbor.text.folding import NON_ASCII, UNSPACED, fold, fold_run, spell_names
+from arbor.text.terms import TERMS_ID, terms
+
+__all__ = [
+    "ANALYZER_ID",
+    "TERMS_ID",
+    "TOKENIZER",
+    "Unit",
+    "index_text",
+    "match_units",
+    "phrase_unit",
+    "terms",
+]
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+"""The FTS5 tokenizer that this module prepares text for."""
+
+ANALYZER_ID = f"arbor-analyzer/1 {TOKENIZER}"
+"""Names everything that decides what an index holds; an index with another id is out of date."""
+
+_SHORT_RUN_CHARS = 4
+
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]++")
+_UNSPACED_PARTS = re.compile(f"([{UNSPACED}]++)")
+
+
+class Unit(NamedTuple):
+    """One thing to look for in the index.
+
+    Attributes:
+        text: Body of an FTS5 string, without quotes in it; more than one word means a phrase.
+        prefix: Whether the last word stands for all words that begin with it, as with `"text" *` in FTS5.
+    """
+
+    text: str
+    prefix: bool = False
+
+
+def index_text(text: str) -> str:
+    """Prepare a text for the full-text index; ASCII text without special names comes back as it is."""
+    if not text.isascii():
+        text = NON_ASCII.sub(_prepare_match, text)
+    return spell_names(text)
+
+
+def _prepare_match(match: re.Match[str]) -> str:
+    run = match[0]
+    return _prepare_short_run(run) if len(run) <= _SHORT_RUN_CHARS else _prepare_run(run)
+
+
+def _prepare_run(run: str) -> str:
+    folded = fold_run(run)
+    return folded if folded.isascii() else _UNSPACED_RUN.sub(_pair_match, folded)
+
+
+_prepare_short_run = lru_cache(maxsize=1 << 16)(_prepare_run)
+
+
+def _pair_match(match: re.Match[str]) -> str:
+    run = match[0]
+    if len(run) == 1:
+        return f" {run} "
+    return f" {' '.join(map(add, run, run[1:]))} {run[-1]} "
+
+
+def match_units(word: str) -> list[Unit]:
+    """What to look for when a person types a word outside quotes; any of the units may match.
+
+    Args:
+        word: One word as typed, or several; never empty of meaning is not required.
+
+    Returns:
+        For `node.js` the phrase `node js`; for a run of Chinese its pairs of characters, each a unit of its own, so that
+        a long sentence finds passages that share much of it; for a single such character a prefix. In the order
+        typed and with repetitions; empty when there is no letter or digit in `word`.
+    """
+    units: list[Unit] = []
+    for part, is_run in _iter_parts(word):
+        if not is_run:
+            units += [Unit(piece) for piece in part.split() if _has_token(piece)]
+        elif len(part) == 1:
+            units.append(Unit(part, True))
+        else:
+            units += map(Unit, map(add, part, part[1:]))
+    return units
+
+
+def phrase_unit(text: str, *, prefix: bool = False) -> Unit | None:
+    """What to look for when a person types a phrase in quotes, or a word with a `*` behind it.
+
+    Args:
+        text: The phrase.
+        prefix: Whether its last word is only the beginning of a word. Runs of Chinese and the like always match
+            the beginnings of longer runs.
+
+    Returns:
+        One unit whose words stand next to each other in the index; None when there is no letter or digit in `text`.
+    """
+    parts = [(part, is_run) for part, is_run in _iter_parts(text) if is_run or _has_token(part)]
+    if not parts:
+        return None
+    words: list[str] = []
+    for number, (part, is_run) in enumerate(parts, 1):
+        if not is_run:
+            words += part.split()
+        else:
+            words += map(add, part, part[1:])
+            if len(part) == 1 or number < len(parts):
+                words.append(part[-1])
+    last, is_run = parts[-1]
+    return Unit(" ".join(words), len(last) == 1 if is_run else prefix)
+
+
+def _iter_parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The folded text cut into runs written without spaces (True) and what lies between them (False)."""
+    folded = spell_names(fold(text)).replace('"', " ").replace("\0", " ")
+    for number, part in enumerate(_UNSPACED_PARTS.split(folded)):
+        if part and not part.isspace():
+            yield part, number % 2 == 1
+
+
+def _has_token(text: str) -> bool:
+    return any(map(str.isalnum, text))

@@ -1,0 +1,85 @@
+"""Text encodings: which one a file is in, its text, and its bytes again, piece by piece.
+
+Almost every file is UTF-8, which is settled here; anything else goes to `detection`.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from itertools import accumulate
+
+from arbor.text.detection import detect_unusual_encoding
+
+UTF8 = "utf-8"
+
+STATEFUL = frozenset(["iso2022_jp"])
+"""Encodings whose bytes mean nothing when cut in the middle; their text is kept beside the original."""
+
+_KNOWN = frozenset(
+    [UTF8, "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp949",
+     "iso2022_jp", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp874", "koi8_r", "latin_1"]
+)  # fmt: skip
+"""All that is ever recorded. Nothing else is looked up, since a name may come from somebody else's object."""
+
+
+def detect_encoding(data: bytes) -> str:
+    """Tell the encoding of a file; empty when it is no text."""
+    if b"\0" not in data and b"\x1b$" not in data:
+        if data.isascii():
+            return UTF8
+        try:
+            data.decode(UTF8)
+        except UnicodeDecodeError:
+            pass
+        else:
+            return UTF8
+    return detect_unusual_encoding(data)
+
+
+def decode_passage(data: bytes, encoding: str) -> str:
+    """The text of a passage, without a byte order mark.
+
+    Args:
+        data: Bytes of the passage.
+        encoding: As recorded with its document; an unknown name is read as UTF-8.
+
+    Returns:
+        Text; bytes that cannot be decoded become U+FFFD. Never raises.
+    """
+    text = data.decode(encoding if encoding in _KNOWN else UTF8, "replace")
+    return text[1:] if text[:1] == "\ufeff" else text
+
+
+def split_as_encoded(data: bytes, encoding: str, texts: Sequence[str]) -> list[bytes]:
+    """Cut a file where its decoded text was cut.
+
+    Args:
+        data: The whole file.
+        encoding: Its encoding, not one of `STATEFUL`.
+        texts: Pieces that join to `data.decode(encoding, "replace")`.
+
+    Returns:
+        As many pieces of `data`, each the bytes of the text piece at its place.
+    """
+    try:
+        pieces = [text.encode(encoding) for text in texts]
+    except UnicodeEncodeError:
+        pieces = []
+    if b"".join(pieces) == data:
+        return pieces
+    ends = _find_char_ends(data, encoding)
+    chars = list(accumulate(map(len, texts)))
+    cuts = [0, *(ends[count - 1] for count in chars[:-1]), len(data)]
+    return [data[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+
+
+def _find_char_ends(data: bytes, encoding: str) -> list[int]:
+    """Where each decoded character ends, for files that do not encode back to the same bytes."""
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    ends: list[int] = []
+    for position in range(len(data)):
+        text = decoder.decode(data[position : position + 1])
+        ends.extend([position + 1] * len(text))
+    ends.extend([len(data)] * len(decoder.decode(b"", True)))
+    return ends

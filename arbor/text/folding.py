@@ -1,0 +1,100 @@
+"""Unicode folding: different ways to write the same word become one, for the index and for queries alike.
+
+Only runs of characters outside ASCII are touched, since SQLite's own tokenizer folds the rest; so plain English text
+passes through untouched.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+NON_ASCII = re.compile(r"[^\x00-\x7f]++")
+"""A run of characters outside ASCII."""
+
+_CACHED_CHARS_MAX = 4
+
+_LETTERS = {
+    "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i",
+}  # fmt: skip
+"""Letters that people type as ASCII and that no Unicode form takes apart."""
+
+_IGNORED = (
+    "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+    "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+)
+"""Soft hyphens, joiners, variation selectors, skin tones, and the vowel points of Hebrew and Arabic."""
+
+_EMOJI_CLASS = "\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+
+
+def _find_marks(*blocks: tuple[int, int]) -> list[str]:
+    codes = (code for start, stop in blocks for code in range(start, stop))
+    return [chr(code) for code in codes if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
+
+
+_UNSPACED_MARKS = _find_marks(
+    (0x0E31, 0x0E4F), (0x0EB1, 0x0ECF), (0x0F71, 0x0FBD), (0x102B, 0x10A0), (0x17B4, 0x17D4)
+)
+_SPACED_MARKS = _find_marks((0x0900, 0x0E00), (0x0730, 0x07C0))
+_MARK_LETTERS = {mark: chr(0xA000 + number) for number, mark in enumerate(_UNSPACED_MARKS)}
+_MARK_LETTERS |= {mark: chr(0xA200 + number) for number, mark in enumerate(_SPACED_MARKS)}
+"""Vowel signs of Indic and South-East Asian scripts, which SQLite would take for spaces, become Yi letters."""
+
+UNSPACED = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\u1100-\u11ff\uac00-\ud7a3\U00020000-\U0003ffff"
+    "\u0e01-\u0e46\u0e81-\u0ec6\u0f40-\u0f6c\u1000-\u103f\u1780-\u17b3\ua000-\ua1ff"
+)
+"""Inside of a character class: the letters, once folded, of scripts that are written without spaces between words."""
+
+_EMOJI = re.compile(f"[{_EMOJI_CLASS}]")
+_SPECIAL = re.compile(f"[{_IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
+
+
+def fold(text: str) -> str:
+    """Fold the characters outside ASCII: compatibility forms, case, ligatures, signs that only mark pronunciation.
+
+    Emoji become words of their own (`u128512`), so that they can be found. Letters keep their accents, which SQLite's
+    tokenizer takes off.
+    """
+    return text if text.isascii() else NON_ASCII.sub(_fold_match, text)
+
+
+def _fold_match(match: re.Match[str]) -> str:
+    run = match[0]
+    return _fold_short_run(run) if len(run) <= _CACHED_CHARS_MAX else fold_run(run)
+
+
+def fold_run(run: str) -> str:
+    """Fold a run of characters that are all outside ASCII."""
+    folded = unicodedata.normalize("NFKC", run).casefold()
+    return _SPECIAL.sub(_replace_special, folded)
+
+
+_fold_short_run = lru_cache(maxsize=1 << 16)(fold_run)
+
+
+def _replace_special(match: re.Match[str]) -> str:
+    char = match[0]
+    if char in _LETTERS:
+        return _LETTERS[char]
+    if char in _MARK_LETTERS:
+        return _MARK_LETTERS[char]
+    return f" u{ord(char)} " if _EMOJI.match(char) else ""
+
+
+# The patterns begin with their rarest character, which the regular expression engine looks for fastest.
+_PLUS_NAME = re.compile(r"\+\+(?<=(?<![A-Za-z0-9_])[CcGgHh]\+\+)(?![A-Za-z+#])")
+_SHARP_NAME = re.compile(r"#(?<=(?<![A-Za-z0-9_])[CcFfJjQq]#)(?![A-Za-z0-9+#])")
+_DOT_NAME = re.compile(r"\.(?<![A-Za-z0-9_\])/]\.)[Nn][Ee][Tt](?![A-Za-z0-9_])")
+
+
+def spell_names(text: str) -> str:
+    """Spell out names whose signs a tokenizer drops: `C++`, `C#` and `.NET` become words."""
+    if "++" in text:
+        text = _PLUS_NAME.sub("plusplus ", text)
+    if "#" in text:
+        text = _SHARP_NAME.sub("sharp ", text)
+    return _DOT_NAME.sub(" dotnet", text)

@@ -1,0 +1,112 @@
+"""One module per kind of file, and the table that names them all.
+
+To add a kind of file, add a line to `FORMATS` and a module here with a function `read(data, policy) -> Reading`. Modules
+are imported when the first such file comes along, so that a library needed for one kind costs nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple, cast
+
+from arbor.text.extraction import ChunkPolicy
+from arbor.text.readers.reading_result import Reading
+
+
+class Format(NamedTuple):
+    """One kind of file.
+
+    Attributes:
+        media_type: As recorded with the document.
+        reader: Module of this package that reads it.
+        is_text: Whether the file is text in some encoding. The reader is then given the text as UTF-8 and its
+            passages join to that text; otherwise it is given the file and its passages are extracted text.
+        suffixes: File name endings in lower case, with the dot.
+    """
+
+    media_type: str
+    reader: str
+    is_text: bool
+    suffixes: tuple[str, ...]
+
+
+MARKDOWN = Format(
+    "text/markdown", "markdown", True, (".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd")
+)
+PLAIN = Format(
+    "text/plain",
+    "plain",
+    True,
+    (".txt", ".text", ".log", ".org", ".adoc", ".asciidoc", ".tex", ".srt", ".vtt"),
+)
+HTML = Format("text/html", "html", False, (".html", ".htm", ".xhtml"))
+PDF = Format("application/pdf", "pdf", False, (".pdf",))
+EMAIL = Format("message/rfc822", "email", False, (".eml",))
+DOCX = Format(
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx", False, (".docx",)
+)
+BINARY = Format("application/octet-stream", "", False, ())
+
+FORMATS = (
+    MARKDOWN,
+    PLAIN,
+    Format("text/x-rst", "rst", True, (".rst", ".rest")),
+    HTML,
+    PDF,
+    EMAIL,
+    DOCX,
+    Format("application/json", "plain", True, (".json", ".jsonl", ".ndjson", ".ipynb", ".geojson")),
+    Format("application/yaml", "plain", True, (".yaml", ".yml")),
+    Format("application/toml", "plain", True, (".toml",)),
+    Format("application/xml", "plain", True, (".xml", ".svg", ".xsd", ".rss", ".atom", ".opml")),
+    Format("text/csv", "plain", True, (".csv",)),
+    Format("text/tab-separated-values", "plain", True, (".tsv",)),
+    Format("text/x-config", "plain", True, (".ini", ".cfg", ".conf", ".properties", ".env")),
+    Format("text/css", "source", True, (".css", ".scss", ".less")),
+    Format("text/x-python", "source", True, (".py", ".pyi")),
+    Format("text/javascript", "source", True, (".js", ".mjs", ".cjs", ".jsx")),
+    Format("text/x-typescript", "source", True, (".ts", ".tsx", ".mts", ".cts")),
+    Format("text/x-vue", "source", True, (".vue", ".svelte")),
+    Format("text/x-c", "source", True, (".c", ".h")),
+    Format("text/x-c++", "source", True, (".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx")),
+    Format("text/x-csharp", "source", True, (".cs",)),
+    Format("text/x-fsharp", "source", True, (".fs", ".fsx")),
+    Format("text/x-java", "source", True, (".java",)),
+    Format("text/x-kotlin", "source", True, (".kt", ".kts")),
+    Format("text/x-scala", "source", True, (".scala",)),
+    Format("text/x-swift", "source", True, (".swift",)),
+    Format("text/x-objective-c", "source", True, (".m", ".mm")),
+    Format("text/x-go", "source", True, (".go",)),
+    Format("text/x-rust", "source", True, (".rs",)),
+    Format("text/x-zig", "source", True, (".zig",)),
+    Format("text/x-ruby", "source", True, (".rb",)),
+    Format("text/x-php", "source", True, (".php",)),
+    Format("text/x-perl", "source", True, (".pl", ".pm")),
+    Format("text/x-lua", "source", True, (".lua",)),
+    Format("text/x-r", "source", True, (".r",)),
+    Format("text/x-julia", "source", True, (".jl",)),
+    Format("text/x-haskell", "source", True, (".hs",)),
+    Format("text/x-ocaml", "source", True, (".ml", ".mli")),
+    Format("text/x-elixir", "source", True, (".ex", ".exs")),
+    Format("text/x-erlang", "source", True, (".erl",)),
+    Format("text/x-clojure", "source", True, (".clj", ".cljs")),
+    Format("text/x-lisp", "source", True, (".lisp", ".el", ".scm")),
+    Format("text/x-dart", "source", True, (".dart",)),
+    Format("text/x-sql", "source", True, (".sql",)),
+    Format("text/x-shellscript", "source", True, (".sh", ".bash", ".zsh", ".fish")),
+    Format("text/x-powershell", "source", True, (".ps1",)),
+    Format("text/x-nix", "source", True, (".nix",)),
+    Format("text/x-terraform", "source", True, (".tf",)),
+    Format("text/x-protobuf", "source", True, (".proto",)),
+)
+
+FORMATS_BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
+
+
+@cache
+def get_reader(name: str) -> Callable[[bytes, ChunkPolicy], Reading]:
+    """The `read` function of a reader module, imported now if it was not before."""
+    module = importlib.import_module(f"arbor.text.readers.{name}")
+    return cast("Callable[[bytes, ChunkPolicy], Reading]", module.read)

@@ -1,0 +1,16 @@
+"""Plain text and data files: blank lines and line ends are the only structure; written-out addresses are links."""
+
+from __future__ import annotations
+
+from arbor.text.chunker import chunk_text
+from arbor.text.extraction import ChunkPolicy
+from arbor.text.links import find_addresses
+from arbor.text.readers.reading_result import Reading
+
+EXTRACTOR_ID = "plain/1"
+
+
+def read(text: bytes, policy: ChunkPolicy) -> Reading:
+    """Read a plain text; it has no title of its own."""
+    links = find_addresses(text.decode("utf-8", "replace"), 1) if b"http" in text else []
+    return Reading(chunk_text(text, policy), "", {}, links, (), EXTRACTOR_ID)

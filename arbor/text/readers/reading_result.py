@@ -1,0 +1,28 @@
+"""What a reader hands back for one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from arbor.text.extraction import FrontValue, Link, Passage
+
+
+class Reading(NamedTuple):
+    """The text side of an extraction; the media type, encoding and original bytes are added by the caller.
+
+    Attributes:
+        passages: UTF-8 passages. For a text format they join to the text that was given.
+        title: From the content; empty when there is none.
+        front_matter: The document's own fields.
+        links: In text order within each kind.
+        warnings: What could not be read as it should, one sentence each.
+        extractor: Name and version of the reader, and of the library it rests on where that decides the text.
+    """
+
+    passages: Sequence[Passage]
+    title: str
+    front_matter: dict[str, FrontValue]
+    links: Sequence[Link]
+    warnings: Sequence[str]
+    extractor: str

@@ -1,0 +1,132 @@
+"""Words for weighing what texts are about: key terms, similarity, distillation. The index does not use them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from operator import add
+
+from arbor.text.folding import UNSPACED, fold, spell_names
+from arbor.text.segmentation import segment_han
+from arbor.text.stemming import stem_word
+from arbor.text.stopwords import CHINESE, ENGLISH, JAPANESE, KOREAN
+
+TERMS_ID = "arbor-terms/1"
+"""Names the rules of this module; whatever is computed from terms is out of date under another id."""
+
+_DIGITS_MIN = 3
+_KANJI_WORD_MAX = 4
+_CACHED_WORDS_MAX = 200_000
+_SHORT_CHARS = 24
+
+_SPACED_LOWER = bytes(
+    code if code >= 0x80 else ord(chr(code).lower()) if chr(code).isalnum() else 0x20 for code in range(256)
+)
+"""Translates UTF-8 so that ASCII letters are small and other ASCII characters than letters and digits are spaces."""
+
+_WORD = re.compile(r"[^\W_]++")
+_UNSPACED_PARTS = re.compile(f"([{UNSPACED}]++)")
+_HIRAGANA = re.compile(r"[\u3041-\u309f]")
+_SCRIPT_RUN = re.compile(
+    r"([\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]++)"
+    r"|([\u30a1-\u30ff\u31f0-\u31ff]++)"
+    r"|([\u3006\u3041-\u309f]++)"
+    r"|([\u1100-\u11ff\uac00-\ud7a3]++)"
+    r"|([^\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]++)"
+)
+_PARTICLE = re.compile(
+    r"(?<=..)(?:에서는|에게서|으로써|으로서|이라는|에서|에게|으로|까지|부터|처럼|보다|라는|이나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+)
+_EMOJI_WORD = re.compile(r"u[0-9]{4,6}")
+
+
+class _TermTable(dict[str, str]):
+    """The term for each ASCII word met so far, empty for words that are none; most texts share most of theirs."""
+
+    def __missing__(self, word: str) -> str:
+        term = _make_term(word)
+        if len(self) >= _CACHED_WORDS_MAX:
+            self.clear()
+        self[word] = term
+        return term
+
+
+_TERMS = _TermTable()
+
+
+def terms(text: str) -> list[str]:
+    """The words of a text that say what it is about.
+
+    Args:
+        text: Any text; code and front matter are for the caller to leave out.
+
+    Returns:
+        In text order and with repetitions: Latin words folded and stemmed, other alphabets folded, words of two
+        characters or more from Chinese runs by jieba, kanji and katakana runs from Japanese, Korean words without
+        their particles, pairs of characters from other scripts without spaces. Stop words, single letters and
+        numbers of less than three digits are left out.
+    """
+    raw = spell_names(text).encode("utf-8", "replace")
+    words = raw.translate(_SPACED_LOWER).decode("utf-8").split()
+    if text.isascii():
+        return list(filter(None, map(_TERMS.__getitem__, words)))
+    is_japanese = _HIRAGANA.search(text) is not None
+    found: list[str] = []
+    for word in words:
+        if not word.isascii():
+            found += _mixed_terms(word, is_japanese) if len(word) > _SHORT_CHARS else _short_terms(word, is_japanese)
+        elif term := _TERMS[word]:
+            found.append(term)
+    return found
+
+
+def _mixed_terms(word: str, is_japanese: bool) -> list[str]:
+    """Terms of a stretch without ASCII spaces or signs, which may be a whole paragraph of Chinese."""
+    found: list[str] = []
+    folded = spell_names(fold(word)).lower()
+    for number, part in enumerate(_UNSPACED_PARTS.split(folded)):
+        if number % 2:
+            found += _unspaced_terms(part, is_japanese)
+        else:
+            found += [term for piece in _WORD.findall(part) if (term := _make_term(piece))]
+    return found
+
+
+_short_terms = lru_cache(maxsize=1 << 15)(_mixed_terms)
+
+
+def _make_term(word: str) -> str:
+    if not word.isascii():
+        parts = unicodedata.normalize("NFD", word)
+        word = unicodedata.normalize("NFC", "".join(part for part in parts if unicodedata.category(part) != "Mn"))
+    if len(word) < 2 or word in ENGLISH or _EMOJI_WORD.fullmatch(word):
+        return ""
+    if word.isdecimal():
+        return word if len(word) >= _DIGITS_MIN else ""
+    return stem_word(word) if word.isascii() else word
+
+
+def _unspaced_terms(run: str, is_japanese: bool) -> list[str]:
+    found: list[str] = []
+    for han, katakana, _, hangul, other in _SCRIPT_RUN.findall(run):
+        if han:
+            found += _kanji_terms(han) if is_japanese else _han_terms(han)
+        elif katakana:
+            found += [katakana] if len(katakana) > 1 else []
+        elif hangul:
+            word = _PARTICLE.sub("", hangul)
+            found += [word] if len(word) > 1 and word not in KOREAN and hangul not in KOREAN else []
+        elif other:
+            found += map(add, other, other[1:])
+    return found
+
+
+def _han_terms(run: str) -> list[str]:
+    return [word for word in segment_han(run) if len(word) > 1 and word not in CHINESE]
+
+
+def _kanji_terms(run: str) -> list[str]:
+    if len(run) <= _KANJI_WORD_MAX:
+        return [] if run in JAPANESE else [run]
+    return list(map(add, run, run[1:]))

@@ -1,0 +1,140 @@
+"""Limits on size and naming, and the habits that keep the library usable from other programs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.architecture.package_source import Module, dotted, functions, modules
+
+MAX_FUNCTION_LINES = 60
+MAX_MODULE_LINES = 500
+# Words for drawers where things get lost.
+FORBIDDEN_NAMES = frozenset(
+    f"{stem}{ending}"
+    for stem in ("util", "helper", "common", "misc", "manager", "handler")
+    for ending in ("", "s")
+)
+UNFINISHED = re.compile(
+    r"\b(TODO|FIXME|XXX|HACK|TBD|WIP)\b|(?i:coming soon|not (yet )?implemented|NotImplementedError)"
+)
+
+# The process belongs to the program that uses the library: only the command line may read or write these.
+PROCESS_NAMES = frozenset({
+    "os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv", "os.unsetenv", "os.chdir",
+    "os.isatty", "os.get_terminal_size", "os._exit", "os.umask", "shutil.get_terminal_size", "sys.argv",
+    "sys.stdin", "sys.stdout", "sys.stderr", "sys.exit", "sys.excepthook", "signal.signal",
+    "logging.basicConfig", "locale.setlocale", "warnings.filterwarnings", "warnings.simplefilter",
+    "breakpoint", "exit", "input", "print", "quit",
+})  # fmt: skip
+CLI_ROOM = "cli"
+# What these rooms give out is kept, compared and shared between threads.
+ROOMS_OF_VALUES = {"objects", "text", "graph", "search", "answers", "evaluation", "kb"}
+# A forked child must not run the exit handlers of its parent.
+ALLOWED_USES = {("arbor.processes", "os._exit")}
+
+
+def process_uses(module: Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = dotted(node)
+            if name in PROCESS_NAMES or name.endswith(".isatty"):
+                yield node.lineno, name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if f"{node.module}.{alias.name}" in PROCESS_NAMES:
+                    yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def test_only_the_command_line_touches_the_process_and_the_terminal() -> None:
+    wrong = [
+        f"{module.at(line)}: {name}"
+        for module in modules()
+        if module.room != CLI_ROOM
+        for line, name in process_uses(module)
+        if (module.name, name) not in ALLOWED_USES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    wrong = []
+    for module in modules():
+        for function in functions(module):
+            lines = (function.end_lineno or function.lineno) - function.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                wrong.append(f"{module.at(function.lineno)}: {function.name} has {lines} lines")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_is_longer_than_five_hundred_lines() -> None:
+    sizes = {module.name: len(module.source.splitlines()) for module in modules()}
+    assert {name: size for name, size in sizes.items() if size > MAX_MODULE_LINES} == {}
+
+
+def test_no_module_is_a_drawer() -> None:
+    wrong = [
+        module.name
+        for module in modules()
+        for word in re.split(r"[._]", module.name)
+        if word in FORBIDDEN_NAMES
+    ]
+    assert wrong == []
+
+
+def test_imports_stand_at_the_top() -> None:
+    wrong = []
+    for module in modules():
+        for scope in ast.walk(module.tree):
+            if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                wrong += [
+                    module.at(node.lineno)
+                    for node in ast.walk(scope)
+                    if isinstance(node, (ast.Import, ast.ImportFrom))
+                    or (isinstance(node, ast.Call) and dotted(node.func) == "__import__")
+                ]
+    assert not wrong, f"imports inside functions or classes: {sorted(set(wrong))}"
+
+
+def test_nothing_is_left_unfinished() -> None:
+    wrong = [
+        f"{module.at(number)}: {line.strip()}"
+        for module in modules()
+        for number, line in enumerate(module.source.splitlines(), 1)
+        if UNFINISHED.search(line)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def data_classes(module: Module) -> Iterator[tuple[ast.ClassDef, set[str]]]:
+    """The dataclasses of a file, with the options that are switched on."""
+    for node in ast.walk(module.tree):
+        for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
+            call = decorator if isinstance(decorator, ast.Call) else None
+            if isinstance(node, ast.ClassDef) and dotted(call.func if call else decorator).endswith(
+                "dataclass"
+            ):
+                keywords = call.keywords if call else []
+                yield node, {str(k.arg) for k in keywords if getattr(k.value, "value", None) is True}
+
+
+def test_data_classes_have_slots() -> None:
+    wrong = [
+        f"{module.at(node.lineno)}: {node.name}"
+        for module in modules()
+        for node, options in data_classes(module)
+        if "slots" not in options
+    ]
+    assert not wrong, "dataclasses without slots:\n" + "\n".join(wrong)
+
+
+def test_what_callers_get_is_frozen() -> None:
+    wrong = [
+        f"{module.at(node.lineno)}: {node.name}"
+        for module in modules()
+        if module.room in ROOMS_OF_VALUES
+        for node, options in data_classes(module)
+        if "frozen" not in options and not node.name.startswith("_")
+    ]
+    assert not wrong, "public dataclasses that can be changed:\n" + "\n".join(wrong)

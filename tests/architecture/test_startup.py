@@ -1,0 +1,102 @@
+"""`arbor --help` and `arbor status` start at once: what they may load is on a list."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.package_source import PACKAGE, REPOSITORY
+
+pytestmark = pytest.mark.skipif(
+    not (PACKAGE / "cli" / "__init__.py").exists(), reason="the command line (arbor/cli) is not in this tree"
+)
+
+HEAVY = {
+    "asyncio",
+    "docx",
+    "httpx",
+    "jieba",
+    "mcp",
+    "numpy",
+    "pypdf",
+    "rich",
+    "selectolax",
+    "sqlite3",
+    "Stemmer",
+}
+LIGHT = {"backports", "blake3", "click", "msgpack", "pathspec", "platformdirs"}
+
+
+def run_arbor(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    # Safe path and no user site: the folder of the knowledge base must not be able to shadow a module.
+    command = [sys.executable, "-s", "-P", "-X", "importtime", "-m", "arbor", *arguments]
+    environment = {"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin", "HOME": str(folder.parent)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+def loaded_packages(done: subprocess.CompletedProcess[str]) -> set[str]:
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:") and "|" in line]
+    return {line.split("|")[-1].strip().split(".")[0] for line in lines} - {"imported package"}
+
+
+def assert_starts_light(done: subprocess.CompletedProcess[str]) -> None:
+    loaded = loaded_packages(done)
+    assert "arbor" in loaded, "the import log of the interpreter was not understood"
+    assert loaded & HEAVY == set()
+    foreign = {
+        name
+        for name in loaded
+        if name not in sys.stdlib_module_names and name != "arbor" and not name.startswith("_")
+    }
+    assert foreign <= LIGHT, f"loaded at start-up and not on the list: {sorted(foreign - LIGHT)}"
+
+
+def test_help_loads_little(tmp_path: Path) -> None:
+    done = run_arbor("--help", folder=tmp_path)
+    assert_starts_light(done)
+    assert "status" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def knowledge_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("startup")
+    (folder / "note.md").write_text("# A note\n\nSome words.\n", encoding="utf-8")
+    run_arbor("init", folder=folder)
+    run_arbor("add", "note.md", folder=folder)
+    run_arbor("commit", "-m", "first", folder=folder)
+    return folder
+
+
+def test_status_loads_little(knowledge_base: Path) -> None:
+    assert_starts_light(run_arbor("status", folder=knowledge_base))
+
+
+def test_status_with_a_change_loads_little(knowledge_base: Path) -> None:
+    (knowledge_base / "other.md").write_text("# Another\n", encoding="utf-8")
+    done = run_arbor("status", folder=knowledge_base)
+    assert_starts_light(done)
+    assert "other.md" in done.stdout
+
+
+def test_the_package_itself_imports_next_to_nothing() -> None:
+    code = (
+        "import sys; import arbor; print(*sorted(name for name in sys.modules if name.startswith('arbor.')))"
+    )
+    environment = {"PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        [sys.executable, "-s", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    rooms = {name.split(".")[1] for name in done.stdout.split()}
+    assert rooms <= {"errors"}, f"`import arbor` loads {sorted(rooms)}"
