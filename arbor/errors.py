@@ -71,3 +71,9 @@ class RemoteError(ArborError):
     """The other side could not be reached, refused, or broke the protocol."""
 
     exit_code = 14
+
+
+class ColdDocument(ArborError):
+    """The passages asked for are cold: known by their hashes, not stored here."""
+
+    exit_code = 1

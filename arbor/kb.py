@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.errors import ArborError, UsageError
+from arbor.errors import ArborError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
-from arbor.objects.ids import Kind, parse_oid
+from arbor.objects.ids import parse_oid
 from arbor.repo import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from arbor.repo.results import CommitInfo, CommitResult, DocumentInfo, TextDiff
     from arbor.repo.restoring import RestoreResult
     from arbor.repo.verify import VerifyReport
+    from arbor.search import asking, searching
+    from arbor.search.results import SearchResult
 else:
     adding = lazy_module("arbor.repo.adding")
     committing = lazy_module("arbor.repo.committing")
@@ -34,6 +36,8 @@ else:
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
     verify = lazy_module("arbor.repo.verify")
+    asking = lazy_module("arbor.search.asking")
+    searching = lazy_module("arbor.search.searching")
 
 Progress = Callable[[int, int], None]
 StrPath = str | os.PathLike[str]
@@ -74,6 +78,7 @@ class KnowledgeBase:
 
     def __init__(self, repo: Repository) -> None:
         self.repo = repo
+        self._asker: asking.Asker | None = None
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -83,7 +88,15 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Give file handles back."""
+        if self._asker is not None:
+            self._asker.close()
         self.repo.close()
+
+    def _ask(self) -> asking.Asker:
+        """The search desk, opened at the first use."""
+        if self._asker is None:
+            self._asker = asking.Asker(self.repo)
+        return self._asker
 
     @property
     def folder(self) -> Path:
@@ -183,12 +196,19 @@ class KnowledgeBase:
         """
         changes = staged_changes(self.repo, self.repo.stage())
         made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author)
-        state, warnings = "skipped", ()
+        state, warnings = self._follow_up() if index else ("skipped", ())
         return results.CommitResult(
             commit=made.oid.hex(), ledger_root=made.ledger_root.hex(), parent=made.parent.hex() if made.parent else "",
             branch=made.branch, documents=made.documents, subject=made.message.split("\n", 1)[0], changes=changes,
             index=state, warnings=warnings,
         )  # fmt: skip
+
+    def _follow_up(self) -> tuple[str, tuple[str, ...]]:
+        """Bring the index to HEAD. The commit is safe already, so what fails here is a warning."""
+        try:
+            return self._ask().update_index(), ()
+        except (ArborError, OSError) as error:
+            return "skipped", (f"the index could not be brought up to date: {error}",)
 
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""
@@ -282,18 +302,52 @@ class KnowledgeBase:
             return describing.diff_stage(self.repo, stage, before, wanted, with_text=with_text)
         return describing.diff_worktree(self.repo, stage, wanted, with_text=with_text)
 
+    # --- asking
+
+    def search(
+        self, query: str, *, mode: str = "HYBRID", limit: int = 10, at: str | None = None, passages: int = 3,
+        raw: bool = False,
+    ) -> SearchResult:  # fmt: skip
+        """Search HEAD or another revision.
+
+        Args:
+            query: Words, "phrases", -not, prefix*, `path:`, `kind:`, `lang:`, `label:`, `since:`, `rev:`, `title:`.
+            mode: The least proof that a hit must have: STRICT, HYBRID or VISUAL.
+            limit: Documents to show.
+            at: A revision; HEAD without.
+            passages: Passages to show of each document.
+            raw: The query is an FTS5 expression.
+
+        Raises:
+            UsageError: when the query, the mode or the revision is not understood.
+        """
+        options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw)
+        return self._ask().search(query, options, at=at)
+
+    def reindex(self) -> float:
+        """Make the index of HEAD anew from the objects; the seconds it took."""
+        return self._ask().reindex()
+
     # --- trust
 
-    def verify(self, revision: str | None = None, *, root: str | None = None) -> VerifyReport:
+    def verify(self, revision: str | None = None, *, root: str | None = None, deep: bool = False) -> VerifyReport:
         """Read, hash and check everything a revision needs (every ref and the index without one).
 
         Args:
             revision: Only this one.
             root: Hexadecimal ledger root that the revision must have.
+            deep: Also check the structure of the index's own tables.
         """
         tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
         expected = parse_oid(root) if root is not None else None
-        return verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None)
+        report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None)
+        if revision is not None or not report.ok:
+            return report
+        problems = self._ask().check_index(deep=deep) if (self.folder / "cache" / "index.db").exists() else []
+        if not problems:
+            return report
+        found = tuple(verify.Finding("", "cache/index.db", problem) for problem in problems)
+        return replace(report, ok=False, damaged=found)
 
     # --- settings
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-SAMPLE_CHARS = 1500
+SAMPLE_CHARS = 800
 
 _SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),
@@ -31,6 +31,7 @@ _COMMON = {
     "nl": frozenset("het een van en niet voor op zijn met dat wordt ook".split()),
 }
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _KANA_SHARE, _SCRIPT_SHARE, _COMMON_MIN = 0.05, 0.2, 3
 
 
@@ -52,14 +53,13 @@ def guess_language(text: str) -> str:
         text: The beginning of a document; at most `SAMPLE_CHARS` characters of it are looked at.
     """
     sample = text[:SAMPLE_CHARS]
-    if not sample.isascii():
+    if not sample.isascii() and len(_NON_ASCII.findall(sample)) > _SCRIPT_SHARE / 3 * len(sample):
         by_script = _guess_by_script(sample)
         if by_script:
             return by_script
-    words = sample.lower().split()
-    scores = {code: sum(map(common.__contains__, words)) for code, common in _COMMON.items()}
-    best = max(scores, key=lambda code: scores[code])
-    return best if scores[best] >= _COMMON_MIN else ""
+    words = set(sample.lower().split())
+    count, best = max((len(words & common), code) for code, common in _COMMON.items())
+    return best if count >= _COMMON_MIN else ""
 
 
 def _guess_by_script(sample: str) -> str:

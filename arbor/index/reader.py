@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arbor.errors import ConflictError
+from arbor.errors import ConflictError, IntegrityError
 from arbor.index.schema import Stamp, connect_to_read, read_stamp
 
 KNOWN_FREQUENCIES_MAX = 100_000
@@ -22,6 +22,14 @@ _AVERAGES = "SELECT block FROM passages_data WHERE id = 1"
 
 class IndexMoved(ConflictError):
     """Another process took the index to another version between opening it and asking it."""
+
+
+class IndexDamaged(IntegrityError):
+    """The index database cannot be read; it can be made again from the objects."""
+
+
+class BadExpression(ValueError):
+    """An FTS5 expression that is not well formed."""
 
 
 class Filter(NamedTuple):
@@ -111,6 +119,7 @@ class IndexReader:
 
         Raises:
             IndexMoved: when the index holds another version now.
+            IndexDamaged: when the database turns out to be broken, now or within the block.
         """
         connection = self._take()
         try:
@@ -119,6 +128,8 @@ class IndexReader:
             if stamp is None or stamp.ledger_root != ledger_root.hex():
                 raise IndexMoved("the search index moved on while it was in use", "search again")
             yield Session(connection, self._frequencies_of(stamp))
+        except sqlite3.DatabaseError as error:
+            raise IndexDamaged(f"the search index is damaged: {error}", "run: arbor reindex") from error
         finally:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -216,15 +227,18 @@ class Session:
             limit: At most this many.
 
         Raises:
-            sqlite3.OperationalError: when the expression is not well formed.
+            BadExpression: when the expression is not well formed.
         """
         where, values = _document_condition(filters)
         columns = ", ".join(map(repr, map(float, weights)))
-        found = self._connection.execute(
-            f"SELECT rowid, bm25(passages, {columns}) AS score FROM passages"
-            f" WHERE passages MATCH ?{where} ORDER BY score LIMIT ?",
-            (expression, *values, limit),
-        )
+        try:
+            found = self._connection.execute(
+                f"SELECT rowid, bm25(passages, {columns}) AS score FROM passages"
+                f" WHERE passages MATCH ?{where} ORDER BY score LIMIT ?",
+                (expression, *values, limit),
+            ).fetchall()
+        except sqlite3.OperationalError as error:
+            raise BadExpression(str(error)) from error
         return [Found(row, -score) for row, score in found]
 
     def list_documents(self, filters: Sequence[Filter], limit: int) -> list[int]:
@@ -245,10 +259,13 @@ class Session:
             " JOIN documents d ON d.id = (SELECT max(id) FROM documents WHERE id <= r.value)",
             (json.dumps(list(rows)),),
         )
-        return {
+        infos = {
             row: DocumentInfo(first, oid, passages, bool(whole), kind, media_type, lang, title, dated, path)
             for row, first, oid, passages, whole, kind, media_type, lang, title, dated, path in found
         }
+        if any(row not in infos or row - infos[row].first >= infos[row].passages for row in rows):
+            raise IndexDamaged("the search index names passages of no document", "run: arbor reindex")
+        return infos
 
     def paths_of(self, first: int) -> list[str]:
         """All paths of the document with this first row, in path order."""

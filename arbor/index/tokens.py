@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 
+from arbor.index.schema import COLUMNS
 from arbor.text.analyzer import TOKENIZER
 
 CACHED_TEXTS_MAX = 50_000
@@ -43,20 +44,26 @@ class Tokenizer:
 
     def _ask(self, texts: list[str]) -> dict[str, tuple[str, ...]]:
         found: list[list[str]] = [[] for _ in texts]
-        with self._mutex_held_table(texts) as connection:
+        with self._table_of(texts) as connection:
             for row, token in connection.execute("SELECT doc, term FROM tokens ORDER BY doc, offset"):
                 found[row - _FIRST].append(token)
         return {text: tuple(tokens) for text, tokens in zip(texts, found, strict=True)}
 
     def matches(self, text: str, expressions: Sequence[str]) -> bool:
-        """Whether a prepared text matches one of these FTS5 expressions."""
-        with self._mutex, self._mutex_held_table([text]) as connection:
-            return any(
-                connection.execute("SELECT 1 FROM words WHERE words MATCH ?", (expression,)).fetchone()
-                for expression in expressions
-            )
+        """Whether a prepared text, as the body of a passage, matches one of these FTS5 expressions.
 
-    def _mutex_held_table(self, texts: Sequence[str]) -> _FilledTable:
+        One that is not well formed matches nothing.
+        """
+        with self._mutex, self._table_of([text]) as connection:
+            try:
+                return any(
+                    connection.execute("SELECT 1 FROM words WHERE words MATCH ?", (expression,)).fetchone()
+                    for expression in expressions
+                )
+            except sqlite3.OperationalError:
+                return False
+
+    def _table_of(self, texts: Sequence[str]) -> _FilledTable:
         if self._connection is None:
             self._connection = _open_table()
         return _FilledTable(self._connection, texts)
@@ -72,7 +79,7 @@ class _FilledTable:
     def __enter__(self) -> sqlite3.Connection:
         self._connection.execute("BEGIN")
         self._connection.executemany(
-            "INSERT INTO words(rowid, word) VALUES(?, ?)", enumerate(self._texts, _FIRST)
+            "INSERT INTO words(rowid, body) VALUES(?, ?)", enumerate(self._texts, _FIRST)
         )
         return self._connection
 
@@ -82,6 +89,6 @@ class _FilledTable:
 
 def _open_table() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5(word, tokenize='{TOKENIZER}')")
+    connection.execute(f"CREATE VIRTUAL TABLE words USING fts5({', '.join(COLUMNS)}, tokenize='{TOKENIZER}')")
     connection.execute("CREATE VIRTUAL TABLE tokens USING fts5vocab(words, instance)")
     return connection

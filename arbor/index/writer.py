@@ -256,3 +256,21 @@ def _replace_documents(
     removed = sum(not new for _, _, new in plan)
     added = sum(not old for _, old, _ in plan)
     return Update(removed, added, len(plan) - removed - added)
+
+
+@contextlib.contextmanager
+def translate_disk_errors(fs_path: Path) -> Iterator[None]:
+    """Turn SQLite's words for a full, failing or read-only disk into the OSError that they stand for."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if not _is_disk_error(error):
+            raise
+        code = errno.ENOSPC if "full" in str(error) else errno.EROFS if "readonly" in str(error) else errno.EIO
+        raise OSError(code, os.strerror(code), str(fs_path)) from error
+
+
+def _is_disk_error(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and any(
+        words in str(error) for words in ("disk is full", "disk I/O error", "readonly database")
+    )

@@ -7,7 +7,7 @@ A row is [kind, relation, lines after the link before, target, anchor, text]; ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from arbor.errors import IntegrityError
@@ -25,27 +25,27 @@ class LinkRef(NamedTuple):
 
 
 KINDS = ("markdown", "wikilink", "frontmatter", "html", "url")
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
 _WINDOW_BYTES = 64 * 1024
 _MIN_SPAN = 4
 
 
-def compact_links(links: Sequence[LinkRef], data: bytes) -> list[list[Any]]:
+def compact_links(links: Iterable[tuple[str, str, str, str, str, int]], data: bytes) -> list[list[Any]]:
     """Rows for links in the order of the text.
 
     Args:
-        links: What was found.
+        links: What was found, as the fields of `LinkRef`.
         data: The passages, joined.
     """
     rows: list[list[Any]] = []
-    line, place = 0, 0
-    for link in links:
-        target, found = _span(link.target, data, place, place)
-        anchor, _ = _span(link.anchor, data, found, found)
-        text, _ = _span(link.text, data, max(found - len(link.text) - 8, 0), found)
-        kind = KINDS.index(link.kind) if link.kind in KINDS else link.kind
-        relation = "" if link.relation == "links" else link.relation
-        rows.append([kind, relation, link.line - line, target, anchor, text])
-        line, place = link.line, found
+    line = place = 0
+    for kind, relation, target, anchor, text, at_line in links:
+        field, found = _span(target, data, place, place)
+        label = _span(text, data, max(found - len(text) - 8, 0), found)[0] if text else ""
+        section = _span(anchor, data, found, found)[0] if anchor else ""
+        code = _CODES.get(kind, kind)
+        rows.append([code, "" if relation == "links" else relation, at_line - line, field, section, label])
+        line, place = at_line, found
     return rows
 
 

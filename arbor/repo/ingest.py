@@ -7,7 +7,7 @@ from typing import Protocol
 
 from arbor.objects import codec, merkle
 from arbor.objects.ids import Kind, file_hash, object_id
-from arbor.objects.links import LinkRef, compact_links
+from arbor.objects.links import compact_links
 from arbor.objects.model import ChunkRef, Document, Manifest, encode_document, encode_manifest
 from arbor.text.extraction import Extraction
 
@@ -41,7 +41,7 @@ def store_extraction(
         passages.append(ChunkRef(oid, len(piece), newlines, headings))
     original = tuple((sink.add(Kind.CHUNK, piece), len(piece)) for piece in extraction.original)
     text = data if not original else b"".join([piece for piece, _, _ in extraction.passages])
-    links = compact_links([LinkRef(*link) for link in extraction.links], text) if extraction.links else ()
+    links = compact_links(extraction.links, text) if extraction.links else ()
     manifest = sink.add(Kind.MANIFEST, encode_manifest(Manifest(tuple(passages), original, links)))
     document = document_of(extraction, [ref.oid for ref in passages], [oid for oid, _ in original], manifest,
                            len(data), hash_of_file or file_hash(data), source_uri)  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arbor.errors import UsageError
-from arbor.index.reader import DocumentInfo, Found, Session
+from arbor.index.reader import BadExpression, DocumentInfo, Found, Session
 from arbor.search.plan import Plan, RankedUnit
 from arbor.search.query import Query
 
@@ -85,7 +85,7 @@ def _retrieve_ranked(
 def _match(session: Session, expression: str, plan: Plan, limit: int, *, raw: bool) -> list[Found]:
     try:
         return session.match(expression, COLUMN_WEIGHTS, plan.filters, limit)
-    except ValueError as error:
+    except BadExpression as error:
         if not raw:
             raise
         raise UsageError(

@@ -11,6 +11,7 @@ the first one too, begins after a line feed.
 from __future__ import annotations
 
 from bisect import bisect_right
+from codecs import BOM_UTF8
 from typing import NamedTuple
 
 from arbor.text.extraction import ChunkPolicy, Passage
@@ -50,6 +51,11 @@ class Structure(NamedTuple):
 
 
 NO_STRUCTURE = Structure([], [])
+
+
+def without_mark(buffer: bytes) -> bytes:
+    """The buffer with a byte order mark at its head turned into line ends, so that the first line is seen as one."""
+    return b"\n\n\n\n" + buffer[4:] if buffer[1:4] == BOM_UTF8 else buffer
 
 
 def compute_reach_bytes(policy: ChunkPolicy) -> int:

@@ -211,7 +211,7 @@ def detect_unusual_encoding(data: bytes) -> str:
         return wide or ("utf-8" if _is_text_with_stray_controls(sample) else "")
     if _ISO_2022_JP.search(sample):
         return "iso2022_jp"
-    if _is_damaged_utf8(sample, is_whole):
+    if _is_damaged_utf8(sample, is_whole):  # or not damaged at all, with a terminal's escapes in it
         return "utf-8"
     encoding = _rank_candidates(sample, is_whole)
     if encoding not in _WIDE and _count_controls(sample) * 10 > len(sample):

@@ -25,7 +25,8 @@ _KNOWN = frozenset(
 
 def detect_encoding(data: bytes) -> str:
     """Tell the encoding of a file; empty when it is no text."""
-    if b"\0" not in data and b"\x1b$" not in data:
+    # Escapes are looked for by their first byte, since ISO 2022 is ASCII by all other signs.
+    if b"\0" not in data and b"\x1b" not in data:
         if data.isascii():
             return UTF8
         try:

@@ -1,6 +1,7 @@
 """Finds links: Markdown, wikilinks, addresses written out, HTML anchors, and links in front matter.
 
-The patterns use possessive repeats throughout, so that each is linear in the length of the text whatever it holds.
+The patterns use possessive repeats, so that each is linear in the length of the text whatever it holds, and begin with
+a literal where they can, which the regular expression engine looks for several times faster than for a choice.
 Text that must not count as a link (inline code, comments, escaped brackets) is *hidden* first: its special characters
 are swapped for code points that Unicode reserves for internal use, and swapped back in what is reported.
 """
@@ -41,6 +42,7 @@ _SPECIAL = "[]()<>`:|#!"
 _HIDE = str.maketrans({char: chr(0xFDD0 + number) for number, char in enumerate(_SPECIAL)})
 _SHOW = str.maketrans({chr(0xFDD0 + number): char for number, char in enumerate(_SPECIAL)})
 _LINKISH = re.compile(r"[\[\]]|http|href")
+_BACKTICKS = re.compile(r"``*+")
 _LITERAL = re.compile(r"`++|<!--|\\[\[\]()<>`:#!\\]")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*+\n")
 
@@ -204,18 +206,48 @@ def _hide_literals(text: str) -> tuple[str, bool]:
     Returns:
         The text, with as many line ends as before, and whether any character in it was swapped.
     """
-    if "\\" not in text and "<!--" not in text:
-        if "`" not in text:
-            return text, False
-        parts = text.split("`")
-        code = "".join(parts[1::2])
-        is_simple = len(parts) & 1 and "" not in parts[1:-1] and "\n" not in code
-        if is_simple and not _LINKISH.search(code):
-            return text, False
+    if "\\" in text:
+        return _hide_each(text, _LITERAL)
+    if "<!--" in text:
+        without = _drop_comments(text)
+        if without is None:
+            return _hide_each(text, _LITERAL)
+        text = without
+    if "`" not in text:
+        return text, False
+    parts = text.split("`")
+    code = "".join(parts[1::2])
+    if len(parts) & 1 and "\n" not in code and "" not in parts[1:-1] and not _LINKISH.search(code):
+        return text, False
+    return _hide_each(text, _BACKTICKS)
+
+
+def _drop_comments(text: str) -> str | None:
+    """Leave comments out; None where it takes a closer look to tell comments from inline code."""
+    pieces = []
+    done = 0
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start + 4)
+        if end < 0:
+            break
+        comment = text[start:end]
+        if "`" in comment or text.count("`", done, start) & 1:
+            return None
+        pieces.append(text[done:start])
+        pieces.append("\n" * comment.count("\n"))
+        done = end + 3
+        start = text.find("<!--", done)
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+def _hide_each(text: str, literals: re.Pattern[str]) -> tuple[str, bool]:
+    """Hide the code spans, comments and escapes that begin where `literals` says."""
     pieces: list[str] = []
     done = 0
     is_changed = False
-    for start, end in _iter_literals(text):
+    for start, end in _iter_literals(text, literals):
         literal = text[start:end]
         if literal[0] == "<":
             hidden = "\n" * literal.count("\n")
@@ -233,9 +265,9 @@ def _hide_literals(text: str) -> tuple[str, bool]:
     return "".join(pieces), is_changed
 
 
-def _iter_literals(text: str) -> Iterator[tuple[int, int]]:
+def _iter_literals(text: str, literals: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Start and end of each code span, comment and escaped character, whichever begins first."""
-    tokens = [match.span() for match in _LITERAL.finditer(text)]
+    tokens = [match.span() for match in literals.finditer(text)]
     next_runs = _find_next_runs(text, tokens)
     resume = 0  # tokens before this position lie inside code or a comment
     blank = -1
@@ -295,11 +327,14 @@ def find_front_matter_links(fields: dict[str, FrontValue], source: str) -> list[
     """
     links: list[Link] = []
     for key, value in fields.items():
-        relation = re.sub(r"[\s_]+", "-", key.strip().lower())
+        relation = "-".join(key.lower().replace("_", " ").split())
         for text in _iter_strings(value):
             if len(links) >= _FRONT_LINKS_MAX:
                 return links
-            links += _read_front_value(relation, text, _find_line(source, key, text))
+            found = _read_front_value(relation, text)
+            if found:
+                line = _find_line(source, key, text)
+                links += [link._replace(line=line) for link in found]
     return links
 
 
@@ -317,21 +352,23 @@ def _iter_strings(value: FrontValue) -> Iterator[str]:
             yield from _iter_strings(item)
 
 
-def _read_front_value(relation: str, text: str, line: int) -> list[Link]:
+def _read_front_value(relation: str, text: str) -> list[Link]:
     if "[[" in text:
         return [
-            Link("frontmatter", relation, match[1].strip(), match[2] or "", match[3] or "", line)
+            Link("frontmatter", relation, match[1].strip(), match[2] or "", match[3] or "", 0)
             for match in _WIKILINK.finditer(text)
             if match[1].strip() or match[2]
         ]
     text = text.strip()
-    looks_placed = "://" in text or "/" in text or text.endswith((".md", ".txt", ".pdf", ".html"))
-    if not text or not (relation in _TITLED_KEYS or (relation in _PLACED_KEYS and looks_placed)):
+    if relation in _PLACED_KEYS:
+        if "/" not in text and not text.endswith((".md", ".txt", ".pdf", ".html")):
+            return []
+    elif relation not in _TITLED_KEYS:
         return []
     match = _BRACKETED.fullmatch(text)
     label = match[4] or "" if match else ""
     target, anchor = split_destination((match[6] or match[5] or "") if match else text)
-    return [Link("frontmatter", relation, target, anchor, label, line)] if target or anchor else []
+    return [Link("frontmatter", relation, target, anchor, label, 0)] if target or anchor else []
 
 
 def _find_line(source: str, key: str, text: str) -> int:

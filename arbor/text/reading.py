@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import BinaryIO, NamedTuple
 
 from arbor.text.encodings import STATEFUL, UTF8, decode_passage, detect_encoding, split_as_encoded
 from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage
+from arbor.text.front_matter import read_front_matter
 from arbor.text.media import find_format
-from arbor.text.readers import BINARY, Format, get_reader
+from arbor.text.readers import BINARY, MARKDOWN, Format, find_structure_finder, get_reader
 from arbor.text.readers.reading_result import Reading
+from arbor.text.streaming import iter_passages
 
-__all__ = ["decode_passage", "extract"]
+__all__ = ["TextStream", "decode_passage", "extract", "open_stream"]
 
 PIECE_BYTES = 64 * 1024
 """Size of the pieces in which an original is kept whose passages do not partition it."""

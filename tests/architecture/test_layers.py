@@ -58,6 +58,7 @@ THIRD_PARTY = {
     "rich": ("rich", {"cli"}),
     "selectolax": ("selectolax", {"text"}),
     "tomlkit": ("tomlkit", {"repo", "cli"}),
+    "snowballstemmer": ("snowballstemmer", {"text"}),
     "Stemmer": ("PyStemmer", {"text"}),
     "yaml": ("PyYAML", {"text"}),
 }

@@ -31,8 +31,12 @@ PROCESS_NAMES = frozenset({
 CLI_ROOM = "cli"
 # What these rooms give out is kept, compared and shared between threads.
 ROOMS_OF_VALUES = {"objects", "text", "graph", "search", "answers", "evaluation", "kb"}
-# A forked child must not run the exit handlers of its parent.
-ALLOWED_USES = {("arbor.processes", "os._exit")}
+ALLOWED_USES = {
+    # A forked child must not run the exit handlers of its parent.
+    ("arbor.processes", "os._exit"),
+    # Within catch_warnings, around the import of a library that warns.
+    ("arbor.text.jieba_dictionary", "warnings.simplefilter"),
+}
 
 
 def process_uses(module: Module) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Markdown: headings, fenced code, comments, front matter and links, as CommonMark and Obsidian write them."""
+"""Markdown: headings, fenced code, comments, front matter and links, as in CommonMark and Obsidian."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer
+from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer, without_mark
 from arbor.text.extraction import ChunkPolicy, FrontValue, Link
 from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, read_front_matter
 from arbor.text.links import find_front_matter_links, find_links
@@ -14,23 +14,33 @@ from arbor.text.readers.reading_result import Reading
 
 EXTRACTOR_ID = "markdown/1"
 
-_HEADING = rb"(#{1,6})(?:[ \t]([^\n]{0,%d})|(?=\r?\n)|\Z)" % HEADING_BYTES_MAX
-_ATX_HEADING = re.compile(rb"\n {0,3}+" + _HEADING)
-_DASHES = re.compile(rb"\n---*+[ \t]*+\r?(?=\n|\Z)")
-_EQUALS = re.compile(rb"\n==*+[ \t]*+\r?(?=\n|\Z)")
-_NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]|\r?\Z)|    |\t")
-_BLOCK_OPENER = re.compile(
-    rb"\n(?:[ \t>]{0,64}+(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,16}+)?+"
-    rb"(?:(`{3,}+)[^`\n]{0,300}+|(~{3,}+)[^\n]{0,300}+)(?=\n|\Z)| {0,3}+(<!--))"
+_EVENT = re.compile(
+    rb"\n[ \t>]{0,64}+(?=[#<=\-`~*+0-9])(?:"
+    rb"#(#{0,5})(?:[ \t]([^\n]{0,%d}+)|(?=\r?\n)|\Z)"  # 1, 2: a heading's other hashes, its text
+    rb"|<(!--)"  # 3: a comment begins
+    rb"|=(={0,200}+)[ \t]{0,64}+\r?(?=\n|\Z)"  # 4: a line under a heading of level 1
+    rb"|-(-{1,200}+)[ \t]{0,64}+\r?(?=\n|\Z)"  # 5: a line under a heading of level 2
+    rb"|(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,16}+)?+"  # fenced code can begin as an item of a list
+    rb"(?:(`{3,}+)[^`\n]{0,300}+|(~{3,}+)[^\n]{0,300}+)(?=\n|\Z)"  # 6, 7: it begins
+    rb")" % HEADING_BYTES_MAX
 )
+"""A line that may begin or end something, with the line end before it. One pass finds them all."""
+
+_HEADING_TEXT, _COMMENT_BEGINS, _FENCES = 2, 3, 6
+_UNDERLINES = {4: 1, 5: 2}
+
 _FENCE = re.compile(rb"\n[ \t>]{0,64}+(`{3,}+|~{3,}+)[ \t]*+\r?(?=\n|\Z)")
+_COMMENT = b"<!--"
+_NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]|\r?\Z)|    |\t")
+
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_MARKUP_SIGN = re.compile(r"[\[<*_`\\]")
 _MARKUP = re.compile(
-    r"!?\[([^\[\]]*+)\]\([^()]*+\)|!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]|</?[A-Za-z][^<>]*+>|[*_]{2,}+|`++|\\(?=[!-/:-@\[-`{-~])"
+    r"!?\[([^\[\]]*+)\]\([^()]*+\)|!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]"
+    r"|</?[A-Za-z][^<>]*+>|[*_]{2,}+|`++|\\(?=[!-/:-@\[-`{-~])"
 )
-_NO_BLOCK = Block(1 << 62, 1 << 62, b"")
-_new_mark = tuple.__new__
-_MARKUP_CHARACTER = re.compile(r"[\[<*_`\\]")
+
+_new = tuple.__new__
 
 
 def read(text: bytes, policy: ChunkPolicy) -> Reading:
@@ -41,7 +51,7 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
         policy: Passage sizes.
 
     Returns:
-        Passages that join to `text`; the title is the front matter's, else the first level 1 heading, else the
+        Passages that join to `text`; the title is the front matter's, else the first heading of level 1, else the
         first heading.
     """
     buffer = b"\n" + text
@@ -53,8 +63,9 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
         front = read_front_matter(text)
         body += front.size_bytes
         fields, warnings = front.fields, front.warnings
-        links += find_front_matter_links(fields, text[: front.size_bytes].decode("utf-8", "replace"))
-    structure = find_structure(buffer, body)
+        if fields:
+            links = find_front_matter_links(fields, text[: front.size_bytes].decode("utf-8", "replace"))
+    structure = find_structure(without_mark(buffer), body)
     if body > 1:
         structure.blocks.insert(0, Block(1, body, b""))
     passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
@@ -71,17 +82,32 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
         start: Where to begin.
         opener: What began the block that is open at `start`; empty when none is.
     """
-    blocks = _find_blocks(buffer, start, opener)
-    marks = [
-        _new_mark(Mark, (match.start() + 1, match.end(), len(match[1]), clean_title(match[2])))
-        for match in _ATX_HEADING.finditer(buffer, start - 1)
-    ]
-    underlined = _find_underlined(buffer, start, b"\n--", _DASHES, 2)
-    underlined += _find_underlined(buffer, start, b"\n=", _EQUALS, 1)
-    if underlined:
-        marks = sorted(marks + underlined)
-    if blocks and marks:
-        marks = _drop_covered(marks, blocks)
+    marks: list[Mark] = []
+    blocks: list[Block] = []
+    covered = start  # what begins before lies in a block
+    if opener:
+        covered = _find_block_end(buffer, start - 2, opener)
+        blocks.append(Block(start, covered, opener))
+    for match in _EVENT.finditer(buffer, start - 1):
+        line = match.start() + 1
+        if line < covered:
+            continue
+        kind = match.lastindex or 0
+        if kind < _FENCES:
+            sign = match.start(1 if kind == _HEADING_TEXT else kind) - 1
+            if sign > line and (sign > line + 3 or buffer[line:sign].strip(b" ")):
+                continue  # indented code, or part of a quotation
+        if kind <= _HEADING_TEXT:
+            title = clean_title(match[2])
+            marks.append(_new(Mark, (line, match.end(), 1 + len(match[1]), title)))
+        elif kind in _UNDERLINES:
+            text = _find_underlined(buffer, start, line - 1)
+            if text:
+                marks.append(Mark(line - 1 - len(text), match.end(), _UNDERLINES[kind], clean_title(text)))
+        else:
+            opener = match[kind] if kind >= _FENCES else _COMMENT
+            covered = _find_block_end(buffer, match.end(), opener)
+            blocks.append(_new(Block, (line, covered, opener)))
     return Structure(marks, blocks)
 
 
@@ -93,99 +119,37 @@ def clean_title(raw: bytes | None) -> str:
     title = raw.decode("utf-8", "ignore").strip()
     if title.endswith("#"):
         title = _CLOSING_HASHES.sub("", title).rstrip()
-    if _MARKUP_CHARACTER.search(title):
+    if _MARKUP_SIGN.search(title):
         title = _MARKUP.sub(lambda match: match[1] or match[2] or "", title).strip()
     return title
 
 
 def _choose_title(marks: list[Mark]) -> str:
-    titles = [mark.title for mark in marks if mark.level == 1 and mark.title]
-    return titles[0] if titles else next((mark.title for mark in marks if mark.title), "")
+    titles = [title for _, _, level, title in marks if level == 1 and title]
+    return titles[0] if titles else next((title for _, _, _, title in marks if title), "")
 
 
-def _find_underlined(
-    buffer: bytes, start: int, hint: bytes, pattern: re.Pattern[bytes], level: int
-) -> list[Mark]:
-    """Setext headings: one line of text, alone in its paragraph, with a line of `=` or `-` under it."""
-    marks: list[Mark] = []
-    if hint not in buffer:
-        return marks
-    for match in pattern.finditer(buffer, start):
-        line_end = match.start()
-        line_start = buffer.rfind(b"\n", max(line_end - HEADING_BYTES_MAX, 0), line_end) + 1
-        line = buffer[line_start:line_end]
-        before = buffer[max(line_start - 3, 0) : line_start]
-        follows_blank = before[-2:-1] in b"\n" or before == b"\n\r\n"
-        if line_start >= start and follows_blank and not _NOT_A_PARAGRAPH.match(line):
-            marks.append(Mark(line_start, match.end(), level, clean_title(line)))
-    return marks
-
-
-def _find_blocks(buffer: bytes, start: int, opener: bytes) -> list[Block]:
-    has_fence = b"```" in buffer or b"~~~" in buffer
-    if opener or has_fence:
-        return _find_fences_and_comments(buffer, start, opener)
-    return _find_comments(buffer, start) if b"<!--" in buffer else []
-
-
-def _find_comments(buffer: bytes, start: int) -> list[Block]:
-    """Comments that begin a line, in a text that holds no fences."""
-    blocks: list[Block] = []
-    found = buffer.find(b"<!--", start)
-    while found >= 0:
-        begin = found
-        while begin > found - 4 and buffer[begin - 1] == 0x20:
-            begin -= 1
-        end = found + 4
-        if buffer[begin - 1] == 0x0A and begin > found - 4:
-            end = _find_block_end(buffer, end, b"<!--")
-            blocks.append(_new_mark(Block, (begin, end, b"<!--")))
-        found = buffer.find(b"<!--", end)
-    return blocks
-
-
-def _find_fences_and_comments(buffer: bytes, start: int, opener: bytes) -> list[Block]:
-    """Fenced code, and comments that begin a line, in the order in which they begin."""
-    blocks: list[Block] = []
-    position = begin = start
-    while True:
-        if opener:
-            end = _find_block_end(buffer, position, opener)
-            blocks.append(_new_mark(Block, (begin, end, opener)))
-            position = end
-        match = _BLOCK_OPENER.search(buffer, position - 1)
-        if match is None:
-            return blocks
-        begin = match.start() + 1
-        opener = match[1] or match[2] or match[3]
-        position = match.end()
+def _find_underlined(buffer: bytes, start: int, line_end: int) -> bytes:
+    """The line before an underline, if that makes it a heading: one line of text, alone in its paragraph."""
+    line_start = buffer.rfind(b"\n", max(line_end - HEADING_BYTES_MAX, 0), line_end) + 1
+    before = buffer[max(line_start - 3, 0) : line_start]
+    if line_start < start or not (before[-2:-1] in b"\n" or before == b"\n\r\n"):
+        return b""
+    line = buffer[line_start:line_end]
+    return b"" if _NOT_A_PARAGRAPH.match(line) else line
 
 
 def _find_block_end(buffer: bytes, position: int, opener: bytes) -> int:
     """Start of the line after the block's last; the end of the buffer when nothing closes it."""
     size = len(buffer)
-    if opener == b"<!--":
+    if opener == _COMMENT:
         close = buffer.find(b"-->", position)
-        line_end = buffer.find(b"\n", close) if close >= 0 else -1
-        return line_end + 1 or size
+        return (buffer.find(b"\n", close) + 1 or size) if close >= 0 else size
     for match in _FENCE.finditer(buffer, position):
         fence = match[1]
         if fence[0] == opener[0] and len(fence) >= len(opener):
             return min(match.end() + 1, size)
     return size
-
-
-def _drop_covered(marks: list[Mark], blocks: list[Block]) -> list[Mark]:
-    """Leave out the headings that lie in a block."""
-    kept = []
-    coming = iter(blocks)
-    start, end, _ = next(coming)
-    for mark in marks:
-        while end <= mark[0]:
-            start, end, _ = next(coming, _NO_BLOCK)
-        if mark[0] < start:
-            kept.append(mark)
-    return kept
 
 
 def _blank_out(buffer: bytes, blocks: list[Block]) -> str:
@@ -194,9 +158,9 @@ def _blank_out(buffer: bytes, blocks: list[Block]) -> str:
         return buffer.decode("utf-8", "replace")
     pieces = []
     done = 0
-    for block in blocks:
-        pieces.append(buffer[done : block.start])
-        pieces.append(b"\n" * buffer.count(b"\n", block.start, block.end))
-        done = block.end
+    for start, end, _ in blocks:
+        pieces.append(buffer[done:start])
+        pieces.append(b"\n" * buffer.count(b"\n", start, end))
+        done = end
     pieces.append(buffer[done:])
     return b"".join(pieces).decode("utf-8", "replace")

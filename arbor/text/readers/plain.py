@@ -1,8 +1,8 @@
-"""Plain text and data files: blank lines and line ends are the only structure; written-out addresses are links."""
+"""Plain text and data files: blank lines and line ends are the only structure, written-out addresses the only links."""
 
 from __future__ import annotations
 
-from arbor.text.chunker import chunk_text
+from arbor.text.chunker import NO_STRUCTURE, Structure, chunk_text
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.links import find_addresses
 from arbor.text.readers.reading_result import Reading
@@ -14,3 +14,8 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
     """Read a plain text; it has no title of its own."""
     links = find_addresses(text.decode("utf-8", "replace"), 1) if b"http" in text else []
     return Reading(chunk_text(text, policy), "", {}, links, (), EXTRACTOR_ID)
+
+
+def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
+    """None: headings cannot be told from other lines."""
+    return NO_STRUCTURE

@@ -1,0 +1,164 @@
+"""What people type for a document or a version: `PATH`, `PATH@REV`, `REV:PATH`, `A..B`, and revisions before paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from arbor.cli.safe_text import quote_path
+from arbor.cli.session import Session
+from arbor.errors import ArborError, UsageError
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A document that was asked for.
+
+    Attributes:
+        path: Its KB path.
+        revision: The revision as typed; None for what is staged.
+    """
+
+    path: str
+    revision: str | None
+
+
+def find_place(session: Session, text: str) -> Place:
+    """The document that `PATH`, `PATH@REV` or `REV:PATH` means.
+
+    A path that itself holds `@` or `:` wins over any other reading.
+
+    Raises:
+        UsageError: when no reading names a document.
+    """
+    kb = session.open()
+    whole = _whole_path(session, text)
+    if whole is not None and _holds(kb, whole, None):
+        return Place(whole, None)
+    candidates = list(_candidates(session, text))
+    for place in candidates:
+        if _is_revision(kb, place.revision) and _holds(kb, place.path, place.revision):
+            return place
+    for place in candidates:
+        if _is_revision(kb, place.revision):
+            raise UsageError(f"there is no document '{place.path}' in {place.revision}",
+                             f"run: arbor log -- {quote_path(place.path)}")  # fmt: skip
+    if candidates and candidates[0].revision is not None and "@" in text and text[: text.index("@")]:
+        kb.resolve(candidates[0].revision)  # names the revision that is not there, and the nearest one
+    raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole or text))
+
+
+def _where_it_was(session: Session, path: str) -> str:
+    fs_root = session.open().fs_root
+    if fs_root is not None and (fs_root / path).is_file():
+        return f"it is in the folder but not tracked: arbor add {quote_path(path)}"
+    return f"it may be in an earlier version: arbor log -- {quote_path(path)}"
+
+
+def _whole_path(session: Session, text: str) -> str | None:
+    try:
+        return session.kb_path(text)
+    except UsageError:
+        return None
+
+
+def _candidates(session: Session, text: str) -> Iterator[Place]:
+    """Every way to read the text as a path with a revision."""
+    for position, char in enumerate(text):
+        if char == "@" and position:
+            rest = text[position + 1 :]
+            path = _whole_path(session, text[:position])
+            if path is not None and rest:
+                yield Place(path, text[position:] if rest.startswith("{") else rest)
+    revision, colon, path = text.partition(":")
+    if colon and revision and path:
+        if path.startswith(("./", "../")):
+            yield Place(session.kb_path(path), revision)
+        else:
+            yield Place(path, revision)
+
+
+def _is_revision(kb: KnowledgeBase, text: str | None) -> bool:
+    try:
+        kb.resolve(text or "HEAD")
+    except UsageError:
+        return False
+    return True
+
+
+def _holds(kb: KnowledgeBase, path: str, revision: str | None) -> bool:
+    try:
+        kb.cat(path, revision)
+    except UsageError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Revisions (or ranges) and paths, told apart."""
+
+    revisions: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+def split_revisions(
+    session: Session, words: Sequence[str], after_dashes: Sequence[str] | None, *, most: int
+) -> Selection:
+    """Tell revisions from paths as git does: with `--` by it, without by trying.
+
+    Args:
+        session: The run.
+        words: What was typed before any `--`.
+        after_dashes: What was typed after it; None where there was none.
+        most: How many revisions the command takes.
+
+    Raises:
+        UsageError: when a word is neither, or there are too many revisions.
+    """
+    kb = session.open()
+    if after_dashes is not None:
+        _at_most(words, most)
+        return Selection(tuple(words), tuple(after_dashes))
+    count = 0
+    while count < len(words) and _is_range(kb, words[count]) and not words[count].startswith("./"):
+        count += 1
+    for word in words[count:]:
+        _check_path(session, word, is_first=word is words[0])
+    _at_most(words[:count], most)
+    return Selection(tuple(words[:count]), tuple(words[count:]))
+
+
+def _at_most(revisions: Sequence[str], most: int) -> None:
+    if len(revisions) > most:
+        raise UsageError(f"at most {most} revision{'s' if most > 1 else ''} can be given, not {len(revisions)}",
+                         "paths go after --")  # fmt: skip
+
+
+def _is_range(kb: KnowledgeBase, text: str) -> bool:
+    left, dots, right = text.partition("..")
+    if dots and not left and not right:
+        return False  # the folder above
+    return all(_is_revision(kb, side) for side in ((left, right) if dots else (text,)))
+
+
+def _check_path(session: Session, word: str, *, is_first: bool) -> None:
+    """A word that is no revision must be a file, a folder or a document; else it was probably meant as a revision."""
+    kb = session.open()
+    path = _whole_path(session, word)
+    if path is not None:
+        on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
+        if path == "" or on_disk or next(kb.ls(path), None) is not None:
+            return
+    if not is_first:
+        raise UsageError(f"'{word}' is neither a revision nor a path", "for a path that is gone: -- PATH")
+    try:
+        for side in word.split("..", 1):
+            kb.resolve(side or "HEAD")
+    except ArborError as error:
+        raise UsageError(error.message, error.hint or "for a path that is gone: -- PATH") from error

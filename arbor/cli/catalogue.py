@@ -1,0 +1,86 @@
+"""Which commands there are, so that `arbor --help` need not load any of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command: its name, which is also its module's, and the line that the overview shows."""
+
+    name: str
+    summary: str
+
+
+SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
+    (
+        "Start and change",
+        (
+            Entry("init", "Make a knowledge base in a folder"),
+            Entry("add", "Stage documents for the next commit"),
+            Entry("rm", "Remove documents from the next commit and the folder"),
+            Entry("mv", "Rename documents or folders"),
+            Entry("restore", "Bring documents back to an earlier version"),
+            Entry("commit", "Record what is staged"),
+        ),
+    ),
+    (
+        "Look",
+        (
+            Entry("search", "Find passages, with how much of each is proven"),
+            Entry("status", "Show what is staged, changed and untracked"),
+            Entry("log", "Show the history"),
+            Entry("show", "Show a commit, or a document with its passages"),
+            Entry("diff", "Show what differs between versions"),
+            Entry("cat", "Print a document's bytes exactly"),
+            Entry("ls", "List the documents"),
+            Entry("links", "List the links in a document"),
+        ),
+    ),
+    (
+        "Trust",
+        (
+            Entry("verify", "Read and check every hash, tree and root"),
+            Entry("reindex", "Rebuild the search index from the objects"),
+        ),
+    ),
+    (
+        "Set up and measure",
+        (
+            Entry("config", "Read and change settings"),
+            Entry("eval", "Measure search quality on a test collection"),
+            Entry("completion", "Print the script that completes commands in your shell"),
+            Entry("version", "Print the version"),
+        ),
+    ),
+)
+
+NAMES: tuple[str, ...] = tuple(entry.name for _, entries in SECTIONS for entry in entries)
+
+ELSEWHERE = {
+    "checkout": "arbor restore PATH brings a document back",
+    "find": "arbor search WORDS",
+    "grep": "arbor search WORDS",
+    "query": "arbor search WORDS",
+    "fsck": "arbor verify",
+    "check": "arbor verify",
+    "index": "arbor reindex",
+    "delete": "arbor rm PATH",
+    "remove": "arbor rm PATH",
+    "move": "arbor mv OLD NEW",
+    "rename": "arbor mv OLD NEW",
+    "history": "arbor log",
+    "ls-files": "arbor ls",
+    "list": "arbor ls",
+    "help": "arbor --help, or arbor COMMAND --help",
+    "st": "arbor status",
+    "ci": "arbor commit",
+    "print": "arbor cat PATH",
+    "create": "arbor init",
+    "stage": "arbor add PATH",
+    "unstage": "arbor restore --staged PATH",
+    "evaluate": "arbor eval FOLDER",
+    "benchmark": "arbor eval FOLDER",
+    "settings": "arbor config",
+}
+"""What a word that is no command probably means."""

@@ -1,0 +1,108 @@
+"""What all commands share: how they are declared, how their arguments are read, and options that several have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from arbor.cli.completing import DOCUMENT, REVISION
+from arbor.cli.session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+PATHS_AFTER_DASHES = "arbor.paths"
+_NUMBER = re.compile(r"-\d+")
+
+
+class ArborCommand(click.Command):
+    """A command that may take `-- PATH…`, `-NUM` for `-n NUM`, and the display options that stand before it too.
+
+    Attributes:
+        splits_paths: What follows `--` are paths, and `paths_after_dashes` gives them.
+        number_option: The option that `-NUM` stands for; "" where there is none.
+        fields: The keys of the JSON answer with what they mean; empty where there is no JSON answer.
+    """
+
+    def __init__(
+        self, *args: Any, splits_paths: bool = False, number_option: str = "",
+        fields: Mapping[str, str] | None = None, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(*args, **kwargs)
+        self.splits_paths = splits_paths
+        self.number_option = number_option
+        self.fields = dict(fields or {})
+        self.params += [
+            click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), hidden=True, expose_value=False,
+                         callback=_set_colour, help="As before the command."),
+            click.Option(["--no-pager"], is_flag=True, hidden=True, expose_value=False, callback=_set_pager,
+                         help="As before the command."),
+        ]  # fmt: skip
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; see the class."""
+        if self.splits_paths and "--" in args:
+            at = args.index("--")
+            ctx.meta[PATHS_AFTER_DASHES] = tuple(args[at + 1 :])
+            args = args[:at]
+        if self.number_option:
+            args = [part for arg in args for part in _expand_number(arg, self.number_option)]
+        return super().parse_args(ctx, args)
+
+
+def _expand_number(arg: str, option: str) -> list[str]:
+    return [option, arg[1:]] if _NUMBER.fullmatch(arg) else [arg]
+
+
+def _set_colour(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None and isinstance(ctx.obj, Session):
+        ctx.obj.out.colour = value
+
+
+def _set_pager(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Session):
+        ctx.obj.out.use_pager = False
+
+
+def command(
+    name: str, *, fields: Mapping[str, str] | None = None, splits_paths: bool = False, number_option: str = "",
+    options_metavar: str = "[OPTIONS]",
+) -> Callable[[Callable[..., Any]], ArborCommand]:  # fmt: skip
+    """Declare a command; its function's docstring is its help, and gets the Session first."""
+
+    def declare(function: Callable[..., Any]) -> ArborCommand:
+        made = click.command(
+            name, cls=ArborCommand, fields=fields, splits_paths=splits_paths, number_option=number_option,
+            options_metavar=options_metavar,
+        )(click.pass_obj(function))  # fmt: skip
+        assert isinstance(made, ArborCommand)
+        return made
+
+    return declare
+
+
+def paths_after_dashes(ctx: click.Context) -> tuple[str, ...] | None:
+    """What followed `--`; None where there was none."""
+    found: tuple[str, ...] | None = ctx.meta.get(PATHS_AFTER_DASHES)
+    return found
+
+
+def json_option(function: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")(function)
+
+
+def dry_run_option(function: F) -> F:
+    """`-n`, `--dry-run`."""
+    return click.option("-n", "--dry-run", is_flag=True, help="Say what would happen and change nothing.")(function)
+
+
+def at_option(function: F) -> F:
+    """`--at REV`."""
+    return click.option("--at", metavar="REV", type=REVISION, help="Look at this revision.")(function)
+
+
+def documents_argument(name: str = "paths", *, required: bool = False, metavar: str = "[PATH]...") -> Callable[[F], F]:
+    """Any number of document paths, completed from what the knowledge base holds."""
+    return click.argument(name, nargs=-1, required=required, metavar=metavar, type=DOCUMENT)

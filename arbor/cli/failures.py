@@ -1,0 +1,79 @@
+"""What went wrong, in words: every error as a message, a hint and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+
+import click
+
+from arbor.cli.safe_text import quote_path
+from arbor.errors import ArborError, UsageError
+
+EXIT_USAGE = 2
+EXIT_PARTLY = 3
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+_SYSTEM_HINTS = {
+    errno.ENOSPC: "free some space and run the command again; what was committed is safe",
+    errno.EDQUOT: "free some space and run the command again; what was committed is safe",
+    errno.EROFS: "searching, showing and verifying work on a read-only knowledge base",
+    errno.EACCES: "check who owns the folder",
+    errno.EPERM: "check who owns the folder",
+    errno.EMFILE: "raise the limit on open files: ulimit -n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is said about an error."""
+
+    message: str
+    hint: str
+    exit_code: int
+    is_bug: bool = False
+
+
+def describe_failure(error: BaseException) -> Failure:
+    """The words for an error; anything that nobody raised on purpose is a bug in arbor."""
+    if isinstance(error, ArborError):
+        return Failure(error.message, error.hint, error.exit_code)
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    if isinstance(error, OSError) and error.errno:
+        reason = (error.strerror or type(error).__name__).lower()
+        name = f" '{quote_path(os.fsdecode(error.filename))}'" if error.filename else ""
+        return Failure(f"{reason}{':' if name else ''}{name}", _SYSTEM_HINTS.get(error.errno, ""), EXIT_PARTLY)
+    return Failure(
+        f"a bug in arbor: {type(error).__name__}: {error}",
+        "ARBOR_DEBUG=1 shows where; please report it with what you typed",
+        EXIT_BUG, is_bug=True,
+    )  # fmt: skip
+
+
+def _usage(error: click.ClickException) -> Failure:
+    ctx = getattr(error, "ctx", None)
+    hint = f"{ctx.command_path} --help" if ctx is not None else ""
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option '{error.option_name}'"
+        if error.possibilities:
+            hint = f"did you mean '{error.possibilities[0]}'?"
+        elif error.option_name == "-C":
+            hint = "it goes before the command: arbor -C PATH COMMAND"
+        return Failure(message, hint, EXIT_USAGE)
+    message = error.format_message().strip().rstrip(".")
+    return Failure(message[:1].lower() + message[1:], hint, EXIT_USAGE)
+
+
+def unknown_command(name: str, close: list[str], elsewhere: str) -> UsageError:
+    """The error for a command that does not exist.
+
+    Args:
+        name: As typed.
+        close: The most similar command, where there is one.
+        elsewhere: What the word means here, "" where nothing is known.
+    """
+    hint = elsewhere or (f"did you mean '{close[0]}'?" if close else "the commands: arbor --help")
+    return UsageError(f"there is no command '{name}'", hint)

@@ -1,0 +1,56 @@
+"""Who is at work: the only place that asks the environment and the system for a name."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from arbor.errors import UsageError
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
+
+_AUTHOR = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<email>[^<>\s]*)>\s*")
+
+
+def user_config_path() -> Path:
+    """The user's own settings file: `ARBOR_CONFIG`, else `config.toml` in the user's configuration folder."""
+    named = os.environ.get("ARBOR_CONFIG")
+    return Path(named) if named else platformdirs.user_config_path("arbor") / "config.toml"
+
+
+def set_identity(kb: KnowledgeBase) -> bool:
+    """Tell the knowledge base who is at work: environment, settings, then the login name at this machine.
+
+    Returns:
+        False where nobody has said who they are, so that the login name had to do.
+    """
+    name = os.environ.get("ARBOR_AUTHOR_NAME") or kb.config_get("user.name")
+    email = os.environ.get("ARBOR_AUTHOR_EMAIL") or kb.config_get("user.email")
+    kb.repo.identity = (str(name or _login_name()), str(email or f"{_login_name()}@{platform.node() or 'localhost'}"))
+    return bool(name)
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
+def parse_author(text: str) -> tuple[str, str]:
+    """Name and address of `Ada Lovelace <ada@example.org>`.
+
+    Raises:
+        UsageError: when it is not written so.
+    """
+    found = _AUTHOR.fullmatch(text)
+    if not found or not found["name"]:
+        raise UsageError(f"'{text}' does not name an author", "write it like: --author 'Ada Lovelace <ada@example.org>'")
+    return found["name"], found["email"]

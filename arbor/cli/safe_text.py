@@ -1,0 +1,152 @@
+"""Text from documents and file names, made safe to show and measured in terminal cells.
+
+A terminal obeys control characters. Whatever comes from a document, a file name or another KB could hold some, so
+human output replaces them by visible signs. Bidirectional controls can make text read otherwise than it is stored
+(Boucher and Anderson, Trojan Source, 2021), so they are made visible as well.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+ELLIPSIS = "…"
+_BIDI = "\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
+_UNSAFE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+_NEEDS_QUOTES = re.compile(f'[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]')
+_C_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
+_SPACES = re.compile(r"\s+")
+
+
+def clean(text: str) -> str:
+    """Text of several lines with every control character but newline and tab made visible."""
+    return _UNSAFE.sub(_visible, text)
+
+
+def clean_line(text: str) -> str:
+    """Text for one line: line ends and tabs become single spaces, other control characters visible signs."""
+    if "\n" in text or "\t" in text or "\r" in text:
+        text = _SPACES.sub(" ", text)
+    return _UNSAFE_IN_LINE.sub(_visible, text)
+
+
+def escape_json(text: str) -> str:
+    """JSON text with the characters escaped that a terminal obeys and JSON does not escape by itself."""
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _visible(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"<U+{code:04X}>"
+
+
+def quote_path(path: str, *, spaces: bool = False) -> str:
+    """A path as git shows it: in double quotes with C escapes where it holds anything odd, else as it is.
+
+    Args:
+        path: A KB path or a name from disk; bytes that are no UTF-8 are surrogates, as `os.fsdecode` gives them.
+        spaces: Quote paths with spaces too, for formats in which a space separates.
+    """
+    if not _NEEDS_QUOTES.search(path):
+        return f'"{path}"' if spaces and " " in path else path
+    return '"' + "".join(map(_quoted, path)) + '"'
+
+
+def _quoted(char: str) -> str:
+    code = ord(char)
+    if code in _C_ESCAPES:
+        return _C_ESCAPES[code]
+    if not _NEEDS_QUOTES.match(char):
+        return char
+    errors = "surrogateescape" if 0xDC80 <= code <= 0xDCFF else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))
+
+
+def cell_width(text: str) -> int:
+    """How many terminal cells a clean line takes: wide East Asian characters take two, combining marks none."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    if char.isascii():
+        return 1
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def truncate(text: str, cells: int) -> str:
+    """The beginning of a clean line that fits, with an ellipsis where something was cut."""
+    if cell_width(text) <= cells:
+        return text
+    return _fitting(text, cells - 1) + ELLIPSIS if cells > 0 else ""
+
+
+def truncate_left(text: str, cells: int) -> str:
+    """The end of a clean line that fits, with an ellipsis where something was cut: for paths, whose end tells most."""
+    if cell_width(text) <= cells:
+        return text
+    return ELLIPSIS + _fitting(text[::-1], cells - 1)[::-1] if cells > 0 else ""
+
+
+def _fitting(text: str, cells: int) -> str:
+    used = 0
+    for position, char in enumerate(text):
+        used += _cells(char)
+        if used > cells:
+            return text[:position]
+    return text
+
+
+def pad(text: str, cells: int) -> str:
+    """The text with spaces up to a width."""
+    return text + " " * (cells - cell_width(text))
+
+
+def wrap(text: str, cells: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of a clean text lie when it is broken to a width: (start, end) in characters.
+
+    Lines break at spaces and on both sides of wide characters, and inside a word only when it is wider than a line.
+    """
+    start = used = 0
+    last_break = 0
+    position = 0
+    while position < len(text):
+        width = _cells(text[position])
+        if text[position] == " " or (width == 2 and position > start):
+            last_break = position
+        if used + width > cells and text[position] != " " and position > start:
+            end = last_break if last_break > start else position
+            yield start, end
+            start = end
+            while start < len(text) and text[start] == " ":
+                start += 1
+            position, used, last_break = start, 0, start
+            continue
+        used += width
+        position += 1
+        if width == 2:
+            last_break = position
+    if start < len(text):
+        yield start, len(text)
+
+
+def columns(rows: Sequence[Sequence[str]], *, gap: int = 2) -> Iterator[list[str]]:
+    """The cells of a table padded to the width of their columns, the last one excepted.
+
+    Args:
+        rows: Clean texts, the same number in each row.
+        gap: Spaces between columns.
+    """
+    widths = [max(map(cell_width, column)) + gap for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield [pad(cell, width) for cell, width in zip(row[:-1], widths, strict=False)] + [row[-1]]

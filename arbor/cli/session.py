@@ -1,0 +1,78 @@
+"""One run of a command: where it started, how it shows things, and the knowledge base it opens."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from arbor.cli.output import Output
+from arbor.cli.progress import Progress
+from arbor.cli.safe_text import quote_path
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor import kb as front_desk
+    from arbor.cli import identity
+    from arbor.kb import KnowledgeBase
+else:
+    front_desk = lazy_module("arbor.kb")
+    identity = lazy_module("arbor.cli.identity")
+
+
+class Session:
+    """What every command gets: the folder it works in, its output, and the knowledge base on demand."""
+
+    def __init__(self, cwd: Path, out: Output) -> None:
+        self.cwd = cwd
+        self.out = out
+        self._kb: KnowledgeBase | None = None
+
+    def open(self) -> KnowledgeBase:
+        """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase when there is none."""
+        if self._kb is None:
+            self._kb = front_desk.open_kb(self.cwd, user_config=identity.user_config_path())
+            if self.out.colour == "auto":
+                chosen = self._kb.config_get("color.ui")
+                self.out.colour = chosen if chosen in ("always", "never") else "auto"
+            if self._kb.config_get("core.pager") is False:
+                self.out.use_pager = False
+        return self._kb
+
+    def close(self) -> None:
+        """Give the knowledge base's files back."""
+        if self._kb is not None:
+            self._kb.close()
+
+    def from_here(self, typed: str) -> Path:
+        """A file that is not part of the knowledge base, as typed."""
+        return self.cwd / typed
+
+    def kb_path(self, typed: str) -> str:
+        """The KB path of a path as typed; in a bare knowledge base, paths are KB paths already."""
+        kb = self.open()
+        if kb.fs_root is None:
+            plain = posixpath.normpath(typed.replace(os.sep, "/"))
+            return "" if plain == "." else plain.lstrip("/")
+        return kb.resolve_paths([typed], self.cwd)[0]
+
+    def shown(self, path: str) -> str:
+        """A KB path as a person in this folder would type it, quoted where it holds anything odd."""
+        kb = self.open()
+        if kb.fs_root is None:
+            return quote_path(path)
+        here = os.path.relpath(self.cwd, kb.fs_root)
+        if here == os.curdir:
+            return quote_path(path)
+        relative = posixpath.relpath(path, here.replace(os.sep, "/"))
+        return quote_path(relative + ("/" if path.endswith("/") else ""))
+
+    def progress(self, verb: str) -> Progress:
+        """A progress bar beside the answer."""
+        return Progress(self.out.stderr, verb)
+
+    @property
+    def stderr(self) -> TextIO:
+        """Standard error."""
+        return self.out.stderr

@@ -1,0 +1,125 @@
+"""How commits, dates, sizes and counts look in more than one command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from arbor.cli.output import Output
+from arbor.cli.safe_text import clean, clean_line, quote_path
+
+if TYPE_CHECKING:
+    from arbor.repo.results import CommitInfo
+    from arbor.repo.status import PathChange
+
+SHORT_OID = 12
+STATUS_WORDS = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "U": "in conflict"}
+STATUS_STYLES = {"A": "green", "M": "yellow", "D": "red", "R": "cyan", "U": "red"}
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def short(oid: str) -> str:
+    """The first digits of an oid."""
+    return oid[:SHORT_OID]
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 document`, `12,345 documents`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def size(number: int) -> str:
+    """Bytes in the largest unit that keeps three digits: `812 bytes`, `1.4 MiB`."""
+    value, unit = float(number), 0
+    while value >= 1000 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{number} byte{'' if number == 1 else 's'}" if unit == 0 else f"{value:.3g} {_UNITS[unit]}"
+
+
+def moment(seconds: int, offset_minutes: int, *, iso: bool = False) -> str:
+    """A time where it was written: `2026-01-31 10:00:00 +0100`, or ISO 8601 for machines."""
+    try:
+        local = datetime.fromtimestamp(seconds, timezone(timedelta(minutes=offset_minutes)))
+    except (ValueError, OverflowError, OSError):
+        return f"@{seconds}"
+    return local.isoformat() if iso else local.strftime("%Y-%m-%d %H:%M:%S %z")
+
+
+def commit_fields(info: CommitInfo) -> dict[str, Any]:
+    """A commit for `--json`."""
+    return {
+        "commit": info.commit,
+        "ledger_root": info.ledger_root,
+        "parents": list(info.parents),
+        "author": {"name": info.author, "email": info.author_email,
+                   "time": moment(info.author_time, info.author_offset, iso=True)},
+        "committer": {"name": info.committer, "email": info.committer_email,
+                      "time": moment(info.commit_time, info.commit_offset, iso=True)},
+        "subject": info.subject,
+        "message": info.message,
+        "refs": list(info.refs),
+        "signed": info.signed,
+    }  # fmt: skip
+
+
+COMMIT_FIELDS = {
+    "commit": "oid of the commit",
+    "ledger_root": "Merkle root of what it holds",
+    "parents": "oids of the commits before it",
+    "author": "`name`, `email` and `time` (ISO 8601) of who wrote it",
+    "committer": "`name`, `email` and `time` of who recorded it",
+    "subject": "first line of the message",
+    "message": "the whole message",
+    "refs": "branches and tags that stand here",
+    "signed": "whether it carries a signature",
+}
+
+
+def change_fields(change: PathChange) -> dict[str, Any]:
+    """A path that differs, for `--json`."""
+    return {"status": change.status, "path": change.path, "old_path": change.old_path or None}
+
+
+def decorations(out: Output, info: CommitInfo, branch: str, head: str) -> str:
+    """` (HEAD -> main, v1)` for a commit where refs stand; "" for any other."""
+    names = [f"HEAD -> {name}" if name == branch and info.commit == head else name for name in info.refs]
+    names.sort(key=lambda name: not name.startswith("HEAD"))
+    if info.commit == head and not branch:
+        names.insert(0, "HEAD")
+    if not names:
+        return ""
+    shown = ", ".join(out.style(clean_line(name), "cyan" if name.startswith("HEAD") else "green") for name in names)
+    return f" ({shown})"
+
+
+def commit_header(out: Output, info: CommitInfo, refs: str) -> list[str]:
+    """The lines that introduce a commit, as `log` and `show` print them."""
+    lines = [f"{out.style(f'commit {info.commit}', 'yellow')}{refs}"]
+    if len(info.parents) > 1:
+        lines.append("Merge:  " + " ".join(map(short, info.parents)))
+    lines.append(f"Author: {clean_line(info.author)} <{clean_line(info.author_email)}>")
+    if (info.committer, info.committer_email) != (info.author, info.author_email):
+        lines.append(f"Commit: {clean_line(info.committer)} <{clean_line(info.committer_email)}>")
+    lines.append(f"Date:   {moment(info.author_time, info.author_offset)}")
+    lines.append("")
+    lines += [f"    {line}".rstrip() for line in clean(info.message).rstrip("\n").split("\n")]
+    return lines
+
+
+def renamed(old: str, new: str) -> str:
+    """`old -> new`, each quoted where it must be."""
+    return f"{quote_path(old)} -> {quote_path(new)}"
+
+
+def summary_of(statuses: Iterable[str]) -> str:
+    """`2 added, 1 modified` from status letters, in the order of `STATUS_WORDS`; "" where there are none."""
+    found = list(statuses)
+    parts = [f"{found.count(letter):,} {word}" for letter, word in STATUS_WORDS.items() if letter in found]
+    return ", ".join(parts)
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first names and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(quote_path, names[:most])) + (f" and {more:,} more" if more > 0 else "")

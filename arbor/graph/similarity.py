@@ -1,0 +1,154 @@
+"""How alike two documents are: the share of weighted key terms that they have in common, in whole numbers.
+
+A term weighs the less the more documents hold it, but only in four classes, so that a document that comes or goes
+moves a weight only when it carries the term over a boundary. The best `SIGNATURE_TERMS` of a document are its
+signature; two documents are compared by their signatures alone. Overlap of weighted sets instead of a cosine keeps
+everything in integers without a square root, so that sums agree bit for bit in every order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple
+
+from arbor.graph.commonplace import commonplace_terms
+from arbor.graph.facts import term_hash
+from arbor.graph.policy import PPM
+from arbor.text.analyzer import TERMS_ID
+
+ENGINE_ID = f"arbor-consensus/1 {TERMS_ID}"
+"""Names everything that decides similarity, groups and scores; state made under another id is out of date."""
+
+SIGNATURE_TERMS = 48
+CLASS_BOUNDARIES = (8, 64, 512)
+"""Documents that hold a term: under 8 it weighs 64, under 64 half of that, under 512 a quarter, from there nothing."""
+
+CLASS_WEIGHTS = (64, 32, 16, 0)
+COUNT_STEPS = (0, 2, 3, 3, 4)
+"""Factor for a term that occurs once, twice or three times, and four times or more: a word that is repeated says more
+about the topic, but never more than twice as much."""
+
+MIN_BREADTH = 1024
+"""Weight of eight rare terms. A document with less than that is compared as if it had it: two notes of three words each
+that share one of them do not corroborate each other."""
+
+FULL_MATCH = (2, 3)
+"""Two documents that share two thirds of their weighted key terms are as alike as texts get (1.0): independent authors
+never choose all the same words."""
+
+_COUNT_MAX = len(COUNT_STEPS) - 1
+_HOUSE_CLASS = len(CLASS_BOUNDARIES)
+_SCALE = PPM * 4 * FULL_MATCH[1] // FULL_MATCH[0]
+
+
+class KeyTerm(NamedTuple):
+    """One term of a signature.
+
+    Attributes:
+        hash: `term_hash` of the term.
+        value: What it adds when it is shared: class weight times count step, 1 to 256.
+        weight: Its class weight alone.
+    """
+
+    hash: int
+    value: int
+    weight: int
+
+
+class Signature(NamedTuple):
+    """What a document is compared by.
+
+    Attributes:
+        key_terms: Best first; ties by hash.
+        size: Sum of the values.
+    """
+
+    key_terms: tuple[KeyTerm, ...]
+    size: int
+
+
+EMPTY = Signature((), 0)
+_commonplace: set[int] = set()
+
+
+def commonplace_hashes() -> set[int]:
+    """Hashes of the words of general prose, which start one class lower."""
+    if not _commonplace:
+        _commonplace.update(map(term_hash, commonplace_terms()))
+    return _commonplace
+
+
+def frequency_class(frequency: int) -> int:
+    """The class of a term that so many documents hold, 0 (rare) to 3 (house word, weighs nothing)."""
+    return bisect_right(CLASS_BOUNDARIES, frequency)
+
+
+def count_step(count: int) -> int:
+    """The factor for a term that occurs so often in a document."""
+    return COUNT_STEPS[min(count, _COUNT_MAX)]
+
+
+def sign(hashes: tuple[int, ...], steps: bytes, frequency_of: Callable[[int], int]) -> Signature:
+    """The signature of a document.
+
+    Args:
+        hashes: `term_hash` of each of its different terms.
+        steps: `count_step` of each.
+        frequency_of: Documents of the set that hold a term, this one included.
+    """
+    common = commonplace_hashes()
+    ranked: list[tuple[int, int, int]] = []
+    for number, step in zip(hashes, steps, strict=True):
+        weight_class = frequency_class(frequency_of(number))
+        if weight_class == 0 and number in common:
+            weight_class = 1
+        if weight_class < _HOUSE_CLASS:
+            weight = CLASS_WEIGHTS[weight_class]
+            ranked.append((-step * weight, number, weight))
+    ranked.sort()
+    del ranked[SIGNATURE_TERMS:]
+    return Signature(
+        tuple(KeyTerm(number, -value, weight) for value, number, weight in ranked),
+        -sum(value for value, _, _ in ranked),
+    )
+
+
+def breadth(size: int, other_size: int) -> int:
+    """What the shared weight is measured by, in quarters: three parts the smaller document, one part the larger."""
+    low, high = (size, other_size) if size < other_size else (other_size, size)
+    return max(4 * MIN_BREADTH, 3 * low + high)
+
+
+def shared_weight(first: Signature, second: Signature) -> int:
+    """Sum over the terms that both signatures hold of the smaller of the two values."""
+    values = {term.hash: term.value for term in second.key_terms}
+    return sum(min(term.value, values[term.hash]) for term in first.key_terms if term.hash in values)
+
+
+def scale_similarity(shared: int, size: int, other_size: int) -> int:
+    """Similarity in millionths from the shared weight and the two sizes."""
+    return min(PPM, _SCALE * shared // breadth(size, other_size))
+
+
+def similarity(first: Signature, second: Signature) -> int:
+    """How alike two documents of one set are, in millionths: 0 (nothing shared) to 1,000,000; symmetric."""
+    return scale_similarity(shared_weight(first, second), first.size, second.size)
+
+
+def shared_terms(first: Signature, second: Signature) -> tuple[int, ...]:
+    """Hashes of the terms that both signatures hold, those that add most first."""
+    values = {term.hash: term.value for term in second.key_terms}
+    found = [(-min(term.value, values[term.hash]), term.hash) for term in first.key_terms if term.hash in values]
+    return tuple(number for _, number in sorted(found))
+
+
+def least_shared(size: int, min_similarity_ppm: int) -> int:
+    """A lower bound: documents that share less weight than this with one of this size are no peers of it.
+
+    The shared weight is never more than the other document's size, so the breadth is at least
+    `max(4 * MIN_BREADTH, size + 3 * shared)`, and the threshold asks for `threshold * breadth / _SCALE` of shared weight.
+    """
+    floor = -(-min_similarity_ppm * 4 * MIN_BREADTH // _SCALE)
+    free = _SCALE - 3 * min_similarity_ppm
+    return max(floor, -(-min_similarity_ppm * size // free) if free > 0 else 0, 1)

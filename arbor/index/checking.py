@@ -1,0 +1,68 @@
+"""Whether an index is what it says: its bytes, its stamp, its documents and, when asked, its full-text tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from arbor.index.checksum import is_unchanged
+from arbor.index.schema import connect_to_read, read_stamp, stamp_of
+from arbor.repo.snapshot import Snapshot
+
+_LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
+
+
+def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = False) -> list[str]:
+    """What is wrong with an index, one sentence each; empty where it is sound.
+
+    Args:
+        fs_path: The database.
+        snapshot: The version that it should hold.
+        policy: As the index was built with.
+        deep: Also check the structure of the database and of the full-text tables, in a copy in memory.
+    """
+    if not fs_path.exists():
+        return ["there is no search index"]
+    problems = []
+    if is_unchanged(fs_path) is False:
+        problems.append("the search index is not as it was written: its checksum does not fit")
+    try:
+        connection = connect_to_read(fs_path)
+        try:
+            connection.execute("BEGIN")
+            problems += _check_content(connection, snapshot, policy)
+            if deep:
+                problems += _check_structure(connection)
+        finally:
+            connection.close()
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        problems.append(f"the search index cannot be read: {error}")
+    return problems
+
+
+def _check_content(connection: sqlite3.Connection, snapshot: Snapshot, policy: str) -> Iterator[str]:
+    stamp, wanted = read_stamp(connection), stamp_of(snapshot.ledger_root, policy)
+    if stamp is None:
+        yield "the search index does not say what it was made from"
+    elif stamp != wanted:
+        yield "the search index is of another version"
+    else:
+        for listed, committed in zip_longest(connection.execute(_LISTING), snapshot.paths()):
+            if listed != committed:
+                path = min(entry[0] for entry in (listed, committed) if entry is not None)
+                yield f"the search index and the ledger differ at '{path}'"
+                return
+
+
+def _check_structure(connection: sqlite3.Connection) -> Iterator[str]:
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.backup(copy)
+        for (line,) in copy.execute("PRAGMA integrity_check(10)"):
+            if line != "ok":
+                yield f"the search index is damaged: {line}"
+        copy.execute("INSERT INTO passages(passages, rank) VALUES('integrity-check', 1)")
+    finally:
+        copy.close()

@@ -1,0 +1,275 @@
+"""Branches and tags, and moving between them: switch, reset."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from arbor.errors import ConflictError, UsageError
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.ledger_diff import Change
+from arbor.objects.model import Tag, decode_tag, encode_tag
+from arbor.repo.checkout import apply_checkout, plan_checkout, staged_keys, tree_changes
+from arbor.repo.history import is_ancestor
+from arbor.repo.repository import Repository
+from arbor.repo.revisions import find_ref, resolve
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.stage import Stage, clear_stage, write_stage
+from arbor.repo.status import remember_states
+from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One branch: short name, the commit it stands at, whether it is current, and the upstream it follows."""
+
+    name: str
+    commit: str
+    current: bool
+    upstream: str
+
+
+@dataclass(frozen=True, slots=True)
+class TagInfo:
+    """One tag: name, the commit it stands for, and the message of an annotated one."""
+
+    name: str
+    commit: str
+    message: str
+    annotated: bool
+
+
+def current_branch(repo: Repository) -> str:
+    """Short name of the branch HEAD follows; "" where it is detached."""
+    head = repo.refs.head()
+    return head.removeprefix(HEADS) if isinstance(head, str) else ""
+
+
+def list_branches(repo: Repository, *, remotes: bool = False) -> list[Branch]:
+    """The local branches, or the remote-tracking ones."""
+    prefix = REMOTES if remotes else HEADS
+    current = repo.refs.head()
+    found = []
+    for name in repo.refs.iter_names(prefix):
+        oid = repo.refs.read(name)
+        short = name[len(prefix) :]
+        upstream = "" if remotes else str(repo.settings.get(f"branch.{short}.upstream") or "")
+        found.append(Branch(short, oid.hex() if oid else "", name == current, upstream))
+    return found
+
+
+def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bool = False) -> bytes:
+    """Make a branch at a revision; the commit.
+
+    Raises:
+        UsageError: when the name may not be used, or exists and `force` is not given.
+    """
+    ref = check_ref_name(HEADS + name)
+    target = resolve(repo, start)
+    with repo.lock():
+        old = repo.refs.read(ref)
+        if old is not None and not force:
+            raise UsageError(f"branch '{name}' exists already", f"go to it: arbor switch {name}")
+        if old is not None and repo.refs.head() == ref:
+            raise UsageError(f"branch '{name}' is the current one", "move it with arbor reset")
+        repo.refs.move(ref, old, target, repo.who(), f"branch: from {start}")
+    return target
+
+
+def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
+    """Remove a branch; the commit it stood at.
+
+    Raises:
+        UsageError: when it is the current one or there is none.
+        ConflictError: when its commits are on no other branch and `force` is not given.
+    """
+    ref = check_ref_name(HEADS + name)
+    with repo.lock():
+        oid = repo.refs.read(ref)
+        if oid is None:
+            raise UsageError(f"there is no branch '{name}'", "run: arbor branch")
+        if repo.refs.head() == ref:
+            raise UsageError(f"branch '{name}' is the current one", "switch to another one first")
+        others = [repo.refs.read(other) for other in repo.refs.iter_names() if other != ref]
+        head = repo.refs.head_oid()
+        kept = any(other is not None and is_ancestor(repo, oid, _peeled(repo, other)) for other in [*others, head])
+        if not kept and not force:
+            raise ConflictError(f"branch '{name}' has commits that are nowhere else", f"remove it with: arbor branch -D {name}")
+        repo.refs.move(ref, oid, None, repo.who(), "branch: deleted")
+    return oid
+
+
+def _peeled(repo: Repository, oid: bytes) -> bytes:
+    kind, data = repo.store.get(oid)
+    return _peeled(repo, decode_tag(data, trusted=True).target) if kind == Kind.TAG else oid
+
+
+def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) -> None:
+    """Give a branch another name; HEAD follows it.
+
+    Raises:
+        UsageError: when there is no such branch, or the new name is taken and `force` is not given.
+    """
+    old_ref, new_ref = check_ref_name(HEADS + old), check_ref_name(HEADS + new)
+    with repo.lock():
+        oid, taken = repo.refs.read(old_ref), repo.refs.read(new_ref)
+        current = repo.refs.head() == old_ref
+        if oid is None and not current:
+            raise UsageError(f"there is no branch '{old}'", "run: arbor branch")
+        if taken is not None and not force:
+            raise UsageError(f"branch '{new}' exists already")
+        if oid is not None:
+            repo.refs.move(new_ref, taken, oid, repo.who(), f"branch: renamed from {old}")
+        if current:
+            repo.refs.set_head(new_ref, repo.who(), f"branch: renamed from {old}")
+        if oid is not None:
+            repo.refs.move(old_ref, oid, None, repo.who(), f"branch: renamed to {new}")
+
+
+def list_tags(repo: Repository) -> list[TagInfo]:
+    """The tags, in order of their names."""
+    found = []
+    for name in repo.refs.iter_names(TAGS):
+        oid = repo.refs.read(name)
+        if oid is None:
+            continue
+        kind, data = repo.store.get(oid)
+        message = decode_tag(data, trusted=True).message if kind == Kind.TAG else ""
+        found.append(TagInfo(name[len(TAGS) :], _peeled(repo, oid).hex(), message, kind == Kind.TAG))
+    return found
+
+
+def create_tag(repo: Repository, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False) -> bytes:
+    """Make a tag, with a message an annotated one; the oid it holds.
+
+    Raises:
+        UsageError: when the name may not be used, or exists and `force` is not given.
+    """
+    ref = check_ref_name(TAGS + name)
+    target = resolve(repo, revision)
+    with repo.lock():
+        old = repo.refs.read(ref)
+        if old is not None and not force:
+            raise UsageError(f"tag '{name}' exists already", "replace it with -f")
+        oid = target
+        if message:
+            tag = Tag(target, name, repo.who(), message)
+            with repo.store.writer() as writer:
+                oid = writer.add(Kind.TAG, encode_tag(tag))
+        repo.refs.move(ref, old, oid, repo.who(), f"tag: at {revision}")
+    return oid
+
+
+def delete_tag(repo: Repository, name: str) -> bytes:
+    """Remove a tag; the oid it held. Raises UsageError when there is none."""
+    ref = check_ref_name(TAGS + name)
+    with repo.lock():
+        oid = repo.refs.read(ref)
+        if oid is None:
+            raise UsageError(f"there is no tag '{name}'", "run: arbor tag")
+        repo.refs.move(ref, oid, None, repo.who(), "tag: deleted")
+    return oid
+
+
+def switch(
+    repo: Repository, target: str, *, create: bool = False, detach: bool = False, force: bool = False
+) -> bytes | None:
+    """Go to a branch (or with `detach` a commit): work tree, stage and HEAD; the commit.
+
+    Staged and local changes to files that do not differ between the two are kept.
+
+    Raises:
+        UsageError: when there is no such branch.
+        ConflictError: when local changes would be overwritten and `force` is not given.
+    """
+    if create:
+        create_branch(repo, target)
+    ref = HEADS + target
+    with repo.lock():
+        if not detach:
+            check_ref_name(ref)
+            oid = repo.refs.read(ref)
+            if oid is None:
+                oid = _adopt_remote(repo, target)
+        else:
+            oid = resolve(repo, target)
+        stage = repo.stage()
+        if stage.merge_parents and not force:
+            raise ConflictError("a merge is in progress", "finish it with commit, or leave it with merge --abort")
+        move_to(repo, stage, repo.ledger_root(oid), force=force)
+        repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: to {target}")
+    return oid
+
+
+def _adopt_remote(repo: Repository, name: str) -> bytes:
+    """A branch that one remote has becomes a local one that follows it."""
+    matches = [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
+    if len(matches) != 1:
+        found = find_ref(repo, name)
+        hint = f"it is a {'tag' if found and found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
+        raise UsageError(f"there is no branch '{name}'", hint if found else f"make it with: arbor switch -c {name}")
+    oid = repo.refs.read(matches[0])
+    assert oid is not None
+    repo.refs.move(HEADS + name, None, oid, repo.who(), f"branch: from {matches[0]}")
+    repo.settings.set(f"branch.{name}.upstream", matches[0].removeprefix(REMOTES))
+    return oid
+
+
+def move_to(repo: Repository, stage: Stage, new_root: bytes, *, force: bool = False) -> None:
+    """Bring work tree and stage to a ledger root; staged changes elsewhere are kept (not with `force`)."""
+    snapshot = Snapshot(repo.store, new_root)
+    changes = [Change(path, old, new) for path, old, new in tree_changes(snapshot, stage.base)]
+    staged = staged_keys(stage)
+    clash = [change.key for change in changes if change.key in staged]
+    if clash and not force:
+        raise ConflictError(f"staged changes would be overwritten: {', '.join(clash[:5])}", "commit them first")
+    if force:
+        known = {change.key: change for change in changes}
+        for path in staged:
+            known[path] = Change(path, stage.find(repo.store, DOCUMENTS + path), snapshot.find(path))
+        changes = list(known.values()) + _edited(repo, stage, known)
+    plan = plan_checkout(repo, stage, changes, force=force)
+    entries = apply_checkout(repo, plan, snapshot)
+    kept = {} if force else {key: value for key, value in stage.changes.items()
+                             if ledger.find(repo.store, new_root, key) != value}  # fmt: skip
+    new_stage = Stage(new_root, kept)
+    if kept:
+        write_stage(repo.folder, new_stage)
+    else:
+        clear_stage(repo.folder)
+    remember_states(repo, new_stage, entries)
+
+
+def _edited(repo: Repository, stage: Stage, known: dict[str, Change]) -> list[Change]:
+    """Tracked files that differ from the stage and that a forced move brings back as well."""
+    from_stage = stage.entries(repo.store, DOCUMENTS)
+    return [
+        Change(key[len(DOCUMENTS) :], oid, oid) for key, oid in from_stage.items() if key[len(DOCUMENTS) :] not in known
+    ]
+
+
+def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> bytes:
+    """Move the current branch to a revision; the commit.
+
+    Args:
+        repo: Where.
+        revision: Where to.
+        mode: `soft` keeps stage and files, `mixed` keeps files, `hard` keeps nothing that is not committed.
+
+    Raises:
+        UsageError: when the revision or mode is unknown.
+    """
+    if mode not in ("soft", "mixed", "hard"):
+        raise UsageError(f"'{mode}' is not a way to reset", "the ways are soft, mixed and hard")
+    target = resolve(repo, revision)
+    with repo.lock():
+        stage, head = repo.stage(), repo.refs.head_oid()
+        root = repo.ledger_root(target)
+        if mode == "hard":
+            move_to(repo, stage, root, force=True)
+        repo.refs.move_head(head, target, repo.who(), f"reset: to {revision}")
+        if mode == "mixed":
+            clear_stage(repo.folder)
+        elif mode == "soft":
+            write_stage(repo.folder, replace(stage, merge_parents=(), message="", conflicts=()))
+    return target

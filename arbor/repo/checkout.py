@@ -1,0 +1,116 @@
+"""Moving the work tree from one version to another without losing what is not committed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from arbor.errors import ConflictError
+from arbor.objects.ledger_diff import Change
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.stage import UNKNOWN, FileState, Stage
+from arbor.repo.status import same_bytes, tracked_files
+from arbor.repo.worktree import check_out, remove_file, state_of
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutPlan:
+    """Which files change, and what is tracked afterwards.
+
+    Attributes:
+        changes: (path, old document, new document).
+        already: Paths whose file holds the new bytes already.
+        tracked: What was tracked before, with file states.
+    """
+
+    changes: tuple[Change, ...]
+    already: frozenset[str]
+    tracked: dict[str, tuple[bytes, FileState]]
+
+
+def plan_checkout(repo: Repository, stage: Stage, changes: Sequence[Change], *, force: bool = False) -> CheckoutPlan:
+    """Look at every file that would change.
+
+    Args:
+        repo: Where.
+        stage: What is staged now.
+        changes: (path, staged document now, document wanted); None where there is none.
+        force: Overwrite changes that are not committed.
+
+    Raises:
+        ConflictError: when a file or the stage holds something else than the old or the new version.
+    """
+    tracked = tracked_files(repo, stage)
+    if repo.fs_root is None:
+        return CheckoutPlan(tuple(changes), frozenset(change.key for change in changes), tracked)
+    equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
+    blocked, already = [], set()
+    for path, old, new in changes:
+        verdict = _look_at(repo.fs_root, path, old, new, tracked, equal)
+        if verdict == "new":
+            already.add(path)
+        elif verdict == "other" and not force:
+            blocked.append(path)
+    if blocked:
+        names = ", ".join(blocked[:_NAMED]) + (" …" if len(blocked) > _NAMED else "")
+        raise ConflictError(f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore")
+    return CheckoutPlan(tuple(changes), frozenset(already), tracked)
+
+
+def _look_at(
+    fs_root: Path, path: str, old: bytes | None, new: bytes | None,
+    tracked: dict[str, tuple[bytes, FileState]], equal: object,
+) -> str:  # fmt: skip
+    """What a file holds: `old`, `new` or `other`."""
+    fs_path = fs_root / path
+    try:
+        state = state_of(os.lstat(fs_path))
+    except (FileNotFoundError, NotADirectoryError):
+        return "new" if new is None else "old"
+    known = tracked.get(path)
+    if old is not None and known is not None and known[0] == old and known[1] == state:
+        return "old"
+    if fs_path.is_dir() and not fs_path.is_symlink():
+        return "old" if new is None or not any(fs_path.iterdir()) else "other"
+    if new is not None and equal(new, path):  # type: ignore[operator]
+        return "new"
+    if old is not None and equal(old, path):  # type: ignore[operator]
+        return "old"
+    return "other"
+
+
+def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> dict[str, tuple[bytes, FileState]]:
+    """Write the files; what is tracked afterwards, with file states. Removals come first, so that names are free."""
+    entries = dict(plan.tracked)
+    if repo.fs_root is None:
+        return entries
+    for path, _, new in plan.changes:
+        if new is None:
+            if path not in plan.already:
+                remove_file(repo.fs_root, path)
+            entries.pop(path, None)
+    for path, _, new in plan.changes:
+        if new is None:
+            continue
+        if path in plan.already:
+            entries[path] = (new, UNKNOWN)
+            continue
+        document = snapshot.document(new)
+        state = check_out(repo.fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
+        entries[path] = (new, state)
+    return entries
+
+
+def tree_changes(snapshot: Snapshot, old_root: bytes) -> list[Change]:
+    """The document changes from another ledger root to a snapshot."""
+    return list(snapshot.changes_since(old_root))
+
+
+def staged_keys(stage: Stage) -> set[str]:
+    """Document paths that are staged."""
+    return {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}

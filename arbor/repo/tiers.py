@@ -1,0 +1,55 @@
+"""Which documents are warm or cold here: local state that never changes an oid.
+
+Hot documents are stored and indexed, warm ones stored and not indexed, cold ones known by their leaf hashes only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgpack
+
+from arbor.errors import IntegrityError
+from arbor.objects.ids import OID_BYTES
+from arbor.store.files import seal, unseal, write_atomically
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Document oids that are warm and cold; every other one is hot."""
+
+    warm: frozenset[bytes] = frozenset()
+    cold: frozenset[bytes] = frozenset()
+
+    def tier_of(self, document: bytes) -> str:
+        """`hot`, `warm` or `cold`."""
+        return "cold" if document in self.cold else "warm" if document in self.warm else "hot"
+
+
+def read_tiers(folder: Path) -> Tiers:
+    """The tiers of a KB folder; all hot where nothing is recorded.
+
+    Raises:
+        IntegrityError: when the file is damaged.
+    """
+    try:
+        data = (folder / "tiers").read_bytes()
+    except FileNotFoundError:
+        return Tiers()
+    version, warm, cold = msgpack.unpackb(unseal(data, "the record of tiers"))
+    if version != _VERSION:
+        raise IntegrityError("the record of tiers was written by another version of arbor")
+    return Tiers(_split(warm), _split(cold))
+
+
+def write_tiers(folder: Path, tiers: Tiers) -> None:
+    """Replace the record, durably."""
+    row = [_VERSION, b"".join(sorted(tiers.warm)), b"".join(sorted(tiers.cold))]
+    write_atomically(folder / "tiers", seal(msgpack.packb(row)))
+
+
+def _split(joined: bytes) -> frozenset[bytes]:
+    return frozenset(joined[i : i + OID_BYTES] for i in range(0, len(joined), OID_BYTES))

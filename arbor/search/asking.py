@@ -1,0 +1,157 @@
+"""Searching a repository: the index kept open and current, the revision asked for, and a second try when it moved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from arbor.errors import UsageError
+from arbor.index import access, checking
+from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
+from arbor.index.schema import LOCK_FILE, stamp_of
+from arbor.index.writer import LOCK_WAIT_S
+from arbor.objects import ledger
+from arbor.repo.history import iter_log
+from arbor.repo.repository import Repository
+from arbor.repo.revisions import resolve
+from arbor.repo.snapshot import Snapshot
+from arbor.search.plan import Hooks
+from arbor.search.query import Query
+from arbor.search.results import AuditMode, SearchResult
+from arbor.search.searching import Searcher, SearchOptions, parse
+from arbor.store.lock import writer_lock
+
+_TRIES = 3
+
+
+def parse_mode(text: str) -> AuditMode:
+    """An audit mode by name, in any case; raises UsageError for another word."""
+    try:
+        return AuditMode[text.upper()]
+    except KeyError:
+        raise UsageError(f"'{text}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL") from None
+
+
+class Asker:
+    """One repository's search desk. Safe from several threads; readers are kept open between searches."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._repo = repo
+        self._searcher = Searcher()
+        self._reader: IndexReader | None = None
+
+    @property
+    def _cache(self) -> Path:
+        return self._repo.folder / "cache"
+
+    def search(
+        self, query: str, options: SearchOptions, *, at: str | None = None,
+        hooks_for: Callable[[Snapshot], Hooks] | None = None,
+    ) -> SearchResult:  # fmt: skip
+        """Search HEAD, or the revision that `at` or the query's `rev:` names.
+
+        Args:
+            query: As typed.
+            options: Mode, limits.
+            at: A revision.
+            hooks_for: Gives what other rooms know of a version.
+
+        Raises:
+            UsageError: when the query or the revision is not understood.
+            IntegrityError: when stored objects are damaged.
+        """
+        parsed = parse(query, options)
+        if at is not None and parsed.rev and at != parsed.rev:
+            raise UsageError("the query names one revision and --at another", "name one of them")
+        revision = at or parsed.rev or None
+        oid = self._repo.refs.head_oid() if revision is None else resolve(self._repo, revision)
+        snapshot = self._repo.snapshot(oid)
+        hooks = hooks_for(snapshot) if hooks_for is not None else Hooks()
+        changed = self._changed_since(oid) if parsed.since is not None else None
+        options = replace(options, hooks=replace(hooks, paths_changed_since=changed))
+        result = self._ask(snapshot, parsed, options, current=oid == self._repo.refs.head_oid())
+        return replace(result, rev=oid or b"")
+
+    def _ask(self, snapshot: Snapshot, query: Query, options: SearchOptions, *, current: bool) -> SearchResult:
+        for attempt in range(_TRIES):
+            reader = self._open(snapshot) if current else access.open_at(self._cache, snapshot)
+            try:
+                return self._searcher.search(snapshot, reader, query, options)
+            except IndexMoved:
+                if attempt == _TRIES - 1:
+                    raise
+                self._forget()
+            except IndexDamaged:
+                if attempt == _TRIES - 1:
+                    raise
+                self._forget()
+                access.rebuild(self._cache, snapshot)
+            finally:
+                if not current:
+                    reader.close()
+        raise AssertionError("unreachable")
+
+    def _open(self, snapshot: Snapshot) -> IndexReader:
+        """The index of the current version, kept open from one search to the next."""
+        reader = self._reader
+        wanted = snapshot.ledger_root.hex()
+        if reader is not None and reader.stamp is not None and reader.stamp.ledger_root == wanted and reader.is_current_file():
+            return reader
+        self._forget()
+        self._reader = access.bring_up_to_date(self._cache, snapshot)
+        return self._reader
+
+    def _changed_since(self, oid: bytes | None) -> Callable[[int], set[str]]:
+        """Dates documents that name none: by the commits that changed their path."""
+
+        def changed(moment: int) -> set[str]:
+            if oid is None:
+                return set()
+            roots = [entry.commit for entry in iter_log(self._repo, [oid]) if entry.commit.committer.seconds >= moment]
+            paths: set[str] = set()
+            for commit in roots:
+                before = self._repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
+                paths.update(change.key for change in Snapshot(self._repo.store, commit.ledger_root).changes_since(before))
+            return paths
+
+        return changed
+
+    def update_index(self) -> str:
+        """Bring the index to HEAD: `current`, `updated` or `rebuilt`."""
+        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
+        self._forget()
+        self._cache.mkdir(parents=True, exist_ok=True)
+        with writer_lock(self._cache / LOCK_FILE, LOCK_WAIT_S):
+            reader = access.open_index(access.index_path(self._cache), stamp_of(snapshot.ledger_root))
+            if reader is not None:
+                reader.close()
+                return "current"
+            rebuilt = access.rebuild_or_update(access.index_path(self._cache), snapshot)
+        return "rebuilt" if rebuilt else "updated"
+
+    def reindex(self) -> float:
+        """Make the index of HEAD from nothing; seconds it took."""
+        started = time.perf_counter()
+        self._forget()
+        access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()))
+        return time.perf_counter() - started
+
+    def check_index(self, *, deep: bool = False) -> list[str]:
+        """What is wrong with the index of HEAD; an absent or older one is no fault, since it is made again."""
+        path = access.index_path(self._cache)
+        if not path.exists():
+            return []
+        return checking.check(path, self._repo.snapshot(self._repo.refs.head_oid()), deep=deep)
+
+    def _forget(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+    def close(self) -> None:
+        """Close the index."""
+        self._forget()
+
+

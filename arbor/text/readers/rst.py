@@ -1,0 +1,80 @@
+"""reStructuredText: underlined titles, hyperlinks, and the field list at the head of a document."""
+
+from __future__ import annotations
+
+import re
+
+from arbor.text.chunker import HEADING_BYTES_MAX, Mark, Structure, cut_buffer, without_mark
+from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.front_matter import find_title
+from arbor.text.links import find_addresses, split_destination
+from arbor.text.readers.reading_result import Reading
+
+EXTRACTOR_ID = "rst/1"
+
+_ADORNMENT = rb"""([=\-`:.'"~^_*+#<>!$%%&(),/;?@\[\\\]{|}])"""
+_TITLE = re.compile(
+    rb"\n(?:" + _ADORNMENT + rb"\1{2,}+[ \t]*+\r?\n)?+[ \t]{0,8}+([^\s][^\n]{0,%d}+)\n" % HEADING_BYTES_MAX
+    + _ADORNMENT.replace(b"%%", b"%") + rb"\3{2,}+[ \t]*+\r?(?=\n|\Z)"
+)
+_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9 _-]{0,60}):[ \t]*+([^\n]{0,500}+)\n(?:[ \t]++[^\n]*+\n)*+")
+_REFERENCE = re.compile(r"`([^`<>]{0,300}+)<([^<>`\n]{1,500}+)>`__?")
+_DIRECTIVE = re.compile(r"\n[ \t]*+\.\. (image|figure|include|literalinclude)::[ \t]*+([^\n]{1,500}+)")
+_ROLE = re.compile(r":(?:doc|ref|pep|rfc):`([^`]{1,300}+)`")
+
+
+def read(text: bytes, policy: ChunkPolicy) -> Reading:
+    """Read a reStructuredText; the title is its first, and a field list before or after it is its front matter."""
+    buffer = b"\n" + text
+    decoded = text.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    marks = _find_titles(without_mark(buffer))
+    passages, _ = cut_buffer(buffer, 1, Structure(marks, []), policy, [], final=True)
+    fields = _find_fields(decoded)
+    title = find_title(fields) or (marks[0].title if marks else "")
+    return Reading(passages, title, fields, _find_links(decoded), (), EXTRACTOR_ID)
+
+
+def _find_titles(buffer: bytes) -> list[Mark]:
+    """Levels are not fixed: each new kind of line under (and over) a title opens the next level."""
+    styles: dict[tuple[bytes, bytes], int] = {}
+    marks = []
+    for match in _TITLE.finditer(buffer):
+        over, line, under = match[1], match[2], match[3]
+        text = line.decode("utf-8", "ignore").strip()
+        width = match.end() - match.start(3)
+        if (over and over != under) or width < len(text) or (not over and line[:1] == under and not line.strip(under)):
+            continue
+        level = styles.setdefault((over or b"", under), len(styles) + 1)
+        marks.append(Mark(match.start() + 1, match.end(), level, text))
+    return marks
+
+
+def _find_fields(text: str) -> dict[str, FrontValue]:
+    """The first field list, if it stands at the head of the text or right under the title."""
+    start = re.compile(r"\s*+(?:(?:[=~*#^-]{3,}+\n)?+[^\n]++\n[=~*#^-]{3,}+\s*+)?+").match(text)
+    position = start.end() if start else 0
+    fields: dict[str, FrontValue] = {}
+    while (match := _FIELD.match(text, position)) and len(fields) < 100:
+        fields[match[1].strip().lower()] = match[2].strip()
+        position = match.end()
+    return fields
+
+
+def _find_links(text: str) -> list[Link]:
+    found: list[tuple[int, str, str, str]] = []
+    for match in _REFERENCE.finditer(text):
+        found.append((match.start(), "links", match[2], match[1].strip()))
+    for match in _DIRECTIVE.finditer(text):
+        found.append((match.start() + 1, "embeds", match[2].strip(), ""))
+    for match in _ROLE.finditer(text):
+        label, _, target = match[1].rpartition("<")
+        found.append((match.start(), "links", target.rstrip(">").strip(), label.strip()))
+    found.sort()
+    links = []
+    line, counted = 1, 0
+    for start, relation, destination, label in found:
+        line += text.count("\n", counted, start)
+        counted = start
+        target, anchor = split_destination(destination)
+        links.append(Link("rst", relation, target, anchor, " ".join(label.split()), line))
+    return links + [link for link in find_addresses(text, 1) if link.target not in {each.target for each in links}]
