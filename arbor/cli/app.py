@@ -24,8 +24,8 @@ from arbor.cli.session import Session
 
 PROGRAM = "arbor"
 _COMPLETION_VARIABLE = "_ARBOR_COMPLETE"
-# Most objects that a command makes live until it ends; the default threshold of 700 has the collector walk them
-# over and over, which costs a tenth of the time of `status`.
+# Most objects that a command makes live until it ends; the default threshold of 700 has the collector walk
+# them over and over, which costs a tenth of the time of `status`.
 _GC_THRESHOLD = 100_000
 
 
@@ -66,10 +66,14 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command and its arguments; an unknown name ends with what was probably meant."""
         if args[0] not in NAMES and not ctx.resilient_parsing:
-            raise unknown_command(args[0], difflib.get_close_matches(args[0], NAMES, n=1), ELSEWHERE.get(args[0], ""))
+            raise unknown_command(
+                args[0], difflib.get_close_matches(args[0], NAMES, n=1), ELSEWHERE.get(args[0], "")
+            )
         return super().resolve_command(ctx, args)
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **__: Any) -> Any:
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **__: Any
+    ) -> Any:
         """Run and leave the process with the exit code."""
         sys.exit(run(args))
 
@@ -78,7 +82,9 @@ class Commands(click.Group):
     PROGRAM, cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND [ARGS]...", options_metavar="[OPTIONS]",
 )  # fmt: skip
-@click.option("-C", "folder", metavar="PATH", multiple=True, type=str, help="Work as if started in this folder.")
+@click.option(
+    "-C", "folder", metavar="PATH", multiple=True, type=str, help="Work as if started in this folder."
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default=None,
               help="Colours: always, never, or where a terminal is (the default, unless NO_COLOR is set).")  # fmt: skip
 @click.option("--no-pager", is_flag=True, help="Never start a pager.")
@@ -170,7 +176,9 @@ def _forget_output(out: Output) -> None:
 def _complete() -> int:
     """Answer the shell's completion script."""
     try:
-        click.Group.main(arbor, args=[], prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE, standalone_mode=False)
+        click.Group.main(
+            arbor, args=[], prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE, standalone_mode=False
+        )
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     return 0

@@ -30,6 +30,7 @@ class ArborCommand(click.Command):
         fields: Mapping[str, str] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
+        self.help = _keep_layout(self.help or "")
         self.splits_paths = splits_paths
         self.number_option = number_option
         self.fields = dict(fields or {})
@@ -51,6 +52,11 @@ class ArborCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _keep_layout(text: str) -> str:
+    """Help whose indented paragraphs click prints line by line as they are."""
+    return "\n\n".join(f"\b\n{part}" if part.startswith("  ") else part for part in text.split("\n\n"))
+
+
 def _expand_number(arg: str, option: str) -> list[str]:
     return [option, arg[1:]] if _NUMBER.fullmatch(arg) else [arg]
 
@@ -65,7 +71,7 @@ def _set_pager(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.obj.out.use_pager = False
 
 
-def command(
+def arbor_command(
     name: str, *, fields: Mapping[str, str] | None = None, splits_paths: bool = False, number_option: str = "",
     options_metavar: str = "[OPTIONS]",
 ) -> Callable[[Callable[..., Any]], ArborCommand]:  # fmt: skip
@@ -95,7 +101,9 @@ def json_option(function: F) -> F:
 
 def dry_run_option(function: F) -> F:
     """`-n`, `--dry-run`."""
-    return click.option("-n", "--dry-run", is_flag=True, help="Say what would happen and change nothing.")(function)
+    return click.option("-n", "--dry-run", is_flag=True, help="Say what would happen and change nothing.")(
+        function
+    )
 
 
 def at_option(function: F) -> F:
@@ -103,6 +111,8 @@ def at_option(function: F) -> F:
     return click.option("--at", metavar="REV", type=REVISION, help="Look at this revision.")(function)
 
 
-def documents_argument(name: str = "paths", *, required: bool = False, metavar: str = "[PATH]...") -> Callable[[F], F]:
+def documents_argument(
+    name: str = "paths", *, required: bool = False, metavar: str = "[PATH]..."
+) -> Callable[[F], F]:
     """Any number of document paths, completed from what the knowledge base holds."""
     return click.argument(name, nargs=-1, required=required, metavar=metavar, type=DOCUMENT)

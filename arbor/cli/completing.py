@@ -16,29 +16,36 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.cli import output
+
+    _Typed = click.ParamType[str]
 else:
     output = lazy_module("arbor.cli.output")
+    _Typed = click.ParamType
 
 _MAX_ITEMS = 500
 
 
-class RevisionType(click.ParamType):
+class RevisionType(_Typed):
     """A revision, kept as typed; the knowledge base resolves it."""
 
     name = "revision"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         """Branches and tags."""
         names = [ref.split("/", 2)[2] for ref in _refs(ctx)] + ["HEAD"]
         return [CompletionItem(name) for name in names if name.startswith(incomplete)][:_MAX_ITEMS]
 
 
-class DocumentType(click.ParamType):
+class DocumentType(_Typed):
     """The path of a document, kept as typed."""
 
     name = "document"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         """Documents of HEAD whose path, as typed from here, begins so."""
         found = islice(_documents(ctx, incomplete), _MAX_ITEMS)
         return [CompletionItem(path) for path in found] or [CompletionItem(incomplete, type="file")]

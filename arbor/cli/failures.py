@@ -45,7 +45,9 @@ def describe_failure(error: BaseException) -> Failure:
     if isinstance(error, OSError) and error.errno:
         reason = (error.strerror or type(error).__name__).lower()
         name = f" '{quote_path(os.fsdecode(error.filename))}'" if error.filename else ""
-        return Failure(f"{reason}{':' if name else ''}{name}", _SYSTEM_HINTS.get(error.errno, ""), EXIT_PARTLY)
+        return Failure(
+            f"{reason}{':' if name else ''}{name}", _SYSTEM_HINTS.get(error.errno, ""), EXIT_PARTLY
+        )
     return Failure(
         f"a bug in arbor: {type(error).__name__}: {error}",
         "ARBOR_DEBUG=1 shows where; please report it with what you typed",

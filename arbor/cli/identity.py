@@ -33,7 +33,10 @@ def set_identity(kb: KnowledgeBase) -> bool:
     """
     name = os.environ.get("ARBOR_AUTHOR_NAME") or kb.config_get("user.name")
     email = os.environ.get("ARBOR_AUTHOR_EMAIL") or kb.config_get("user.email")
-    kb.repo.identity = (str(name or _login_name()), str(email or f"{_login_name()}@{platform.node() or 'localhost'}"))
+    kb.repo.identity = (
+        str(name or _login_name()),
+        str(email or f"{_login_name()}@{platform.node() or 'localhost'}"),
+    )
     return bool(name)
 
 
@@ -52,5 +55,7 @@ def parse_author(text: str) -> tuple[str, str]:
     """
     found = _AUTHOR.fullmatch(text)
     if not found or not found["name"]:
-        raise UsageError(f"'{text}' does not name an author", "write it like: --author 'Ada Lovelace <ada@example.org>'")
+        raise UsageError(
+            f"'{text}' does not name an author", "write it like: --author 'Ada Lovelace <ada@example.org>'"
+        )
     return found["name"], found["email"]

@@ -133,7 +133,9 @@ class Output:
             self.hint(hint)
 
     def _beside(self, text: str) -> None:
-        with contextlib.suppress(BrokenPipeError):  # a reader who left must not keep the answer from standard error
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # a reader who left must not keep the answer from standard error
             self.flush()
         encoded = f"{text}\n".encode(self.stderr.encoding or "utf-8", "backslashreplace")
         self.stderr.buffer.write(encoded)

@@ -89,7 +89,9 @@ def decorations(out: Output, info: CommitInfo, branch: str, head: str) -> str:
         names.insert(0, "HEAD")
     if not names:
         return ""
-    shown = ", ".join(out.style(clean_line(name), "cyan" if name.startswith("HEAD") else "green") for name in names)
+    shown = ", ".join(
+        out.style(clean_line(name), "cyan" if name.startswith("HEAD") else "green") for name in names
+    )
     return f" ({shown})"
 
 

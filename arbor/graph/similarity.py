@@ -8,6 +8,7 @@ everything in integers without a square root, so that sums agree bit for bit in 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
@@ -39,7 +40,9 @@ never choose all the same words."""
 
 _COUNT_MAX = len(COUNT_STEPS) - 1
 _HOUSE_CLASS = len(CLASS_BOUNDARIES)
-_SCALE = PPM * 4 * FULL_MATCH[1] // FULL_MATCH[0]
+_PACKED_TERM_BYTES = 11
+SCALE = PPM * 4 * FULL_MATCH[1] // FULL_MATCH[0]
+"""Similarity in millionths is `SCALE * shared // breadth`, with the breadth in quarters."""
 
 
 class KeyTerm(NamedTuple):
@@ -82,6 +85,12 @@ def commonplace_hashes() -> set[int]:
 def frequency_class(frequency: int) -> int:
     """The class of a term that so many documents hold, 0 (rare) to 3 (house word, weighs nothing)."""
     return bisect_right(CLASS_BOUNDARIES, frequency)
+
+
+def effective_class(number: int, frequency: int) -> int:
+    """The class of one term, given by its hash, that so many documents hold."""
+    weight_class = frequency_class(frequency)
+    return 1 if weight_class == 0 and number in commonplace_hashes() else weight_class
 
 
 def count_step(count: int) -> int:
@@ -128,7 +137,7 @@ def shared_weight(first: Signature, second: Signature) -> int:
 
 def scale_similarity(shared: int, size: int, other_size: int) -> int:
     """Similarity in millionths from the shared weight and the two sizes."""
-    return min(PPM, _SCALE * shared // breadth(size, other_size))
+    return min(PPM, SCALE * shared // breadth(size, other_size))
 
 
 def similarity(first: Signature, second: Signature) -> int:
@@ -147,8 +156,23 @@ def least_shared(size: int, min_similarity_ppm: int) -> int:
     """A lower bound: documents that share less weight than this with one of this size are no peers of it.
 
     The shared weight is never more than the other document's size, so the breadth is at least
-    `max(4 * MIN_BREADTH, size + 3 * shared)`, and the threshold asks for `threshold * breadth / _SCALE` of shared weight.
+    `max(4 * MIN_BREADTH, size + 3 * shared)`, and the threshold asks for `threshold * breadth / SCALE` of shared weight.
     """
-    floor = -(-min_similarity_ppm * 4 * MIN_BREADTH // _SCALE)
-    free = _SCALE - 3 * min_similarity_ppm
-    return max(floor, -(-min_similarity_ppm * size // free) if free > 0 else 0, 1)
+    by_breadth = -(-min_similarity_ppm * 4 * MIN_BREADTH // SCALE)
+    by_size = -(-min_similarity_ppm * size // (SCALE - 3 * min_similarity_ppm))
+    return max(by_breadth, by_size, 1)
+
+
+def pack_signature(signature: Signature) -> bytes:
+    """A signature as bytes, eleven for each key term; equal signatures give equal bytes."""
+    hashes, values, weights = zip(*signature.key_terms, strict=True) if signature.key_terms else ((), (), ())
+    return array("q", hashes).tobytes() + array("H", values).tobytes() + bytes(weights)
+
+
+def unpack_signature(data: bytes) -> Signature:
+    """The signature that `pack_signature` packed."""
+    count = len(data) // _PACKED_TERM_BYTES
+    hashes, values = array("q"), array("H")
+    hashes.frombytes(data[: 8 * count])
+    values.frombytes(data[8 * count : 10 * count])
+    return Signature(tuple(map(KeyTerm, hashes, values, data[10 * count :])), sum(values))

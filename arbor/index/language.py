@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-SAMPLE_CHARS = 800
+SAMPLE_CHARS = 500
 
 _SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from arbor.index.entries import Entry, Row, read_entry
+from arbor.index.feed import insert_rows
 from arbor.repo.snapshot import Snapshot
 
 _INSERT_ROW = "INSERT INTO passages(rowid, title, heading, path, body) VALUES(?, ?, ?, ?, ?)"
@@ -23,16 +24,11 @@ def insert_all(
     documents: list[tuple[object, ...]] = []
     paths: list[tuple[str, int]] = []
 
-    def iter_rows() -> Iterator[tuple[int, str, str, str, str]]:
-        number = 1
-        for entry in entries:
-            documents.append(_document_row(number, entry))
-            paths.extend((path, number) for path in grouped[entry.oid])
-            for row in entry.rows:
-                yield (number, *row)
-                number += 1
+    def note(number: int, entry: Entry) -> None:
+        documents.append(_document_row(number, entry))
+        paths.extend((path, number) for path in grouped[entry.oid])
 
-    connection.executemany(_INSERT_ROW, iter_rows())
+    insert_rows(connection, entries, note)
     connection.executemany(_INSERT_DOCUMENT, documents)
     connection.executemany(_INSERT_PATH, sorted(paths))
 
@@ -79,7 +75,7 @@ class DocumentTable:
         if found is None:
             raise LookupError("a document is missing in the index")
         first, count, whole = found
-        entry = read_entry(self._snapshot, oid, paths, whole=bool(whole))
+        entry = read_entry(self._snapshot.store, oid, paths, whole=bool(whole))
         if len(entry.rows) != count or entry.whole != bool(whole):
             raise LookupError("a document no longer reads as it was indexed")
         self._connection.executemany(_DELETE_ROW, _numbered(first, entry.rows))
@@ -88,7 +84,7 @@ class DocumentTable:
 
     def insert(self, oid: bytes, paths: Sequence[str]) -> None:
         """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""
-        entry = read_entry(self._snapshot, oid, paths)
+        entry = read_entry(self._snapshot.store, oid, paths)
         first = self._next_number
         self._next_number += len(entry.rows)
         self._connection.execute(_INSERT_DOCUMENT, _document_row(first, entry))

@@ -65,7 +65,7 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
         last_line = line + ref.newlines
         end_line = last_line if ref.size and not snapshot.chunk(ref.oid).endswith(b"\n") else max(line, last_line - 1)
         passages.append(PassageInfo(index, ref.oid.hex(), line, end_line, start, start + ref.size,
-                                    " > ".join(ref.headings)))  # fmt: skip
+                                    tuple(ref.headings)))  # fmt: skip
         line, start = last_line, start + ref.size
     return DocumentInfo(
         path=path,

@@ -100,7 +100,7 @@ class PassageInfo:
     end_line: int
     start_byte: int
     end_byte: int
-    heading: str
+    heading: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

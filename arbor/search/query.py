@@ -134,6 +134,19 @@ def parse_raw_query(text: str) -> Query:
     return Query(text, raw=text.replace("\0", " "))
 
 
+def parse_plain_query(text: str) -> Query:
+    """A query in which every sign is plain text, such as a question from a collection.
+
+    Raises:
+        UsageError: when it is too long or holds no letter or digit.
+    """
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    query = Query(text, tuple(Term(word, "word") for word in text.split() if match_units(word)))
+    _check_content(query)
+    return query
+
+
 def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
     """(negated, field name or "", value, whether it was quoted) of each part."""
     position, end = 0, len(text.rstrip())

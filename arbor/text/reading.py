@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
+import codecs
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from arbor.text.encodings import STATEFUL, UTF8, decode_passage, detect_encoding, split_as_encoded
 from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage
-from arbor.text.front_matter import read_front_matter
 from arbor.text.media import find_format
-from arbor.text.readers import BINARY, MARKDOWN, Format, find_structure_finder, get_reader
+from arbor.text.readers import BINARY, PLAIN, Format, get_reader, get_streamer
 from arbor.text.readers.reading_result import Reading
 from arbor.text.streaming import iter_passages
 
@@ -20,6 +19,9 @@ __all__ = ["TextStream", "decode_passage", "extract", "open_stream"]
 
 PIECE_BYTES = 64 * 1024
 """Size of the pieces in which an original is kept whose passages do not partition it."""
+
+HEAD_BYTES = 256 * 1024
+"""How much of a streamed file is looked at to tell its kind, title and front matter."""
 
 
 def extract(
@@ -51,6 +53,59 @@ def extract(
         )
     reading = get_reader(form.reader)(data, policy)
     return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
+
+
+class TextStream(NamedTuple):
+    """A file that is read while its passages are taken.
+
+    Attributes:
+        is_text: Whether there are passages; otherwise the file is to be kept in pieces.
+        extraction: All but the passages, the links and the original; from the head of the file alone.
+        passages: Each is read when it is taken. The file must stay open until then.
+    """
+
+    is_text: bool
+    extraction: Extraction
+    passages: Iterator[Passage]
+
+
+def open_stream(file: BinaryIO, name: str, policy: ChunkPolicy = DEFAULT_POLICY) -> TextStream:
+    """Read a file of any size in flat memory.
+
+    Args:
+        file: Open for reading and able to seek.
+        name: Its name or path.
+        policy: Passage sizes in bytes.
+
+    Returns:
+        For UTF-8 text of a kind whose structure shows as one reads on (Markdown, plain text, source code), the same
+        passages as `extract` gives. Links are not looked for. Other files give no passages.
+    """
+    head = file.read(HEAD_BYTES)
+    file.seek(0, os.SEEK_SET)
+    form = find_format(head, name)
+    if not form.is_text or not _is_utf8(head):
+        form = form if not form.is_text else BINARY
+        warnings = () if form is BINARY else ("the file is too large for its text to be read",)
+        empty = Extraction(form.media_type, "", "", "binary/1", CHUNKER_ID, (), (), {}, (), warnings)
+        return TextStream(False, empty, iter(()))
+    streamer = get_streamer(form.reader) or get_streamer(PLAIN.reader)
+    assert streamer is not None
+    reading = get_reader(streamer.reader)(head, policy)
+    extraction = _assemble(form, reading, None, UTF8, (), ())
+    warnings = (*reading.warnings, "the file is too large for its links to be looked for")
+    passages = iter_passages(file, policy, streamer.find_structure, streamer.measure_front(head))
+    return TextStream(True, replace(extraction, links=(), warnings=warnings), passages)
+
+
+def _is_utf8(head: bytes) -> bool:
+    if b"\0" in head:
+        return False
+    try:
+        codecs.getincrementaldecoder(UTF8)().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _assemble(

@@ -21,7 +21,7 @@ from tests.architecture.package_source import (
 LAYERS = (
     ("errors", "lazy", "processes"),
     ("objects",),
-    ("store",),
+    ("store", "proofs"),
     ("text",),
     ("repo",),
     ("index",),
@@ -37,6 +37,7 @@ RANK = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 ONLY = {
     "text": {"text", "errors", "lazy"},
     "objects": {"objects", "errors"},
+    "proofs": {"proofs", "objects", "errors"},
     "errors": {"errors"},
     "lazy": {"lazy"},
     "processes": {"processes"},

@@ -1,7 +1,8 @@
 """One module per kind of file, and the table that names them all.
 
-To add a kind of file, add a line to `FORMATS` and a module here with a function `read(data, policy) -> Reading`. Modules
-are imported when the first such file comes along, so that a library needed for one kind costs nothing elsewhere.
+To add a kind of file, add a line to `FORMATS` and, unless a module here already reads it, a module with a function
+`read(data, policy) -> Reading`; one that can also read piece by piece has a `STREAMER`. Modules are imported when the
+first such file comes along, so that a library needed for one kind costs nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cache
 from typing import NamedTuple, cast
 
 from arbor.text.extraction import ChunkPolicy
-from arbor.text.readers.reading_result import Reading
+from arbor.text.readers.reading_result import Reading, Streamer
 
 
 class Format(NamedTuple):
@@ -110,3 +111,9 @@ def get_reader(name: str) -> Callable[[bytes, ChunkPolicy], Reading]:
     """The `read` function of a reader module, imported now if it was not before."""
     module = importlib.import_module(f"arbor.text.readers.{name}")
     return cast("Callable[[bytes, ChunkPolicy], Reading]", module.read)
+
+
+@cache
+def get_streamer(name: str) -> Streamer | None:
+    """The way a reader module reads piece by piece; None when it cannot."""
+    return cast("Streamer | None", getattr(importlib.import_module(f"arbor.text.readers.{name}"), "STREAMER", None))

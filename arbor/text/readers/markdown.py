@@ -10,7 +10,7 @@ from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_bu
 from arbor.text.extraction import ChunkPolicy, FrontValue, Link
 from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, read_front_matter
 from arbor.text.links import find_front_matter_links, find_links
-from arbor.text.readers.reading_result import Reading
+from arbor.text.readers.reading_result import Reading, Streamer
 
 EXTRACTOR_ID = "markdown/1"
 
@@ -164,3 +164,10 @@ def _blank_out(buffer: bytes, blocks: list[Block]) -> str:
         done = end
     pieces.append(buffer[done:])
     return b"".join(pieces).decode("utf-8", "replace")
+
+
+def _measure_front(text: bytes) -> int:
+    return read_front_matter(text).size_bytes if text.startswith(FRONT_MATTER_OPENERS) else 0
+
+
+STREAMER = Streamer("markdown", find_structure, _measure_front)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbor.text.chunker import NO_STRUCTURE, Structure, chunk_text
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.links import find_addresses
-from arbor.text.readers.reading_result import Reading
+from arbor.text.readers.reading_result import Reading, Streamer
 
 EXTRACTOR_ID = "plain/1"
 
@@ -19,3 +19,6 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
 def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
     """None: headings cannot be told from other lines."""
     return NO_STRUCTURE
+
+
+STREAMER = Streamer("plain", find_structure, lambda _: 0)

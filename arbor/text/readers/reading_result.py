@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from arbor.text.chunker import Structure
 from arbor.text.extraction import FrontValue, Link, Passage
 
 
@@ -26,3 +27,17 @@ class Reading(NamedTuple):
     links: Sequence[Link]
     warnings: Sequence[str]
     extractor: str
+
+
+class Streamer(NamedTuple):
+    """How to read a kind of text piece by piece.
+
+    Attributes:
+        reader: Module of this package that the functions come from.
+        find_structure: Takes a buffer, where to begin in it, and what began the block that is open there.
+        measure_front: Takes the head of the text and gives the length of its front matter in bytes.
+    """
+
+    reader: str
+    find_structure: Callable[[bytes, int, bytes], Structure]
+    measure_front: Callable[[bytes], int]

@@ -7,7 +7,7 @@ import re
 from arbor.text.chunker import Mark, Structure, cut_buffer, without_mark
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.links import find_addresses
-from arbor.text.readers.reading_result import Reading
+from arbor.text.readers.reading_result import Reading, Streamer
 
 EXTRACTOR_ID = "source/1"
 
@@ -37,3 +37,6 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
         for match in _DEFINITION.finditer(buffer, start - 1)
     ]
     return Structure(marks, [])
+
+
+STREAMER = Streamer("source", find_structure, lambda _: 0)

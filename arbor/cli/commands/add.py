@@ -1,0 +1,150 @@
+"""`arbor add`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
+from arbor.cli.failures import EXIT_PARTLY
+from arbor.cli.safe_text import clean_line, quote_path
+from arbor.cli.session import Session
+from arbor.cli.views import count, few
+from arbor.errors import UsageError
+from arbor.repo.adding import AddResult
+
+FIELDS = {
+    "dry_run": "whether nothing was changed",
+    "added": "paths that are new",
+    "modified": "paths whose content changed",
+    "removed": "paths whose file is gone",
+    "unchanged": "how many files were staged as they are already",
+    "skipped": "what could not be added: `path` and `reason`",
+    "warnings": "about what was added: `path` and `message`",
+}
+# Found on a walk, these are no documents and nobody asked for them: they are counted, and the exit code stays
+# 0.
+_NO_DOCUMENTS = {
+    "it is a symbolic link": ("symbolic link", "symbolic links"),
+    "it is not a file": ("thing that is no file", "things that are no files"),
+    "it is a knowledge base of its own": (
+        "knowledge base inside this one",
+        "knowledge bases inside this one",
+    ),
+}
+_DRY = {"added": "add", "modified": "update", "removed": "remove"}
+_MAX_LISTED = 20
+
+
+@arbor_command("add", fields=FIELDS)
+@documents_argument(metavar="[PATH]...")
+@click.option(
+    "-u", "--update", is_flag=True, help="Only documents that are tracked already, removals included."
+)
+@click.option(
+    "-A", "--all", "everything", is_flag=True, help="The whole knowledge base, wherever you are in it."
+)
+@click.option("-f", "--force", is_flag=True, help="Also files that are ignored or over the size limit.")
+@dry_run_option
+@click.option("-v", "--verbose", is_flag=True, help="List every path.")
+@click.option("--as", "as_path", metavar="PATH", help="With -: the path for what standard input holds.")
+@click.option(
+    "--source-uri", default="", metavar="URI", help="With -: where it came from; kept with the document."
+)
+@json_option
+def command(
+    session: Session, paths: tuple[str, ...], update: bool, everything: bool, force: bool, dry_run: bool,
+    verbose: bool, as_path: str | None, source_uri: str, as_json: bool,
+) -> int:  # fmt: skip
+    """Stage documents for the next commit.
+
+    PATH is a file, a folder or a pattern ('*.md' also matches in folders); a file that is gone is staged as removed.
+    What .gitignore and .arborignore name is left out. - reads one document from standard input.
+
+      arbor add .                        everything here and below
+      arbor add 'notes/*.md'             a pattern, quoted so that arbor and not the shell expands it
+      curl -s $URL | arbor add - --as clips/page.html --source-uri $URL
+    """
+    if "-" in paths:
+        if len(paths) > 1 or update or everything or dry_run:
+            raise UsageError("- stands alone: it adds one document from standard input")
+        result = _add_input(session, as_path, source_uri, force=force)
+    elif as_path is not None or source_uri:
+        raise UsageError("--as and --source-uri belong to -, which reads standard input")
+    else:
+        result = _add_files(
+            session, paths, update=update, everything=everything, force=force, dry_run=dry_run
+        )
+    named = set() if "-" in paths else {session.kb_path(path) for path in paths}
+    if as_json:
+        _answer_json(session, result, dry_run)
+    else:
+        _answer(session, result, dry_run=dry_run, verbose=verbose)
+    return _report_skipped(session, result, named)
+
+
+def _add_input(session: Session, as_path: str | None, source_uri: str, *, force: bool) -> AddResult:
+    if as_path is None:
+        raise UsageError("a document from standard input needs a path", "arbor add - --as notes/new.md")
+    if sys.stdin.isatty():
+        session.out.note("reading the document from the terminal; end it with Ctrl-D")
+    data = sys.stdin.buffer.read()
+    kb = session.open()
+    return kb.add_bytes(session.kb_path(as_path), data, source_uri=source_uri, overwrite=force)
+
+
+def _add_files(
+    session: Session, paths: tuple[str, ...], *, update: bool, everything: bool, force: bool, dry_run: bool
+) -> AddResult:
+    kb = session.open()
+    cwd = session.cwd
+    if not paths:
+        if not (update or everything):
+            raise UsageError("nothing to add was named", "arbor add . adds everything here and below")
+        paths, cwd = (".",), kb.repo.work_tree()
+    with session.progress("adding") as progress:
+        return kb.add(paths, update=update, force=force, dry_run=dry_run, cwd=cwd, progress=progress)
+
+
+def _answer_json(session: Session, result: AddResult, dry_run: bool) -> None:
+    session.out.json("add", {
+        "dry_run": dry_run,
+        "added": list(result.added),
+        "modified": list(result.modified),
+        "removed": list(result.removed),
+        "unchanged": result.unchanged,
+        "skipped": [{"path": path, "reason": reason} for path, reason in result.skipped],
+        "warnings": [{"path": path, "message": message} for path, message in result.warnings],
+    })  # fmt: skip
+
+
+def _answer(session: Session, result: AddResult, *, dry_run: bool, verbose: bool) -> None:
+    out = session.out
+    groups = (("added", result.added), ("modified", result.modified), ("removed", result.removed))
+    if dry_run or verbose:
+        for path, verb in sorted((path, verb) for verb, paths in groups for path in paths):
+            out.line(f"{_DRY[verb] if dry_run else verb}  {session.shown(path)}")
+    parts = [f"{verb} {len(paths):,}" for verb, paths in groups if paths]
+    parts += [f"unchanged {result.unchanged:,}"] if result.unchanged else []
+    would = "would have " if dry_run and any(paths for _, paths in groups) else ""
+    out.line(would + (", ".join(parts) or "nothing to add"))
+
+
+def _report_skipped(session: Session, result: AddResult, named: set[str]) -> int:
+    """Say beside the answer what is not in it; the exit code."""
+    out = session.out
+    for path, message in result.warnings[:_MAX_LISTED]:
+        out.warning(f"{quote_path(path)}: {message}")
+    if len(result.warnings) > _MAX_LISTED:
+        out.warning(f"{len(result.warnings) - _MAX_LISTED:,} more warnings; --json lists them all")
+    failed = [
+        entry for entry in result.skipped if entry[1] not in _NO_DOCUMENTS or entry[0].rstrip("/") in named
+    ]
+    for path, reason in failed:
+        out.warning(f"skipped {quote_path(path)}: {clean_line(reason)}")
+    for reason, what in _NO_DOCUMENTS.items():
+        passed = [path for path, why in result.skipped if why == reason and path.rstrip("/") not in named]
+        if passed:
+            out.note(f"left out {count(len(passed), *what)}: {few(passed)}")
+    return EXIT_PARTLY if failed else 0

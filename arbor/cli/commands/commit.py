@@ -1,0 +1,168 @@
+"""`arbor commit`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.identity import parse_author, set_identity
+from arbor.cli.safe_text import clean_line, quote_path
+from arbor.cli.session import Session
+from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
+from arbor.errors import UsageError
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
+    from arbor.objects.model import Signature
+    from arbor.repo.results import CommitResult
+
+FIELDS = {
+    "commit": "oid of the new commit",
+    "ledger_root": "Merkle root of everything it holds",
+    "parent": "oid of the commit before; null for the first",
+    "branch": "the branch that moved; null where HEAD is detached",
+    "subject": "first line of the message",
+    "documents": "how many documents it holds",
+    "changes": "what it changed: `status`, `path`, `old_path`",
+    "index": "what became of the search index: updated, rebuilt, current or skipped",
+    "ripple": "what the change meant for consensus; null where that was not computed",
+    "warnings": "what could not be done after the commit was safe",
+}
+_TEMPLATE = """
+
+# Why? The first line is the summary. Lines that start with # are left out;
+# an empty message stops the commit.
+#
+# To be committed:
+"""
+
+
+@arbor_command("commit", fields=FIELDS)
+@click.option(
+    "-m", "--message", "messages", multiple=True, metavar="TEXT", help="Why; several become paragraphs."
+)
+@click.option(
+    "-F",
+    "--file",
+    "message_file",
+    metavar="FILE",
+    help="Take the message from a file (- for standard input).",
+)
+@click.option(
+    "-a", "--all", "everything", is_flag=True, help="First stage every change to tracked documents."
+)
+@click.option("--amend", is_flag=True, help="Replace the last commit instead of following it.")
+@click.option("--allow-empty", is_flag=True, help="Commit even when nothing is staged.")
+@click.option("--author", metavar="'NAME <EMAIL>'", help="Who wrote it, when that is somebody else.")
+@click.option("--no-index", is_flag=True, help="Leave the search index for the next search.")
+@json_option
+def command(
+    session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
+    allow_empty: bool, author: str | None, no_index: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Record what is staged.
+
+    Without -m or -F an editor opens (ARBOR_EDITOR, VISUAL or EDITOR). Who you are comes from ARBOR_AUTHOR_NAME and
+    ARBOR_AUTHOR_EMAIL, then from the settings user.name and user.email.
+    """
+    kb = session.open()
+    if not set_identity(kb):
+        session.out.hint("say who you are: arbor config --global user.name 'Your Name' (and user.email)")
+    if everything:
+        with session.progress("adding") as progress:
+            kb.add(update=True, progress=progress)
+    message = _message(session, kb, messages, message_file, amend=amend)
+    who = _author(kb, author)
+    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=not no_index, author=who)
+    for text in made.warnings:
+        session.out.warning(text)
+    if as_json:
+        _answer_json(session, made)
+    else:
+        _answer(session, made)
+
+
+def _author(kb: KnowledgeBase, author: str | None) -> Signature | None:
+    if author is None:
+        return None
+    name, email = parse_author(author)
+    return kb.repo.who()._replace(name=name, email=email)
+
+
+def _message(
+    session: Session, kb: KnowledgeBase, messages: tuple[str, ...], message_file: str | None, *, amend: bool
+) -> str:
+    if messages and message_file is not None:
+        raise UsageError("-m and -F cannot be used together")
+    if messages:
+        return "\n\n".join(messages)
+    if message_file is not None:
+        return _read_message(session, message_file)
+    before = kb.show("HEAD", with_text=False)[0].message if amend and kb.repo.refs.head_oid() else ""
+    waiting = before or kb.repo.stage().message
+    if not (sys.stdin.isatty() and session.out.interactive):
+        return waiting
+    return _edit(kb, waiting)
+
+
+def _read_message(session: Session, name: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else session.from_here(name).read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "it cannot be read").lower()
+        raise UsageError(f"the message file '{name}': {reason}") from error
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the message file '{name}' is not UTF-8") from error
+
+
+def _edit(kb: KnowledgeBase, message: str) -> str:
+    changes = kb.status().staged
+    listed = [f"#   {STATUS_WORDS[change.status]}  {quote_path(change.path)}" for change in changes]
+    text = message + _TEMPLATE + "\n".join(listed or ["#   (nothing is staged)"]) + "\n"
+    editor = next(
+        (os.environ[name] for name in ("ARBOR_EDITOR", "VISUAL", "EDITOR") if os.environ.get(name)), None
+    )
+    edited = click.edit(text, editor=editor, extension=".md", require_save=not message)
+    lines = [line for line in (edited or "").split("\n") if not line.startswith("#")]
+    written = "\n".join(lines).strip()
+    if not written:
+        raise UsageError("the commit message is empty, so nothing was committed")
+    return written
+
+
+def _answer_json(session: Session, made: CommitResult) -> None:
+    session.out.json("commit", {
+        "commit": made.commit,
+        "ledger_root": made.ledger_root,
+        "parent": made.parent or None,
+        "branch": made.branch or None,
+        "subject": made.subject,
+        "documents": made.documents,
+        "changes": [change_fields(change) for change in made.changes],
+        "index": made.index,
+        "ripple": ripple_fields(made),
+        "warnings": list(made.warnings),
+    })  # fmt: skip
+
+
+def ripple_fields(made: CommitResult) -> object:
+    """What the commit meant for consensus, for `--json`."""
+    return getattr(made, "ripple", None)
+
+
+def _answer(session: Session, made: CommitResult) -> None:
+    out = session.out
+    where = clean_line(made.branch) if made.branch else "detached HEAD"
+    root = "" if made.parent else " (first commit)"
+    out.line(
+        f"[{out.style(where, 'cyan')}{root} {out.style(short(made.commit), 'yellow')}] {clean_line(made.subject)}"
+    )
+    changed = summary_of(change.status for change in made.changes)
+    out.line(f"  {changed or 'no document changed'}")
+    out.line(f"  {count(made.documents, 'document')}, root {made.ledger_root}")

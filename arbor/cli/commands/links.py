@@ -1,0 +1,38 @@
+"""`arbor links`."""
+
+from __future__ import annotations
+
+import click
+
+from arbor.cli.arguments import find_place
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.commands.show import link_fields
+from arbor.cli.completing import DOCUMENT
+from arbor.cli.safe_text import clean_line, columns
+from arbor.cli.session import Session
+
+FIELDS = {
+    "path": "the document's path",
+    "rev": "the revision as typed; null where none was",
+    "links": "in text order: `line`, `kind`, `relation`, `target`, `anchor`, `text`",
+}
+
+
+@arbor_command("links", fields=FIELDS)
+@click.argument("document", metavar="PATH[@REV]", type=DOCUMENT)
+@json_option
+def command(session: Session, document: str, as_json: bool) -> None:
+    """List the links in a document: line, relation, target and text."""
+    place = find_place(session, document)
+    info, out = session.open().document(place.path, place.revision), session.out
+    if as_json:
+        links = [link_fields(link) for link in info.links]
+        out.json("links", {"path": place.path, "rev": place.revision, "links": links})
+        return
+    rows = []
+    for link in info.links:
+        target = f"{link.target}#{link.anchor}" if link.anchor else link.target
+        rows.append([str(link.line), clean_line(link.relation), clean_line(target), clean_line(link.text)])
+    with out.paged():
+        for line, relation, target, text in columns(rows):
+            out.line(f"{out.style(line, 'dim')}{out.style(relation, 'cyan')}{target}{text}".rstrip())

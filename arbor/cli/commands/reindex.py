@@ -1,0 +1,22 @@
+"""`arbor reindex`."""
+
+from __future__ import annotations
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.session import Session
+
+FIELDS = {"seconds": "how long it took"}
+
+
+@arbor_command("reindex", fields=FIELDS)
+@json_option
+def command(session: Session, as_json: bool) -> None:
+    """Rebuild the search index from the objects.
+
+    The index is a cache: a search brings it up to date by itself, and deleting .arbor/cache loses nothing.
+    """
+    seconds = session.open().reindex()
+    if as_json:
+        session.out.json("reindex", {"seconds": round(seconds, 3)})
+    else:
+        session.out.line(f"rebuilt the search index in {seconds:.2f} s")

@@ -1,0 +1,52 @@
+"""`arbor restore`."""
+
+from __future__ import annotations
+
+import click
+
+from arbor.cli.command import arbor_command, documents_argument, json_option
+from arbor.cli.completing import REVISION
+from arbor.cli.session import Session
+from arbor.cli.views import count
+
+FIELDS = {
+    "source": "the revision as given; null for the stage (or, with --staged, HEAD)",
+    "staged": "whether the stage was changed",
+    "worktree": "whether files were changed",
+    "restored": "paths that were brought back or, where the source does not have them, removed",
+}
+_MAX_LISTED = 10
+
+
+@arbor_command("restore", fields=FIELDS)
+@documents_argument(required=True, metavar="PATH...")
+@click.option("-s", "--source", metavar="REV", type=REVISION, help="Take the versions of this revision.")
+@click.option(
+    "-S", "--staged", is_flag=True, help="Change what is staged (and not the files, unless -W is given)."
+)
+@click.option("-W", "--worktree", is_flag=True, help="Change the files (the default without -S).")
+@json_option
+def command(
+    session: Session, paths: tuple[str, ...], source: str | None, staged: bool, worktree: bool, as_json: bool
+) -> None:
+    """Bring documents back to an earlier version.
+
+      arbor restore notes/a.md               undo edits that are not staged
+      arbor restore --staged notes/a.md      take it out of the next commit, keep the edits
+      arbor restore -s HEAD~3 notes          files as they were three commits ago
+    """
+    files = worktree or not staged
+    done = session.open().restore(paths, source=source, staged=staged, worktree=files, cwd=session.cwd)
+    out = session.out
+    if as_json:
+        out.json(
+            "restore",
+            {"source": source, "staged": staged, "worktree": files, "restored": list(done.restored)},
+        )
+        return
+    verb = "restored" if files else "unstaged"
+    if len(done.restored) <= _MAX_LISTED:
+        for path in done.restored:
+            out.line(f"{verb} {session.shown(path)}")
+    else:
+        out.line(f"{verb} {count(len(done.restored), 'document')}")

@@ -1,0 +1,131 @@
+"""`arbor search`."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from arbor.cli.command import ArborCommand, at_option, json_option
+from arbor.cli.search_view import hit_lines, porcelain_line, result_fields, summary_lines
+from arbor.cli.session import Session
+from arbor.errors import UsageError
+
+FIELDS = {
+    "query": "as it was understood to be typed",
+    "mode": "the least proof that a hit must have: STRICT, HYBRID or VISUAL",
+    "rev": "oid of the commit that was searched; null before the first",
+    "ledger_root": "Merkle root of what was searched",
+    "trace": "names this search, so that feedback can refer to it",
+    "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content), `document`, `kind`, "
+    "`title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), `heading`, `text`, "
+    "`snippet`, `highlights`, `score`, `scores` (`raw` and `normalised` of each signal), `label`, `audit`, `reasons` "
+    "and further `passages`",
+    "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
+    "stale": "whether the index could not be brought to the version asked for",
+    "notes": "what was done to the query",
+}
+EXIT_NO_MATCH = 1
+_QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
+_EXCLUSION = re.compile(r"-[^-\W].*|-\".*", re.DOTALL)
+_ESCAPE = "\0"  # no argument of a process can hold it
+
+
+class SearchCommand(ArborCommand):
+    """A command whose words may begin with a minus: `-draft` leaves documents out and is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tell exclusions from options before click reads them."""
+        at = args.index("--") if "--" in args else len(args)
+        known = {name for param in self.get_params(ctx) for name in param.opts}
+        takes_value = {name for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.is_flag
+                       for name in param.opts}  # fmt: skip
+        head: list[str] = []
+        for arg in args[:at]:
+            is_value = bool(head) and head[-1] in takes_value
+            word = (
+                not is_value
+                and arg not in known
+                and not re.fullmatch(r"-n?\d+", arg)
+                and _EXCLUSION.fullmatch(arg)
+            )
+            head.append(_ESCAPE + arg if word else arg)
+        tail = [_ESCAPE + arg for arg in args[at + 1 :]]
+        return super().parse_args(ctx, head + tail)
+
+
+@click.command("search", cls=SearchCommand, fields=FIELDS, number_option="-n", options_metavar="[OPTIONS]")
+@click.argument("words", nargs=-1, metavar="WORDS...")
+@click.option("--mode", type=click.Choice(["STRICT", "HYBRID", "VISUAL"], case_sensitive=False), default="HYBRID",
+              show_default=True, help="The least proof that a hit must have.")  # fmt: skip
+@click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="NUM",
+              help="Documents to show; also -NUM.")  # fmt: skip
+@click.option("--passages", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
+              help="Passages to quote of each document.")  # fmt: skip
+@at_option
+@click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression.")
+@click.option("--exit-code", is_flag=True, help="End with 1 when nothing is found.")
+@click.option("--porcelain", is_flag=True,
+              help="One line a hit for scripts, with tabs: rank, audit, score, path, first line, last line, title.")  # fmt: skip
+@json_option
+@click.pass_obj
+def command(
+    session: Session, words: tuple[str, ...], mode: str, limit: int, passages: int, at: str | None, raw: bool,
+    exit_code: bool, porcelain: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Find passages, grouped by document, best first.
+
+      arbor search merkle proof            passages with any of the words
+      arbor search '"merkle proof"'        only documents with the phrase
+      arbor search proof -draft            no document that holds "draft"
+      arbor search distil* title:merkle    beginnings of words; words in the title
+      arbor search proof path:notes/ kind:surface lang:zh since:30d
+
+    STRICT shows what was read, hashed and proven into the commit just now and holds a word of the query. HYBRID also
+    shows what is proven in part, and says which part. VISUAL claims nothing.
+    """
+    query = join_query(words)
+    if not query.strip():
+        raise UsageError("the query is empty", "arbor search WORDS")
+    kb = session.open()
+    result = kb.search(query, mode=mode.upper(), limit=limit, at=at, passages=max(passages, 3), raw=raw)
+    out = session.out
+    if as_json:
+        out.json("search", result_fields(result))
+    elif porcelain:
+        for hit in result.hits:
+            out.line(porcelain_line(hit))
+    else:
+        cells = len(str(len(result.hits)))
+        with out.paged():
+            for number, hit in enumerate(result.hits):
+                if number:
+                    out.line()
+                for line in hit_lines(session, hit, cells, passages):
+                    out.line(line)
+        for line in summary_lines(result, len(result.hits)):
+            out.note(line)
+    if result.stale:
+        out.warning(
+            "the index is older than this version and could not be brought up to date: run arbor reindex"
+        )
+    return EXIT_NO_MATCH if exit_code and not result.hits else 0
+
+
+def join_query(words: tuple[str, ...]) -> str:
+    """The query that was typed, with the quotation marks that the shell took away put back.
+
+    One argument is the whole query. Of several, one with spaces in it was quoted: `-"old name"` and `path:"my notes"`
+    need their marks again, and any other is a phrase.
+    """
+    plain = [word.removeprefix(_ESCAPE) for word in words]
+    if len(plain) == 1:
+        return plain[0]
+    return " ".join(map(_requote, plain))
+
+
+def _requote(word: str) -> str:
+    found = _QUOTABLE.fullmatch(word)
+    if not found or '"' in word:
+        return word
+    return f'{found[1]}"{found[2]}"'

@@ -1,0 +1,174 @@
+"""`arbor show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arbor.cli.arguments import Place, find_place
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.completing import DOCUMENT
+from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.output import Output
+from arbor.cli.safe_text import clean_line, columns, quote_path
+from arbor.cli.session import Session
+from arbor.cli.views import commit_fields, commit_header, count, decorations, short, size
+from arbor.errors import UsageError
+
+if TYPE_CHECKING:
+    from arbor.repo.results import DocumentInfo
+
+FIELDS = {
+    "type": "`commit` or `document`; the keys below that fit it are there",
+    "commit": "the commit: oid, `ledger_root`, `parents`, `author`, `committer`, `subject`, `message`, `refs`, `signed`",
+    "changes": "of a commit: `status`, `path`, `old_path`, `similarity`, `added`, `removed`, `diff`",
+    "document": "the document: its oid, `path`, `rev`, `kind`, `media_type`, `title`, `source_uri`, `encoding`, `size`, "
+    "`file_hash` (BLAKE3, as b3sum prints it), `text_root`, `extractor`, `chunker`, `front_matter`, `passages`, `links`",
+}
+_LABEL_CELLS = 12
+
+
+@arbor_command("show", fields=FIELDS)
+@click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
+@click.option("--stat", is_flag=True, help="Of a commit: only how many lines changed.")
+@click.option("--name-status", is_flag=True, help="Of a commit: only which documents changed.")
+@json_option
+def command(session: Session, thing: str, stat: bool, name_status: bool, as_json: bool) -> None:
+    """Show a commit with what it changed, or a document with its passages.
+
+      arbor show                       the last commit
+      arbor show notes/a.md            what is known of a document, as staged
+      arbor show notes/a.md@HEAD~2     the same two commits ago; HEAD~2:notes/a.md means the same
+    """
+    revision = _as_revision(session, thing)
+    if revision is not None:
+        _show_commit(session, revision, stat=stat, name_status=name_status, as_json=as_json)
+    else:
+        _show_document(session, find_place(session, thing), as_json=as_json)
+
+
+def _as_revision(session: Session, thing: str) -> str | None:
+    """The revision that the word names, else None; of something that is both, the revision."""
+    kb = session.open()
+    try:
+        kb.resolve(thing)
+    except UsageError:
+        if thing == "HEAD" or _looks_like_revision(session, thing):
+            raise
+        return None
+    return thing
+
+
+def _looks_like_revision(session: Session, thing: str) -> bool:
+    """Whether a word that names nothing was more likely meant as a revision than as a path."""
+    if any(char in thing for char in "/.:@"):
+        return False
+    path = session.kb_path(thing)
+    kb = session.open()
+    return next(kb.ls(path), None) is None and not (kb.fs_root is not None and (kb.fs_root / path).exists())
+
+
+def _show_commit(session: Session, revision: str, *, stat: bool, name_status: bool, as_json: bool) -> None:
+    kb, out = session.open(), session.out
+    info, changes = kb.show(revision, with_text=not name_status)
+    if as_json:
+        lines = not name_status
+        fields = [diff_fields(change, with_lines=lines, with_patch=not stat) for change in changes]
+        out.json("show", {"type": "commit", "commit": commit_fields(info), "changes": fields})
+        return
+    head, branch = kb.repo.refs.head_oid(), kb.repo.refs.head()
+    name = branch.removeprefix("refs/heads/") if isinstance(branch, str) else ""
+    with out.paged():
+        for line in commit_header(out, info, decorations(out, info, name, head.hex() if head else "")):
+            out.line(line)
+        out.line()
+        if stat or name_status:
+            for line in stat_lines(out, changes) if stat else name_status_lines(out, changes):
+                out.line(line)
+            return
+        for change in changes:
+            for line in patch_lines(out, change):
+                out.line(line)
+
+
+def document_fields(info: DocumentInfo, revision: str | None) -> dict[str, Any]:
+    """A document for `--json`."""
+    return {
+        "document": info.document, "path": info.path, "rev": revision, "kind": info.kind,
+        "media_type": info.media_type, "title": info.title, "source_uri": info.source_uri or None,
+        "encoding": info.encoding, "size": info.size, "file_hash": info.file_hash, "text_root": info.text_root,
+        "extractor": info.extractor, "chunker": info.chunker, "front_matter": info.front_matter,
+        "passages": [
+            {"index": p.index, "oid": p.oid, "start_line": p.start_line, "end_line": p.end_line,
+             "start_byte": p.start_byte, "end_byte": p.end_byte, "heading": list(p.heading)}
+            for p in info.passages
+        ],
+        "links": [link_fields(link) for link in info.links],
+    }  # fmt: skip
+
+
+def link_fields(link: Any) -> dict[str, Any]:
+    """A link for `--json`."""
+    return {"line": link.line, "kind": link.kind, "relation": link.relation, "target": link.target,
+            "anchor": link.anchor or None, "text": link.text}  # fmt: skip
+
+
+def _show_document(session: Session, place: Place, *, as_json: bool) -> None:
+    kb, out = session.open(), session.out
+    info = kb.document(place.path, place.revision)
+    if as_json:
+        out.json("show", {"type": "document", "document": document_fields(info, place.revision)})
+        return
+    with out.paged():
+        out.line(
+            out.style(quote_path(info.path), "bold")
+            + (f" in {clean_line(place.revision)}" if place.revision else "")
+        )
+        for label, value in _facts(info):
+            out.line(f"  {out.style(label.ljust(_LABEL_CELLS), 'cyan')}{value}")
+        _show_passages(out, info)
+
+
+def _facts(info: DocumentInfo) -> Iterator[tuple[str, str]]:
+    yield "title", clean_line(info.title)
+    yield "document", info.document
+    yield "type", f"{info.media_type}, {info.encoding}, {size(info.size)}"
+    if info.kind != "surface":
+        yield "kind", info.kind
+    if info.source_uri:
+        yield "source", clean_line(info.source_uri)
+    yield "blake3", info.file_hash
+    yield "text root", info.text_root
+    yield "read by", f"{info.extractor}, {info.chunker}"
+    for name, value in info.front_matter.items():
+        yield clean_line(str(name)), clean_line(_plain(value))
+    yield "links", f"{len(info.links):,}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
+    return (
+        {True: "true", False: "false", None: ""}.get(value, str(value))
+        if isinstance(value, bool | None)
+        else str(value)
+    )
+
+
+def _show_passages(out: Output, info: DocumentInfo) -> None:
+    out.line(f"\n{count(len(info.passages), 'passage')}{':' if info.passages else ''}")
+    rows = [
+        [
+            f"{p.start_line}-{p.end_line}",
+            short(p.oid),
+            size(p.end_byte - p.start_byte),
+            clean_line(" › ".join(p.heading)),
+        ]
+        for p in info.passages
+    ]
+    for row in columns(rows):
+        out.line("  " + "".join(row).rstrip())

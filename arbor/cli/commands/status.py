@@ -1,0 +1,135 @@
+"""`arbor status`."""
+
+from __future__ import annotations
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.output import Output
+from arbor.cli.safe_text import clean_line, quote_path
+from arbor.cli.session import Session
+from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, short
+from arbor.errors import UsageError
+from arbor.repo.status import PathChange, Status
+
+FIELDS = {
+    "branch": "the current branch; null where HEAD is detached",
+    "head": "oid of the current commit; null before the first",
+    "clean": "whether nothing differs and nothing is untracked",
+    "merging": "whether a merge waits for its commit",
+    "staged": "what the next commit changes: `status` (A, M, D, R), `path`, `old_path` of a rename",
+    "unstaged": "files that differ from what is staged: `status` (M, D, U), `path`, `old_path`",
+    "untracked": "files, and folders with a slash at the end, that are not tracked",
+    "skipped": "what cannot be tracked: `path` and `reason`",
+}
+_MAX_SKIPPED = 5
+
+
+@arbor_command("status", fields=FIELDS)
+@click.option("-s", "--short", "as_short", is_flag=True, help="One line a path: XY PATH, as git status -s.")
+@click.option(
+    "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
+)
+@click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
+@json_option
+def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_json: bool) -> None:
+    """Show what is staged, what has changed since, and what is not tracked.
+
+    In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added, M modified,
+    D deleted, R renamed, U in conflict, ?? untracked.
+    """
+    if nul and not porcelain:
+        raise UsageError("-z belongs to --porcelain", "arbor status --porcelain -z")
+    state = session.open().status()
+    if as_json:
+        session.out.json("status", {
+            "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
+            "merging": state.merging,
+            "staged": [change_fields(change) for change in state.staged],
+            "unstaged": [change_fields(change) for change in state.unstaged],
+            "untracked": list(state.untracked),
+            "skipped": [{"path": path, "reason": reason} for path, reason in state.skipped],
+        })  # fmt: skip
+    elif porcelain or as_short:
+        _lines(session, state, nul=nul, coloured=not porcelain)
+    else:
+        _for_people(session, state)
+        _report_skipped(session.out, state)
+
+
+def _pairs(state: Status) -> dict[tuple[str, str], str]:
+    """(path, old path) to the two status letters."""
+    pairs: dict[tuple[str, str], str] = {}
+    old_paths = {change.path: change.old_path for change in state.staged}
+    staged = {change.path: change.status for change in state.staged}
+    unstaged = {change.path: change.status for change in state.unstaged}
+    for path in sorted({*staged, *unstaged}):
+        both = staged.get(path, " ") + unstaged.get(path, " ")
+        pairs[path, old_paths.get(path, "")] = "UU" if "U" in both else both
+    for path in state.untracked:
+        pairs[path, ""] = "??"
+    return pairs
+
+
+def _lines(session: Session, state: Status, *, nul: bool, coloured: bool) -> None:
+    out = session.out
+    for (path, old_path), letters in _pairs(state).items():
+        if nul:
+            names = [path, old_path] if old_path else [path]
+            record = f"{letters} " + "".join(f"{name}\0" for name in names)
+            out.raw(record.encode("utf-8", "surrogateescape"))
+        elif coloured:
+            names = [session.shown(name) for name in ((old_path, path) if old_path else (path,))]
+            out.line(f"{_colour_letters(out, letters)} {' -> '.join(names)}")
+        else:
+            names = [quote_path(name, spaces=True) for name in ((old_path, path) if old_path else (path,))]
+            out.line(f"{letters} {' -> '.join(names)}")
+
+
+def _colour_letters(out: Output, letters: str) -> str:
+    if letters in ("??", "UU"):
+        return out.style(letters, "red")
+    return out.style(letters[0], "green") + out.style(letters[1], "red")
+
+
+def _for_people(session: Session, state: Status) -> None:
+    out = session.out
+    where = f"On branch {clean_line(state.branch)}" if state.branch else "HEAD is detached"
+    out.line(out.style(where, "bold") + (f" at {short(state.head)}" if state.head else ", no commit yet"))
+    if state.merging:
+        out.line("A merge waits to be committed.")
+    _section(session, "Staged:", state.staged, "green")
+    _section(session, "Changed, not staged:", state.unstaged, "red")
+    if state.untracked:
+        out.line("\nNot tracked:")
+        for path in state.untracked:
+            out.line(f"  {out.style(session.shown(path), 'red')}")
+    if state.clean:
+        out.line(
+            "Nothing to commit: every document is as recorded."
+            if state.head
+            else "The folder holds no document."
+        )
+    elif not state.staged:
+        out.hint("arbor add PATH stages a document for the next commit")
+
+
+def _section(session: Session, title: str, changes: tuple[PathChange, ...], style: str) -> None:
+    if not changes:
+        return
+    out = session.out
+    out.line(f"\n{title}")
+    width = max(len(STATUS_WORDS[change.status]) for change in changes) + 2
+    for change in changes:
+        name = session.shown(change.path)
+        if change.old_path:
+            name = f"{session.shown(change.old_path)} -> {name}"
+        word = STATUS_WORDS[change.status].ljust(width)
+        out.line(f"  {out.style(word, STATUS_STYLES[change.status])}{out.style(name, style)}")
+
+
+def _report_skipped(out: Output, state: Status) -> None:
+    for path, reason in state.skipped[:_MAX_SKIPPED]:
+        out.note(f"left out {quote_path(path)}: {clean_line(reason)}")
+    if len(state.skipped) > _MAX_SKIPPED:
+        out.note(f"left out {len(state.skipped) - _MAX_SKIPPED:,} more; --json lists them all")

@@ -1,0 +1,222 @@
+"""How search results look, to people and to programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from arbor.cli.output import Output
+from arbor.cli.safe_text import cell_width, clean_line, quote_path, truncate, wrap
+from arbor.cli.session import Session
+from arbor.cli.views import count, short
+
+if TYPE_CHECKING:
+    from arbor.search.results import ChunkPlace, Hit, PassageHit, Score, Scores, SearchResult
+
+AUDIT_STYLES = {"STRICT": "green", "HYBRID": "yellow", "VISUAL": "dim"}
+LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta", "CONTESTED": "red"}
+_MAX_SNIPPET_LINES = 4
+_MAX_PATHS = 3
+_MARKDOWN_HEADING = re.compile("#{1,6} +")
+_SIGNALS = ("lexical", "dense", "graph", "consensus", "quality", "freshness")
+Marks = tuple[tuple[int, int], ...]
+
+
+def result_fields(result: SearchResult) -> dict[str, Any]:
+    """A search result for `--json`."""
+    return {
+        "query": result.query,
+        "mode": result.mode.value,
+        "rev": result.rev.hex() or None,
+        "ledger_root": result.ledger_root.hex(),
+        "trace": result.trace,
+        "hits": [_hit_fields(hit) for hit in result.hits],
+        "withheld": {"count": sum(result.withheld.values()), "reasons": dict(result.withheld)},
+        "stale": result.stale,
+        "notes": list(result.notes),
+    }
+
+
+def _hit_fields(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "path": hit.path,
+        "paths": list(hit.paths),
+        "document": hit.document.hex() or None,
+        "kind": hit.kind,
+        "title": hit.title,
+        "chunk": _chunk_fields(hit.chunk),
+        "heading": list(hit.heading),
+        "text": hit.text,
+        "snippet": hit.snippet,
+        "highlights": [list(mark) for mark in hit.highlights],
+        "score": hit.score,
+        "scores": _score_fields(hit.scores),
+        "label": hit.label,
+        "audit": hit.audit.value,
+        "reasons": list(hit.reasons),
+        "passages": [_passage_fields(passage) for passage in hit.passages],
+    }
+
+
+def _passage_fields(passage: PassageHit) -> dict[str, Any]:
+    return {
+        "chunk": _chunk_fields(passage.chunk),
+        "heading": list(passage.heading),
+        "text": passage.text,
+        "snippet": passage.snippet,
+        "highlights": [list(mark) for mark in passage.highlights],
+        "score": passage.score,
+        "audit": passage.audit.value,
+        "reasons": list(passage.reasons),
+    }
+
+
+def _chunk_fields(chunk: ChunkPlace | None) -> dict[str, Any] | None:
+    if chunk is None:
+        return None
+    return {
+        "index": chunk.index,
+        "oid": chunk.oid.hex(),
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "start_byte": chunk.start_byte,
+        "end_byte": chunk.end_byte,
+    }
+
+
+def _score_fields(scores: Scores) -> dict[str, Any]:
+    found: dict[str, Score | None] = {name: getattr(scores, name) for name in _SIGNALS}
+    return {
+        name: None if score is None else {"raw": score.raw, "normalised": score.normalised}
+        for name, score in found.items()
+    }
+
+
+def porcelain_line(hit: Hit) -> str:
+    """A hit as fields between tabs: rank, audit, score, path, first and last line, title."""
+    lines = (str(hit.chunk.start_line), str(hit.chunk.end_line)) if hit.chunk else ("", "")
+    score = f"{hit.score:.6f}"
+    return "\t".join(
+        [str(hit.rank), hit.audit.value, score, quote_path(hit.path), *lines, clean_line(hit.title)]
+    )
+
+
+def hit_lines(session: Session, hit: Hit, rank_cells: int, passages: int) -> Iterator[str]:
+    """A hit for people: where it is, what it is called, and what it says.
+
+    Args:
+        session: The run.
+        hit: The hit.
+        rank_cells: Width of the largest rank.
+        passages: How many passages to quote; the others are named by their lines.
+    """
+    out = session.out
+    indent = " " * (rank_cells + 2)
+    line = f":{hit.chunk.start_line}" if hit.chunk else ""
+    place = f"{session.shown(hit.path)}{line}"
+    labels = [(hit.audit.value, AUDIT_STYLES[hit.audit.value])]
+    if hit.label:
+        labels.insert(0, (clean_line(hit.label), LABEL_STYLES.get(hit.label, "bold")))
+    free = out.width - len(indent) - cell_width(place) - sum(len(text) + 1 for text, _ in labels)
+    right = " ".join(out.style(text, style) for text, style in labels)
+    rank = out.style(f"{hit.rank:>{rank_cells}}.", "dim")
+    yield f"{rank} {out.style(place, 'bold')}{' ' * max(free + 1, 1)}{right}"
+    heading = _heading(hit.title, hit.heading)
+    if heading:
+        yield indent + out.style(truncate(heading, out.width - len(indent)), "cyan")
+    yield from _quote(out, indent, hit)
+    if hit.audit.value == "HYBRID":
+        yield indent + out.style(f"partly proven: {clean_line('; '.join(hit.reasons))}", "dim")
+    for passage in hit.passages[: passages - 1]:
+        yield from _further(out, indent, hit, passage)
+    yield from _named(session, indent, hit, passages)
+
+
+def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterator[str]:
+    """One more passage of the same document."""
+    line = f":{passage.chunk.start_line}" if passage.chunk else ""
+    heading = truncate(_heading(hit.title, passage.heading), out.width - len(indent) - len(line) - 2)
+    yield f"{indent}{out.style(line, 'bold')}  {out.style(heading, 'cyan')}".rstrip()
+    yield from _quote(out, indent, passage)
+
+
+def _named(session: Session, indent: str, hit: Hit, passages: int) -> Iterator[str]:
+    """The passages that are not quoted and the other paths of the same content."""
+    out = session.out
+    lines = sorted(passage.chunk.start_line for passage in hit.passages[passages - 1 :] if passage.chunk)
+    if lines:
+        named = ", ".join(map(str, lines))
+        yield indent + out.style(f"also at line{'s' if len(lines) > 1 else ''} {named}", "dim")
+    others = [session.shown(path) for path in hit.paths if path != hit.path]
+    if others:
+        more = f" and {len(others) - _MAX_PATHS:,} more" if len(others) > _MAX_PATHS else ""
+        yield indent + out.style(f"the same as {', '.join(others[:_MAX_PATHS])}{more}", "dim")
+
+
+def _heading(title: str, heading: Sequence[str]) -> str:
+    """Title and heading path on one line, nothing twice."""
+    parts = [clean_line(part).strip() for part in (title, *heading)]
+    kept = [part for number, part in enumerate(parts) if part and (number == 0 or part != parts[number - 1])]
+    return " › ".join(kept)
+
+
+def _quote(out: Output, indent: str, hit: Hit | PassageHit) -> Iterator[str]:
+    """The snippet, without the heading that it begins with where that was shown already."""
+    text, marks = clean_marked(*_without_heading(hit.snippet, hit.highlights, hit.heading))
+    for number, (start, end) in enumerate(wrap(text, out.width - len(indent))):
+        if number == _MAX_SNIPPET_LINES:
+            return
+        yield indent + _highlighted(out, text, start, end, marks).rstrip()
+
+
+def _without_heading(snippet: str, marks: Marks, heading: Sequence[str]) -> tuple[str, Marks]:
+    found = _MARKDOWN_HEADING.match(snippet) if heading else None
+    if found is None or not snippet.startswith(heading[-1], found.end()):
+        return snippet, marks
+    cut = found.end() + len(heading[-1])
+    cut += len(snippet[cut:]) - len(snippet[cut:].lstrip(" #"))
+    if cut == len(snippet):
+        return snippet, marks
+    return snippet[cut:], tuple((start - cut, end - cut) for start, end in marks if start >= cut)
+
+
+def _highlighted(out: Output, text: str, start: int, end: int, marks: Marks) -> str:
+    pieces, at = [], start
+    for left, right in marks:
+        left, right = max(left, start), min(right, end)
+        if left < right:
+            pieces += [text[at:left], out.style(text[left:right], "bold", "yellow")]
+            at = right
+    return "".join(pieces) + text[at:end]
+
+
+def clean_marked(text: str, marks: Marks) -> tuple[str, Marks]:
+    """A text made safe for one line, runs of spaces made one, with its marks moved along."""
+    pieces: list[str] = []
+    moved: list[tuple[int, int]] = []
+    length = at = 0
+
+    def take(piece: str) -> int:
+        nonlocal length
+        shown = re.sub(" {2,}", " ", clean_line(piece))
+        pieces.append(shown)
+        length += len(shown)
+        return length
+
+    for left, right in marks:
+        start = take(text[at:left])
+        moved.append((start, take(text[left:right])))
+        at = right
+    take(text[at:])
+    return "".join(pieces), tuple(moved)
+
+
+def summary_lines(result: SearchResult, shown: int) -> Iterator[str]:
+    """What to say beside the hits: how many, of which version, and what was withheld and why."""
+    where = f" at {short(result.rev.hex())}" if result.rev else ""
+    yield f"{count(shown, 'document') if shown else 'no match'}{where}, {result.mode.value}"
+    for reason, number in result.withheld.items():
+        yield f"withheld {number:,}: {clean_line(reason)}"
+    yield from (clean_line(note) for note in result.notes)

@@ -1,0 +1,134 @@
+"""Running a test collection through the search that people use, and measuring what comes back."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from arbor.errors import UsageError
+from arbor.evaluation.collections import Collection, read_collection
+from arbor.evaluation.metrics import STANDARD_METRICS, evaluate, percentile
+from arbor.index.access import bring_up_to_date
+from arbor.index.reader import IndexReader
+from arbor.index.schema import stamp_of
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.repo.ingest import store_extraction
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.search.plan import COMMON_SHARE
+from arbor.search.retrieval import COLUMN_WEIGHTS
+from arbor.search.query import parse_plain_query
+from arbor.search.results import AuditMode
+from arbor.search.searching import Searcher, SearchOptions
+from arbor.store.odb import ObjectStore
+from arbor.text.reading import extract
+
+DEPTH = 100
+"""Documents asked for with each query: what recall@100 needs."""
+_PATH = "{:08d}.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class EvalResult:
+    """What a run gave.
+
+    Attributes:
+        collection: The folder's name.
+        metrics: Mean of each metric of `STANDARD_METRICS` over the judged queries, 0 ... 1.
+        queries: Judged queries.
+        documents: Documents in the collection.
+        latency_ms: `p50` and `p95` of a search for `DEPTH` documents, in milliseconds, in process.
+        config: Everything that decides the ranking.
+    """
+
+    collection: str
+    metrics: Mapping[str, float]
+    queries: int
+    documents: int
+    latency_ms: Mapping[str, float]
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+def evaluate_collection(folder: Path, work_folder: Path | None = None) -> EvalResult:
+    """Index a collection in a folder of its own and ask all its judged queries.
+
+    Every document becomes a plain text document with the collection's title, read and indexed as any other. A query is
+    plain words: what would be a field or a sign of the query language in it is looked for as text. Nothing is withheld.
+
+    Args:
+        folder: In the shape of BEIR (`collections`).
+        work_folder: Where to keep objects and index; a temporary folder if not given.
+
+    Raises:
+        UsageError: when the collection is not in order, or holds nothing to ask.
+    """
+    collection = read_collection(folder)
+    if not collection.qrels:
+        raise UsageError(f"no query of {folder} has a judged document", "check queries.jsonl and qrels.tsv")
+    if work_folder is not None:
+        return _evaluate_in(work_folder, collection)
+    with tempfile.TemporaryDirectory(prefix="arbor-eval-") as temporary:
+        return _evaluate_in(Path(temporary), collection)
+
+
+def _evaluate_in(work_folder: Path, collection: Collection) -> EvalResult:
+    ids = {_PATH.format(number): document for number, document in enumerate(collection.documents)}
+    snapshot = store_collection(work_folder / "packs", collection)
+    with bring_up_to_date(work_folder / "cache", snapshot) as index:
+        run, seconds = _run_queries(snapshot, index, collection, ids)
+    snapshot.store.close()
+    return EvalResult(
+        collection.name,
+        evaluate(run, collection.qrels, STANDARD_METRICS),
+        len(collection.qrels),
+        len(collection.documents),
+        {"p50": 1000 * percentile(seconds, 0.50), "p95": 1000 * percentile(seconds, 0.95)},
+        {
+            "analyzer": stamp_of(b"").analyzer,
+            "column_weights": list(COLUMN_WEIGHTS),
+            "common_share": COMMON_SHARE,
+            "depth": DEPTH,
+            "mode": AuditMode.VISUAL.value,
+        },
+    )
+
+
+def store_collection(packs_folder: Path, collection: Collection) -> Snapshot:
+    """Keep the documents of a collection as objects, under numbered names in the order of the collection."""
+    packs_folder.mkdir(parents=True, exist_ok=True)
+    store = ObjectStore(packs_folder)
+    with store.writer() as writer:
+        entries = []
+        for name, document in zip(_iter_names(), collection.documents.values(), strict=False):
+            data = document.text.encode("utf-8", "surrogatepass")
+            oid = store_extraction(writer, extract(data, name, title=document.title or None), data)
+            entries.append((DOCUMENTS + name, oid))
+        root = ledger.build(entries, lambda oid, data: writer.add(Kind.NODE, data, oid))
+    return Snapshot(store, root)
+
+
+def _iter_names() -> Iterator[str]:
+    number = 0
+    while True:
+        yield _PATH.format(number)
+        number += 1
+
+
+def _run_queries(
+    snapshot: Snapshot, index: IndexReader, collection: Collection, ids: Mapping[str, str]
+) -> tuple[dict[str, list[str]], list[float]]:
+    """The ranking of each judged query as document ids, and how long each took, in seconds."""
+    searcher = Searcher()
+    options = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH, passages=1)
+    run: dict[str, list[str]] = {}
+    seconds = []
+    for query in collection.qrels:
+        started = time.perf_counter()
+        found = searcher.search(snapshot, index, parse_plain_query(collection.queries[query]), options)
+        seconds.append(time.perf_counter() - started)
+        run[query] = [ids[path] for hit in found.hits for path in hit.paths]
+    return run, seconds

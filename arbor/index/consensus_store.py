@@ -1,0 +1,515 @@
+"""The tables of the consensus state: rows in and out, in one transaction for each update; what they mean is graph's.
+
+Documents have numbers of their own, which mean nothing outside the file. The file is a cache: it is made aside and
+renamed, changed in write-ahead mode, stamped with what it was made from, and may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from arbor.errors import Locked
+from arbor.store.files import temporary_path
+
+CONSENSUS_FILE = "consensus.db"
+SCHEMA_ID = "arbor-consensus-tables/1"
+BUSY_TIMEOUT_S = 10.0
+CACHE_KIB = 64 * 1024
+_PAGE_BYTES = 4096
+_ASKED_AT_ONCE = 400
+
+_TABLES = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE keys(
+    key TEXT PRIMARY KEY, document INTEGER NOT NULL, origins TEXT NOT NULL, disputes TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE disputes(target TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY(target, source)) WITHOUT ROWID;
+CREATE TABLE documents(
+    id INTEGER PRIMARY KEY, oid BLOB NOT NULL, size INTEGER NOT NULL, groups INTEGER NOT NULL,
+    support_1 INTEGER NOT NULL, support_2 INTEGER NOT NULL, support_3 INTEGER NOT NULL, score INTEGER NOT NULL,
+    origins TEXT NOT NULL, nearest BLOB NOT NULL
+);
+CREATE TABLE contents(id INTEGER PRIMARY KEY, terms BLOB NOT NULL, steps BLOB NOT NULL, sequence BLOB NOT NULL);
+CREATE TABLE signatures(id INTEGER PRIMARY KEY, key_terms BLOB NOT NULL);
+CREATE TABLE terms(id INTEGER PRIMARY KEY, text TEXT NOT NULL, frequency INTEGER NOT NULL);
+CREATE TABLE postings(
+    term INTEGER NOT NULL, document INTEGER NOT NULL, value INTEGER NOT NULL, PRIMARY KEY(term, document)
+) WITHOUT ROWID;
+CREATE TABLE edges(
+    document INTEGER NOT NULL, peer INTEGER NOT NULL, similarity INTEGER NOT NULL, copy INTEGER NOT NULL,
+    PRIMARY KEY(document, peer)
+) WITHOUT ROWID;
+"""
+
+_LOOKUPS = """
+CREATE UNIQUE INDEX documents_oid ON documents(oid);
+CREATE INDEX keys_document ON keys(document);
+CREATE INDEX edges_copies ON edges(document, peer) WHERE copy = 1;
+"""
+
+
+class KeyRow(NamedTuple):
+    """One key of the set.
+
+    Attributes:
+        key: The path.
+        document: Number of the document that is there.
+        origins: What this key declares, sorted.
+        disputes: Keys that this key contradicts, sorted.
+    """
+
+    key: str
+    document: int
+    origins: tuple[str, ...]
+    disputes: tuple[str, ...]
+
+
+class DocumentRow(NamedTuple):
+    """One document of the set.
+
+    Attributes:
+        id: Its number.
+        oid: Names its content.
+        size: Sum of the values of its signature.
+        groups: Independent groups of peers.
+        supports: Support at one, two and three hops, in millionths.
+        score: In millionths.
+        origins: Declared at any of its keys, sorted.
+        nearest: For each independent group the number of the nearest member and its similarity, one after the other.
+    """
+
+    id: int
+    oid: bytes
+    size: int
+    groups: int
+    supports: tuple[int, int, int]
+    score: int
+    origins: tuple[str, ...]
+    nearest: tuple[int, ...]
+
+
+class Content(NamedTuple):
+    """What is known of a document's text.
+
+    Attributes:
+        terms: Hashes of its different terms.
+        steps: One byte for each: how much it is repeated.
+        sequence: The text as indexes into `terms`.
+    """
+
+    terms: tuple[int, ...]
+    steps: bytes
+    sequence: bytes
+
+
+class Edge(NamedTuple):
+    """One peer of a document.
+
+    Attributes:
+        peer: Its number.
+        similarity: In millionths.
+        copy: Whether one is a copy of the other.
+    """
+
+    peer: int
+    similarity: int
+    copy: bool
+
+
+def pack_numbers(numbers: Iterable[int]) -> bytes:
+    """Whole numbers of up to 63 bits as bytes; the file never leaves the machine."""
+    return array("q", numbers).tobytes()
+
+
+def unpack_numbers(data: bytes) -> tuple[int, ...]:
+    """The numbers that `pack_numbers` packed."""
+    numbers = array("q")
+    numbers.frombytes(data)
+    return tuple(numbers)
+
+
+def join_words(words: Iterable[str]) -> str:
+    """Keys or origins as one text; none of them holds a line feed."""
+    return "\n".join(words)
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """The words that `join_words` joined."""
+    return tuple(text.split("\n")) if text else ()
+
+
+class ConsensusStore:
+    """One open state, in a file or in memory; not safe to use from two threads at once."""
+
+    def __init__(self, connection: sqlite3.Connection, fs_path: Path | None) -> None:
+        self.fs_path = fs_path
+        self._connection = connection
+        self._run = connection.execute
+        self._run_many = connection.executemany
+
+    @classmethod
+    def open(cls, fs_path: Path | None) -> ConsensusStore:
+        """Open the state of a file, or an empty one in memory; a file that is absent or no state is made anew."""
+        if fs_path is None:
+            return cls.create(None)
+        try:
+            store = cls(_connect(fs_path), fs_path)
+            if store.read_meta().get("schema") == SCHEMA_ID:
+                return store
+            store.close()
+        except sqlite3.DatabaseError as error:
+            if _is_busy(error):
+                raise Locked("the consensus state is in use by another process", "try again in a moment") from error
+        return cls.create(fs_path)
+
+    @classmethod
+    def create(cls, fs_path: Path | None) -> ConsensusStore:
+        """An empty state, in place of the file if there is one."""
+        if fs_path is None:
+            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            return cls._fill_schema(connection, None)
+        fs_path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(fs_path)
+        return cls._fill_schema(_connect(fs_path, create=True), fs_path)
+
+    @classmethod
+    def _fill_schema(cls, connection: sqlite3.Connection, fs_path: Path | None) -> ConsensusStore:
+        store = cls(connection, fs_path)
+        with store.transaction():
+            for statement in (_TABLES + _LOOKUPS).split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            store.write_meta({"schema": SCHEMA_ID})
+        return store
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+        """All or nothing: committed at the end when `keep`, rolled back otherwise or when anything is raised.
+
+        Raises:
+            Locked: when another process is writing.
+        """
+        try:
+            self._run("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if _is_busy(error):
+                raise Locked("the consensus state is in use by another process", "try again in a moment") from error
+            raise
+        try:
+            yield
+        except BaseException:
+            self._run("ROLLBACK")
+            raise
+        self._run("COMMIT" if keep else "ROLLBACK")
+
+    def is_writable(self) -> bool:
+        """Whether a change could be written where the file lies."""
+        try:
+            self._run("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if _is_busy(error):
+                return True
+            return False
+        self._run("ROLLBACK")
+        return True
+
+    def copy(self) -> ConsensusStore:
+        """The same state in memory, to try things on."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.backup(connection)
+        return ConsensusStore(connection, None)
+
+    # What the state was made from
+
+    def read_meta(self) -> dict[str, str]:
+        """All that is stamped on the state."""
+        return {str(name): str(value) for name, value in self._run("SELECT name, value FROM meta")}
+
+    def write_meta(self, values: Mapping[str, str]) -> None:
+        """Stamp the state, in the caller's transaction."""
+        self._run_many("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(values.items()))
+
+    # Keys
+
+    def find_key(self, key: str) -> KeyRow | None:
+        """What is at a key."""
+        row = self._run("SELECT key, document, origins, disputes FROM keys WHERE key = ?", (key,)).fetchone()
+        return None if row is None else _key_row(row)
+
+    def iter_keys(self) -> Iterator[KeyRow]:
+        """Every key, in the order of their UTF-8 bytes."""
+        return map(_key_row, self._run("SELECT key, document, origins, disputes FROM keys ORDER BY key"))
+
+    def keys_of(self, document: int) -> list[KeyRow]:
+        """The keys of one document, sorted."""
+        query = "SELECT key, document, origins, disputes FROM keys WHERE document = ? ORDER BY key"
+        return [_key_row(row) for row in self._run(query, (document,))]
+
+    def put_key(self, row: KeyRow) -> None:
+        """Add a key or replace what is there."""
+        self.drop_key(row.key)
+        self._run(
+            "INSERT INTO keys VALUES(?, ?, ?, ?)",
+            (row.key, row.document, join_words(row.origins), join_words(row.disputes)),
+        )
+        self._run_many(
+            "INSERT OR IGNORE INTO disputes VALUES(?, ?)", [(target, row.key) for target in row.disputes]
+        )
+
+    def drop_key(self, key: str) -> None:
+        """Take a key out, if it is there."""
+        row = self.find_key(key)
+        if row is not None:
+            self._run_many("DELETE FROM disputes WHERE target = ? AND source = ?", [(t, key) for t in row.disputes])
+            self._run("DELETE FROM keys WHERE key = ?", (key,))
+
+    def disputed_by(self, key: str) -> list[str]:
+        """Keys that say they contradict this one, sorted."""
+        query = "SELECT source FROM disputes WHERE target = ? ORDER BY source"
+        return [str(source) for (source,) in self._run(query, (key,))]
+
+    # Documents
+
+    def find_document(self, oid: bytes) -> int | None:
+        """The number of a content."""
+        row = self._run("SELECT id FROM documents WHERE oid = ?", (oid,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def get_document(self, document: int) -> DocumentRow:
+        """The row of a document; raises KeyError when there is none."""
+        row = self._run("SELECT * FROM documents WHERE id = ?", (document,)).fetchone()
+        if row is None:
+            raise KeyError(document)
+        return _document_row(row)
+
+    def iter_documents(self) -> Iterator[DocumentRow]:
+        """Every document, by number."""
+        return map(_document_row, self._run("SELECT * FROM documents ORDER BY id"))
+
+    def count_documents(self) -> int:
+        """Documents of the set."""
+        (count,) = self._run("SELECT count(*) FROM documents").fetchone()
+        return int(count)
+
+    def next_id(self) -> int:
+        """A number that no document has."""
+        (number,) = self._run("SELECT coalesce(max(id), 0) + 1 FROM documents").fetchone()
+        return int(number)
+
+    def put_documents(self, rows: Iterable[DocumentRow]) -> None:
+        """Add documents or replace their rows."""
+        self._run_many(
+            "INSERT OR REPLACE INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (row.id, row.oid, row.size, row.groups, *row.supports, row.score, join_words(row.origins),
+                 pack_numbers(row.nearest))
+                for row in rows
+            ),
+        )  # fmt: skip
+
+    def drop_document(self, document: int) -> None:
+        """Take a document out, with all rows that are its own."""
+        terms = self.get_content(document).terms
+        self._run_many("DELETE FROM postings WHERE term = ? AND document = ?", [(term, document) for term in terms])
+        self._run("DELETE FROM edges WHERE document = ?", (document,))
+        for table in ("documents", "contents", "signatures"):
+            self._run(f"DELETE FROM {table} WHERE id = ?", (document,))
+
+    def get_content(self, document: int) -> Content:
+        """The terms of a document; raises KeyError when there is none."""
+        row = self._run("SELECT terms, steps, sequence FROM contents WHERE id = ?", (document,)).fetchone()
+        if row is None:
+            raise KeyError(document)
+        return Content(unpack_numbers(row[0]), row[1], row[2])
+
+    def iter_contents(self) -> Iterator[tuple[int, Content]]:
+        """The terms of every document, by number."""
+        for number, terms, steps, sequence in self._run("SELECT * FROM contents ORDER BY id"):
+            yield int(number), Content(unpack_numbers(terms), steps, sequence)
+
+    def put_contents(self, contents: Iterable[tuple[int, Content]]) -> None:
+        """Add the terms of documents."""
+        self._run_many(
+            "INSERT INTO contents VALUES(?, ?, ?, ?)",
+            ((number, pack_numbers(c.terms), c.steps, c.sequence) for number, c in contents),
+        )
+
+    # Signatures and postings
+
+    def find_signature(self, document: int) -> bytes | None:
+        """The packed signature of a document."""
+        row = self._run("SELECT key_terms FROM signatures WHERE id = ?", (document,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def put_signatures(self, signatures: Iterable[tuple[int, bytes]]) -> None:
+        """Add or replace packed signatures."""
+        self._run_many("INSERT OR REPLACE INTO signatures VALUES(?, ?)", signatures)
+
+    def put_postings(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Add or replace (term, document, value); value 0 for a term outside the document's signature."""
+        self._run_many("INSERT OR REPLACE INTO postings VALUES(?, ?, ?)", rows)
+
+    def postings(self, term: int) -> list[tuple[int, int]]:
+        """(document, value) of the documents whose signature holds a term."""
+        return self._run("SELECT document, value FROM postings WHERE term = ? AND value > 0", (term,)).fetchall()
+
+    def holders(self, term: int) -> list[int]:
+        """All documents that hold a term."""
+        return [document for (document,) in self._run("SELECT document FROM postings WHERE term = ?", (term,))]
+
+    def frequencies(self, terms: Sequence[int]) -> dict[int, int]:
+        """How many documents hold each term; terms that none holds are left out."""
+        found: dict[int, int] = {}
+        for part in _parts(terms):
+            query = f"SELECT id, frequency FROM terms WHERE id IN ({_marks(part)})"
+            found.update(self._run(query, part))
+        return found
+
+    def iter_frequencies(self) -> Iterator[tuple[int, int]]:
+        """(term, documents that hold it) for every term."""
+        return self._run("SELECT id, frequency FROM terms")
+
+    def iter_term_texts(self) -> Iterator[tuple[int, str]]:
+        """(term, text) for every term."""
+        return self._run("SELECT id, text FROM terms")
+
+    def put_frequencies(self, rows: Iterable[tuple[int, str, int]]) -> None:
+        """Set (term, text, documents that hold it); the text of a known term stays."""
+        self._run_many(
+            "INSERT INTO terms VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET frequency = excluded.frequency", rows
+        )
+
+    def drop_terms(self, terms: Iterable[int]) -> None:
+        """Forget terms that no document holds."""
+        self._run_many("DELETE FROM terms WHERE id = ?", ((term,) for term in terms))
+
+    def term_texts(self, terms: Sequence[int]) -> dict[int, str]:
+        """The words behind the hashes of terms."""
+        found: dict[int, str] = {}
+        for part in _parts(terms):
+            found.update(self._run(f"SELECT id, text FROM terms WHERE id IN ({_marks(part)})", part))
+        return found
+
+    # Edges
+
+    def edges(self, document: int) -> list[Edge]:
+        """The peers of a document, by number."""
+        query = "SELECT peer, similarity, copy FROM edges WHERE document = ?"
+        return [Edge(peer, similarity, copy == 1) for peer, similarity, copy in self._run(query, (document,))]
+
+    def copies(self, document: int) -> list[int]:
+        """The peers that a document is a copy of or that are copies of it."""
+        query = "SELECT peer FROM edges INDEXED BY edges_copies WHERE document = ? AND copy = 1"
+        return [peer for (peer,) in self._run(query, (document,))]
+
+    def iter_edges(self) -> Iterator[tuple[int, int, int, int]]:
+        """(document, peer, similarity, copy), each edge from both ends."""
+        return self._run("SELECT document, peer, similarity, copy FROM edges ORDER BY document, peer")
+
+    def put_edges(self, rows: Iterable[tuple[int, int, int, bool]]) -> None:
+        """Add or replace (document, peer, similarity, copy), from both ends."""
+        self._run_many(
+            "INSERT OR REPLACE INTO edges VALUES(?, ?, ?, ?)",
+            (
+                row
+                for one, other, similarity, copy in rows
+                for row in ((one, other, similarity, int(copy)), (other, one, similarity, int(copy)))
+            ),
+        )
+
+    def drop_edges(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Take edges out, from both ends."""
+        self._run_many(
+            "DELETE FROM edges WHERE document = ? AND peer = ?",
+            (row for one, other in pairs for row in ((one, other), (other, one))),
+        )
+
+
+@contextlib.contextmanager
+def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
+    """An empty state beside the file that takes the file's place at the end; nothing happens when anything is raised."""
+    fs_path.parent.mkdir(parents=True, exist_ok=True)
+    aside = temporary_path(fs_path.parent)
+    try:
+        connection = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        store = ConsensusStore._fill_schema(connection, aside)
+        yield store
+        store.close()
+        fsync_file(aside)
+        _remove(fs_path, keep_main=True)
+        os.replace(aside, fs_path)
+    finally:
+        _remove(aside)
+
+
+def fsync_file(fs_path: Path) -> None:
+    """Make a file that was written through SQLite without its own syncs durable."""
+    handle = os.open(fs_path, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _connect(fs_path: Path, *, create: bool = False) -> sqlite3.Connection:
+    writable = os.access(fs_path.parent, os.W_OK)
+    # Where no lock file can be made nobody writes either, so the file may be read as one that never changes.
+    mode = "mode=rwc" if create else "mode=rw" if writable else "mode=ro&immutable=1"
+    connection = sqlite3.connect(
+        f"{fs_path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S,
+        check_same_thread=False, cached_statements=128,
+    )  # fmt: skip
+    try:
+        if writable:
+            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            # In write-ahead mode a power cut may lose the last update and never harms the file; the stamp tells.
+            connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _remove(fs_path: Path, *, keep_main: bool = False) -> None:
+    for suffix in ("-wal", "-shm", "-journal") if keep_main else ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{fs_path}{suffix}")
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _key_row(row: tuple[str, int, str, str]) -> KeyRow:
+    return KeyRow(row[0], row[1], split_words(row[2]), split_words(row[3]))
+
+
+def _document_row(row: tuple[int, bytes, int, int, int, int, int, int, str, bytes]) -> DocumentRow:
+    number, oid, size, groups, one, two, three, score, origins, nearest = row
+    return DocumentRow(
+        number, oid, size, groups, (one, two, three), score, split_words(origins), unpack_numbers(nearest)
+    )
+
+
+def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(numbers), _ASKED_AT_ONCE):
+        yield numbers[start : start + _ASKED_AT_ONCE]
+
+
+def _marks(numbers: Sequence[int]) -> str:
+    return ",".join("?" * len(numbers))

@@ -1,0 +1,179 @@
+"""A knowledge base inside a git repository: what git has staged, and following git's commits."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgpack
+
+from arbor.errors import IntegrityError, RemoteError, UsageError
+from arbor.objects.paths import path_fault
+from arbor.repo.committing import NewCommit, commit
+from arbor.repo.ingest import store_extraction
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.stage import Stage, write_stage
+from arbor.repo.worktree import scan
+from arbor.store.files import seal, unseal, write_atomically
+from arbor.text.reading import extract
+
+_CACHE_VERSION = 1
+_SYMLINK = "120000"
+_SUBMODULE = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """One file that git's next commit changes: its KB path and new bytes (None: removed)."""
+
+    path: str
+    data: bytes | None
+
+
+def git_top(fs_root: Path) -> Path:
+    """The top of git's work tree: the nearest folder with a `.git`; the work tree itself where there is none.
+
+    Git is run there because in a hook it hands down paths that are relative to it.
+    """
+    return next((folder for folder in (fs_root, *fs_root.parents) if (folder / ".git").exists()), fs_root)
+
+
+def git(fs_root: Path, *arguments: str, feed: bytes | None = None) -> bytes:
+    """Run git at the top of its work tree; its standard output.
+
+    Raises:
+        UsageError: when git is not there, or this is no git repository.
+        RemoteError: when git fails for another reason.
+    """
+    try:
+        done = subprocess.run(["git", *arguments], cwd=git_top(fs_root), input=feed, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise UsageError("git is not on the PATH") from error
+    if done.returncode:
+        message = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+        if "not a git repository" in message:
+            raise UsageError(f"{fs_root} is not inside a git repository", "run: git init")
+        raise RemoteError(f"git {arguments[0]} failed: {message}")
+    return done.stdout
+
+
+def hooks_folder(fs_root: Path) -> Path:
+    """Where git looks for hooks here: `core.hooksPath` and worktrees respected."""
+    text = git(fs_root, "rev-parse", "--git-path", "hooks").decode().strip()
+    return (git_top(fs_root) / text).resolve()
+
+
+def exclude_file(fs_root: Path) -> Path:
+    """git's local ignore file."""
+    return (git_top(fs_root) / git(fs_root, "rev-parse", "--git-path", "info/exclude").decode().strip()).resolve()
+
+
+def staged_files(repo: Repository) -> list[StagedFile]:
+    """What git's next commit changes below the work tree, with the staged bytes."""
+    fs_root = repo.work_tree()
+    listing = git(fs_root, "diff", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev",
+                  f"--relative={_prefix(fs_root)}")  # fmt: skip
+    fields = listing.decode("utf-8", "surrogateescape").split("\0")
+    gone, changed = [], []
+    for head, path in zip(fields[0::2], fields[1::2], strict=False):
+        _, mode, _, blob, status = head.removeprefix(":").split(" ")
+        if path_fault(path) or mode in (_SYMLINK, _SUBMODULE):
+            continue
+        if status.startswith("D"):
+            gone.append(StagedFile(path, None))
+        else:
+            changed.append((path, blob))
+    blobs = _read_blobs(fs_root, [blob for _, blob in changed])
+    return gone + [StagedFile(path, data) for (path, _), data in zip(changed, blobs, strict=True)]
+
+
+def _prefix(fs_root: Path) -> str:
+    """The work tree's path below git's top, with a trailing slash; "" at the top."""
+    inside = fs_root.relative_to(git_top(fs_root)).as_posix()
+    return "" if inside == "." else f"{inside}/"
+
+
+def _read_blobs(fs_root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
+    if not blobs:
+        return
+    out = git(fs_root, "cat-file", "--batch", feed="\n".join(blobs).encode() + b"\n")
+    place = 0
+    for blob in blobs:
+        end = out.index(b"\n", place)
+        head = out[place:end].split(b" ")
+        if len(head) != 3:
+            raise RemoteError(f"git has no blob {blob[:12]}")
+        size = int(head[2])
+        yield out[end + 1 : end + 1 + size]
+        place = end + 1 + size + 1
+
+
+def follow_git(repo: Repository) -> NewCommit | None:
+    """Bring the KB to what git's HEAD holds below the work tree; None where it holds that already.
+
+    Raises:
+        UsageError: when this is no git repository or git has no commit.
+        ConflictError: when a merge is in progress in the KB.
+    """
+    fs_root = repo.work_tree()
+    files = _head_files(fs_root)
+    known = _read_cache(repo.folder)
+    stage = repo.stage()
+    if stage.merge_parents:
+        return None
+    fresh = [(path, blob) for path, blob in files.items() if known.get(path, ("", b""))[0] != blob]
+    documents = {path: known[path][1] for path, blob in files.items() if known.get(path, ("", b""))[0] == blob}
+    policy = repo.policy()
+    with repo.lock():
+        head_root = repo.head_root()
+        with repo.store.writer() as writer:
+            for (path, _), data in zip(fresh, _read_blobs(fs_root, [blob for _, blob in fresh]), strict=True):
+                documents[path] = store_extraction(writer, extract(data, path, policy.chunking), data)
+        current = {path: oid for path, oid in repo.snapshot(repo.refs.head_oid()).paths()}
+        changes: dict[str, bytes | None] = {DOCUMENTS + path: oid for path, oid in documents.items()
+                                            if current.get(path) != oid}  # fmt: skip
+        changes.update((DOCUMENTS + path, None) for path in current if path not in documents)
+        if not changes:
+            _write_cache(repo.folder, files, documents)
+            return None
+        write_stage(repo.folder, Stage(head_root, changes))
+    subject = git(fs_root, "log", "-1", "--format=%h %s").decode("utf-8", "replace").strip()
+    made = commit(repo, f"git {subject}")
+    _write_cache(repo.folder, files, documents)
+    return made
+
+
+def _head_files(fs_root: Path) -> dict[str, str]:
+    """KB path to git blob of every document in git's HEAD below the work tree."""
+    try:
+        prefix = _prefix(fs_root)
+        listing = git(fs_root, "ls-tree", "-r", "-z", "--full-tree", "HEAD", *([prefix] if prefix else []))
+    except RemoteError as error:
+        raise UsageError("git has no commit yet") from error
+    on_disk = scan(fs_root).files
+    files = {}
+    for entry in listing.decode("utf-8", "surrogateescape").split("\0"):
+        head, _, full_path = entry.partition("\t")
+        path = full_path.removeprefix(prefix)
+        if not path or path_fault(path) or head.split(" ")[0] in (_SYMLINK, _SUBMODULE):
+            continue
+        if path in on_disk or not (fs_root / path).exists():
+            files[path] = head.split(" ")[2]
+    return files
+
+
+def _read_cache(folder: Path) -> dict[str, tuple[str, bytes]]:
+    try:
+        version, rows = msgpack.unpackb(unseal((folder / "cache" / "git").read_bytes(), "the git cache"))
+    except (OSError, IntegrityError, ValueError):
+        return {}
+    return {path: (blob, oid) for path, blob, oid in rows} if version == _CACHE_VERSION else {}
+
+
+def _write_cache(folder: Path, files: dict[str, str], documents: dict[str, bytes]) -> None:
+    rows = [(path, blob, documents[path]) for path, blob in files.items() if path in documents]
+    (folder / "cache").mkdir(exist_ok=True)
+    write_atomically(folder / "cache" / "git", seal(msgpack.packb([_CACHE_VERSION, rows])), durable=False)

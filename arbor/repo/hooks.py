@@ -1,0 +1,61 @@
+"""Local hooks: programs in `.arbor/hooks/` that run around a commit, a merge and a checkout. They are never cloned."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from arbor.errors import ConflictError
+
+NAMES = ("pre-commit", "post-commit", "post-merge", "post-checkout")
+TIMEOUT_S = 600.0
+_MAX_OUTPUT_CHARS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class HookOutcome:
+    """What a hook did: whether there was one, its exit code, and what it wrote."""
+
+    ran: bool
+    exit_code: int
+    output: str
+
+
+def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[str] = ()) -> HookOutcome:
+    """Run a hook if there is an executable one, in the work tree, with nothing to read.
+
+    Args:
+        folder: The `.arbor` folder.
+        fs_root: The work tree; in a bare KB hooks run in the folder itself.
+        name: One of `NAMES`.
+        arguments: Given to the program.
+    """
+    program = folder / "hooks" / name
+    if not program.is_file() or not os.access(program, os.X_OK):
+        return HookOutcome(False, 0, "")
+    try:
+        done = subprocess.run(
+            [str(program), *arguments], cwd=fs_root or folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return HookOutcome(True, 124, f"it took longer than {TIMEOUT_S:.0f} seconds and was stopped")
+    except OSError as error:
+        return HookOutcome(True, 126, f"it cannot be run: {error.strerror}")
+    return HookOutcome(True, done.returncode, done.stdout.decode("utf-8", "replace")[:_MAX_OUTPUT_CHARS])
+
+
+def require_pre_commit(folder: Path, fs_root: Path | None) -> str:
+    """Run the pre-commit hook; what it wrote.
+
+    Raises:
+        ConflictError: when the hook refuses, with what it wrote.
+    """
+    outcome = run_hook(folder, fs_root, "pre-commit")
+    if outcome.exit_code:
+        said = outcome.output.strip() or f"exit code {outcome.exit_code}"
+        raise ConflictError(f"the pre-commit hook refused: {said}", "commit all the same with --no-verify")
+    return outcome.output

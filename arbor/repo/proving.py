@@ -1,0 +1,232 @@
+"""Making proofs: from a path in a commit to something that can be checked without this knowledge base.
+
+Every byte that goes into a proof is read from the object store and hashed now, and the finished proof is
+checked as its reader will check it, by code that shares nothing with this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arbor.errors import IntegrityError, UsageError
+from arbor.objects import ledger, merkle
+from arbor.objects.ids import Kind
+from arbor.objects.model import Manifest
+from arbor.objects.proofs import (
+    ROOMS,
+    ConsistencyProof,
+    Proof,
+    check_consistency,
+    check_proof,
+    log_state,
+)
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+
+_PREFIXES = {room: prefix for prefix, room in ROOMS.items()}
+_MIN_OID_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a person points at: a path, and perhaps a line (1-based) or a passage (a position or an oid's
+    digits)."""
+
+    path: str
+    line: int | None = None
+    passage: str = ""
+
+
+def parse_place(typed: str, is_path: bool = False) -> Place:
+    """The place that `PATH`, `PATH:LINE` or `PATH#PASSAGE` means.
+
+    Args:
+        typed: What was typed.
+        is_path: Take it as a path whatever is in it: for a document whose name ends like a line or a passage.
+    """
+    if not is_path:
+        path, mark, rest = typed.rpartition("#")
+        if mark and path and rest:
+            return Place(path, passage=rest)
+        path, mark, rest = typed.rpartition(":")
+        if mark and path and rest.isascii() and rest.isdigit():
+            return Place(path, line=int(rest))
+    return Place(typed)
+
+
+def find_place(snapshot: Snapshot, typed: str) -> Place:
+    """As `parse_place`, but a document of exactly that name comes first."""
+    return parse_place(typed, is_path=snapshot.find(typed) is not None)
+
+
+def find_passage(manifest: Manifest, place: Place) -> int | None:
+    """The position of the passage that a place points at, None where it points at the document.
+
+    Raises:
+        UsageError: when the document has no such line or passage.
+    """
+    count = len(manifest.passages)
+    if place.line is not None:
+        return _passage_of_line(manifest, place)
+    if not place.passage:
+        return None
+    if place.passage.isascii() and place.passage.isdigit() and len(place.passage) < 2 * _MIN_OID_DIGITS:
+        index = int(place.passage)
+        if index >= count:
+            raise UsageError(
+                f"'{place.path}' has {count} passages, numbered from 0", f"run: arbor show {place.path}"
+            )
+        return index
+    digits = place.passage.lower()
+    found = [i for i, ref in enumerate(manifest.passages) if ref.oid.hex().startswith(digits)]
+    if len(digits) < _MIN_OID_DIGITS or not found:
+        raise UsageError(f"'{place.path}' has no passage '{place.passage}'", f"run: arbor show {place.path}")
+    return found[0]
+
+
+def _passage_of_line(manifest: Manifest, place: Place) -> int:
+    """The passage that holds the start of a line."""
+    line, before = place.line, 0
+    for index, ref in enumerate(manifest.passages):
+        if line is not None and 1 <= line <= before + ref.newlines:
+            return index
+        before += ref.newlines
+    if manifest.passages and line == before + 1:
+        return len(manifest.passages) - 1
+    raise UsageError(f"'{place.path}' has no line {line}", f"its last line is {before + 1}")
+
+
+def prove(
+    repo: Repository, commit_oid: bytes, path: str, index: int | None = None, *, room: str = "document"
+) -> Proof:
+    """A proof that a document, or one passage of it, belongs to a commit.
+
+    Args:
+        repo: Where.
+        commit_oid: The commit.
+        path: The document's path, or the core's name.
+        index: The passage's 0-based position; None for the document as a whole.
+        room: `document` or `core`.
+
+    Raises:
+        UsageError: when there is no such document or passage.
+        IntegrityError: when an object on the way is damaged, or absent because it is cold.
+    """
+    commit_data = repo.store.get_kind(commit_oid, Kind.COMMIT)
+    root = repo.commit(commit_oid).ledger_root
+    key = _PREFIXES[room] + path
+    nodes = _nodes(repo, root, key)
+    value = ledger.find(repo.store, root, key)
+    if value is None:
+        raise UsageError(f"there is no {room} '{path}' in this revision", "run: arbor prove --absent PATH")
+    document_data = repo.store.get_kind(value, Kind.DOCUMENT)
+    if index is None:
+        return _checked(Proof("document", commit_oid, commit_data, key, nodes, document_data))
+    snapshot = Snapshot(repo.store, root)
+    manifest = snapshot.manifest(snapshot.document(value))
+    if not 0 <= index < len(manifest.passages):
+        raise UsageError(
+            f"'{path}' has {len(manifest.passages)} passages, numbered from 0", f"run: arbor show {path}"
+        )
+    leaves = [ref.oid for ref in manifest.passages]
+    inclusion = tuple(merkle.inclusion_path(leaves, index))
+    passage = repo.store.get_kind(leaves[index], Kind.CHUNK)
+    return _checked(
+        Proof("passage", commit_oid, commit_data, key, nodes, document_data, index, inclusion, passage)
+    )
+
+
+def prove_absent(repo: Repository, commit_oid: bytes, path: str, *, room: str = "document") -> Proof:
+    """A proof that a commit has nothing at a path.
+
+    Raises:
+        UsageError: when there is something.
+    """
+    commit_data = repo.store.get_kind(commit_oid, Kind.COMMIT)
+    root = repo.commit(commit_oid).ledger_root
+    key = _PREFIXES[room] + path
+    if ledger.find(repo.store, root, key) is not None:
+        raise UsageError(f"'{path}' is in this revision, so its absence cannot be proven")
+    return _checked(Proof("absence", commit_oid, commit_data, key, _nodes(repo, root, key)))
+
+
+def _nodes(repo: Repository, root: bytes, key: str) -> tuple[bytes, ...]:
+    return tuple(ledger.encode_node(node) for node in ledger.proof_nodes(repo.store, root, key))
+
+
+def _checked(proof: Proof) -> Proof:
+    check_proof(proof)
+    return proof
+
+
+def prove_consistency(repo: Repository, old: bytes, new: bytes) -> ConsistencyProof:
+    """A proof that the history of `new` goes on from that of `old`: O(log n) hashes.
+
+    Raises:
+        UsageError: when `old` is not `new` or one of its first-parent ancestors.
+    """
+    old_commit = repo.commit(old)
+    old_size, _ = log_state(old, old_commit)
+    new_size = repo.commit(new).log_size + 1
+    later = _first_parents(repo, new, new_size - old_size)
+    if new_size < old_size or later.pop() != old:
+        raise UsageError(
+            "the newer commit's log does not hold the older one",
+            "the log follows first parents: give two commits of one branch, the older one first",
+        )
+    peaks = merkle.append_leaf(old_commit.log_size, old_commit.log_peaks, old)
+    known = _SparseLog(old_size, peaks, later[::-1])
+    path = tuple(known.subproof(0, new_size, old_size, whole=True))
+    proof = ConsistencyProof(
+        old, repo.store.get_kind(old, Kind.COMMIT), new, repo.store.get_kind(new, Kind.COMMIT), path
+    )
+    check_consistency(proof)
+    return proof
+
+
+def _first_parents(repo: Repository, start: bytes, steps: int) -> list[bytes]:
+    """`start` and the first parents below it, newest first: `steps` + 1 commits."""
+    chain = [start]
+    for _ in range(steps):
+        parents = repo.commit(chain[-1]).parents
+        if not parents:
+            raise IntegrityError("a commit's log is longer than its history", "run: arbor verify")
+        chain.append(parents[0])
+    return chain
+
+
+class _SparseLog:
+    """A log of which only the peaks of its first part and the leaves after them are at hand.
+
+    That is all a consistency proof between the two sizes needs, so no commit before the older one is read.
+    """
+
+    def __init__(self, old_size: int, old_peaks: Sequence[bytes], later: Sequence[bytes]) -> None:
+        self._old_size = old_size
+        self._later = later
+        self._peaks: dict[tuple[int, int], bytes] = {}
+        start = 0
+        for peak in old_peaks:
+            width = 1 << ((old_size - start).bit_length() - 1)
+            self._peaks[start, start + width] = peak
+            start += width
+
+    def subproof(self, start: int, end: int, old_size: int, *, whole: bool) -> list[bytes]:
+        """RFC 9162 2.1.4.1 over the leaves from `start` to `end`, `old_size` of which belong to the older
+        log."""
+        if old_size == end - start:
+            return [] if whole else [self._root(start, end)]
+        split = start + (1 << ((end - start - 1).bit_length() - 1))
+        if old_size <= split - start:
+            return [*self.subproof(start, split, old_size, whole=whole), self._root(split, end)]
+        return [
+            *self.subproof(split, end, old_size - (split - start), whole=False),
+            self._root(start, split),
+        ]
+
+    def _root(self, start: int, end: int) -> bytes:
+        peak = self._peaks.get((start, end))
+        if peak is not None:
+            return peak
+        return merkle.tree_root(self._later[start - self._old_size : end - self._old_size])
