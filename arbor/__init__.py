@@ -1,9 +1,21 @@
-"""arbor: git for knowledge. `arbor.init` and `arbor.open` give a KnowledgeBase whose methods mirror the commands."""
+"""arbor: git for knowledge. `arbor.init` and `arbor.open` give a KnowledgeBase with a method for each command."""
 
 from __future__ import annotations
 
-from arbor.kb import KnowledgeBase, init
-from arbor.kb import open_kb as open  # noqa: A001 - `arbor.open` is the name that reads well
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase, init
+    from arbor.kb import open_kb as open
 
 __version__ = "0.1.0"
 __all__ = ["KnowledgeBase", "__version__", "init", "open"]
+_FRONT_DESK = {"KnowledgeBase": "KnowledgeBase", "init": "init", "open": "open_kb"}
+
+
+def __getattr__(name: str) -> Any:
+    """The front desk's names, loaded at their first use: `arbor.proofs` and `--help` do without the rooms."""
+    if name in _FRONT_DESK:
+        return getattr(importlib.import_module("arbor.kb"), _FRONT_DESK[name])
+    raise AttributeError(f"module 'arbor' has no attribute '{name}'")

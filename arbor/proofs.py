@@ -31,6 +31,13 @@ from arbor.objects.proofs import (
 
 __all__ = ["ConsistencyProof", "Proof", "Verified", "format_json", "format_msgpack", "parse", "verify"]
 
+_ENCODINGS = frozenset({
+    "utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030", "big5hkscs", "cp932", "euc_jp",
+    "iso2022_jp", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp874", "koi8_r",
+    "latin_1", "cp949",
+})  # fmt: skip
+"""What a document may name; no other codec is looked up, since the name comes from somebody else's object."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -139,7 +146,7 @@ def format_msgpack(proof: AnyProof) -> bytes:
 
 def _anchor(value: bytes | str | None, what: str) -> bytes | None:
     if value is None or (isinstance(value, bytes) and len(value) == OID_BYTES):
-        return value  # type: ignore[return-value]
+        return value
     try:
         oid = bytes.fromhex(value) if isinstance(value, str) and len(value) == 2 * OID_BYTES else b""
     except ValueError:
@@ -183,18 +190,17 @@ def _verified(said: Statement, anchor: str, matched: str) -> Verified:
             "text": _decode(said.passage, document),
         }  # fmt: skip
     return Verified(
-        said.kind, anchor, said.commit.hex(), said.ledger_root.hex(), commit.committer.seconds, commit.author.name,
-        commit.message, said.room, said.path, text_matched=matched, **about,  # type: ignore[arg-type]
+        said.kind, anchor, said.commit.hex(), said.ledger_root.hex(), commit.committer.seconds,
+        commit.author.name, commit.message, said.room, said.path, text_matched=matched, **about,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
 def _decode(passage: bytes, document: Document) -> str:
     """The passage as text: extracted text is UTF-8, other passages are in the file's own encoding."""
-    encoding = "utf-8" if document.original_count else document.encoding
-    try:
-        return passage.decode(encoding or "utf-8", "replace").removeprefix("\ufeff")
-    except LookupError:
-        return passage.decode("utf-8", "replace")
+    encoding = (
+        document.encoding if document.encoding in _ENCODINGS and not document.original_count else "utf-8"
+    )
+    return passage.decode(encoding, "replace").removeprefix("\ufeff")
 
 
 def _consistency(said: Consistency, root: bytes | None, commit: bytes | None) -> Verified:
@@ -207,6 +213,6 @@ def _consistency(said: Consistency, root: bytes | None, commit: bytes | None) ->
     new = said.new_value
     return Verified(
         "consistency", _name(root, commit), said.new.hex(), new.ledger_root.hex(), new.committer.seconds,
-        new.author.name, new.message, old_commit=said.old.hex(), old_log_size=said.old_size, log_size=said.new_size,
-        old_log_root=said.old_log_root.hex(), log_root=said.new_log_root.hex(),
+        new.author.name, new.message, old_commit=said.old.hex(), old_log_size=said.old_size,
+        log_size=said.new_size, old_log_root=said.old_log_root.hex(), log_root=said.new_log_root.hex(),
     )  # fmt: skip

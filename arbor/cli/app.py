@@ -1,4 +1,4 @@
-"""The `arbor` command: finds the command that was asked for, runs it, and turns what goes wrong into words."""
+"""The `arbor` command: finds the command that was asked for, runs it, and puts what goes wrong into words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from arbor import __version__
 from arbor.cli.catalogue import ELSEWHERE, NAMES, SECTIONS
-from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Failure, describe_failure, unknown_command
+from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
 from arbor.cli.output import Output
 from arbor.cli.session import Session
 
@@ -79,20 +79,25 @@ class Commands(click.Group):
 
 
 @click.group(
-    PROGRAM, cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]},
-    subcommand_metavar="COMMAND [ARGS]...", options_metavar="[OPTIONS]",
-)  # fmt: skip
+    PROGRAM,
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    subcommand_metavar="COMMAND [ARGS]...",
+    options_metavar="[OPTIONS]",
+    help="git for knowledge: a versioned, verifiable, searchable knowledge base in a folder.",
+)
 @click.option(
     "-C", "folder", metavar="PATH", multiple=True, type=str, help="Work as if started in this folder."
 )
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default=None,
-              help="Colours: always, never, or where a terminal is (the default, unless NO_COLOR is set).")  # fmt: skip
+              help="When to use colours; auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
 @click.option("--no-pager", is_flag=True, help="Never start a pager.")
 @click.version_option(__version__, "-V", "--version", prog_name=PROGRAM, message="%(prog)s %(version)s",
                       help="Print the version.")  # fmt: skip
 @click.pass_context
 def arbor(ctx: click.Context, folder: tuple[str, ...], color: str | None, no_pager: bool) -> None:
-    """git for knowledge: a versioned, verifiable, searchable knowledge base in a folder."""
+    """Take the options that stand before the command."""
     session = ctx.find_object(Session)
     assert session is not None
     for part in folder:
@@ -124,7 +129,7 @@ def run(args: Sequence[str] | None = None) -> int:
     try:
         code = _run(words, Session(Path.cwd(), out))
         out.flush()
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - the last line of defence: every error is put into words
         code = _fail(error, out)
     return code
 
@@ -153,18 +158,14 @@ def _fail(error: BaseException, out: Output) -> int:
     try:
         if failure.is_bug and os.environ.get("ARBOR_DEBUG"):
             traceback.print_exception(error, file=out.stderr)
-        _report(failure, out)
+        out.error(failure.message, failure.hint, failure.exit_code)
     except BrokenPipeError:
         _forget_output(out)
     return failure.exit_code
 
 
-def _report(failure: Failure, out: Output) -> None:
-    out.error(failure.message, failure.hint, failure.exit_code)
-
-
 def _forget_output(out: Output) -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, so that the interpreter ends without a word."""
+    """Nobody reads any more: what is still buffered goes nowhere, and the interpreter ends without a word."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, out.stdout.fileno())

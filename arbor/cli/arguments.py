@@ -1,4 +1,4 @@
-"""What people type for a document or a version: `PATH`, `PATH@REV`, `REV:PATH`, `A..B`, and revisions before paths."""
+"""What people type for documents and versions: `PATH`, `PATH@REV`, `REV:PATH`, `A..B`, revisions, paths."""
 
 from __future__ import annotations
 
@@ -136,8 +136,10 @@ def split_revisions(
 
 def _at_most(revisions: Sequence[str], most: int) -> None:
     if len(revisions) > most:
-        raise UsageError(f"at most {most} revision{'s' if most > 1 else ''} can be given, not {len(revisions)}",
-                         "paths go after --")  # fmt: skip
+        plural = "s" if most > 1 else ""
+        raise UsageError(
+            f"at most {most} revision{plural} can be given, not {len(revisions)}", "paths go after --"
+        )
 
 
 def _is_range(kb: KnowledgeBase, text: str) -> bool:
@@ -148,7 +150,7 @@ def _is_range(kb: KnowledgeBase, text: str) -> bool:
 
 
 def _check_path(session: Session, word: str, *, is_first: bool) -> None:
-    """A word that is no revision must be a file, a folder or a document; else it was probably meant as a revision."""
+    """A word that is no revision must be a file, folder or document; else it was meant as a revision."""
     kb = session.open()
     path = _whole_path(session, word)
     if path is not None:

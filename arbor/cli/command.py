@@ -1,7 +1,8 @@
-"""What all commands share: how they are declared, how their arguments are read, and options that several have."""
+"""What all commands share: how they are declared and read their arguments, and options that several have."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ _NUMBER = re.compile(r"-\d+")
 
 
 class ArborCommand(click.Command):
-    """A command that may take `-- PATH…`, `-NUM` for `-n NUM`, and the display options that stand before it too.
+    """A command that may take `-- PATH...` and `-NUM`, and the display options that may stand before it too.
 
     Attributes:
         splits_paths: What follows `--` are paths, and `paths_after_dashes` gives them.
@@ -30,13 +31,13 @@ class ArborCommand(click.Command):
         fields: Mapping[str, str] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
-        self.help = _keep_layout(self.help or "")
+        self.help = _keep_layout(inspect.cleandoc(self.help or ""))
         self.splits_paths = splits_paths
         self.number_option = number_option
         self.fields = dict(fields or {})
         self.params += [
-            click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), hidden=True, expose_value=False,
-                         callback=_set_colour, help="As before the command."),
+            click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), hidden=True,
+                         expose_value=False, callback=_set_colour, help="As before the command."),
             click.Option(["--no-pager"], is_flag=True, hidden=True, expose_value=False, callback=_set_pager,
                          help="As before the command."),
         ]  # fmt: skip
@@ -72,15 +73,17 @@ def _set_pager(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 def arbor_command(
-    name: str, *, fields: Mapping[str, str] | None = None, splits_paths: bool = False, number_option: str = "",
-    options_metavar: str = "[OPTIONS]",
-) -> Callable[[Callable[..., Any]], ArborCommand]:  # fmt: skip
+    name: str,
+    *,
+    fields: Mapping[str, str] | None = None,
+    splits_paths: bool = False,
+    number_option: str = "",
+) -> Callable[[Callable[..., Any]], ArborCommand]:
     """Declare a command; its function's docstring is its help, and gets the Session first."""
 
     def declare(function: Callable[..., Any]) -> ArborCommand:
         made = click.command(
-            name, cls=ArborCommand, fields=fields, splits_paths=splits_paths, number_option=number_option,
-            options_metavar=options_metavar,
+            name, cls=ArborCommand, fields=fields, splits_paths=splits_paths, number_option=number_option
         )(click.pass_obj(function))  # fmt: skip
         assert isinstance(made, ArborCommand)
         return made

@@ -100,7 +100,7 @@ def stat_lines(out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:
 
 
 def _bar(added: int, removed: int, most: int, cells: int) -> tuple[int, int]:
-    """Cells for each sign: one a line while that fits, else in proportion and at least one for what there is."""
+    """Cells for each sign: one a line while that fits, else in proportion, and one at least for any line."""
     if most <= cells:
         return added, removed
     plus = max(1, round(added * cells / most)) if added else 0

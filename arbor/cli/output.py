@@ -44,7 +44,7 @@ class Output:
         return min(max(self._size().columns, NARROWEST), WIDEST)
 
     def coloured(self, stream: TextIO) -> bool:
-        """Whether colours go to a stream: `--color` and `color.ui` first, then NO_COLOR, then whether it is a terminal."""
+        """Whether a stream gets colours: `--color`, `color.ui`, NO_COLOR, then whether it is a terminal."""
         if self.colour != "auto":
             return self.colour == "always"
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":

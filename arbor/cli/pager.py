@@ -22,7 +22,7 @@ class PagerClosed(Exception):
 
 
 def find_pager(environment: Mapping[str, str]) -> list[str]:
-    """The pager's command: `ARBOR_PAGER`, `PAGER`, `less` or `more`; empty where there is none or it is `cat`."""
+    """The pager's command: `ARBOR_PAGER`, `PAGER`, `less`, `more`; empty for none and for `cat`."""
     for name in ("ARBOR_PAGER", "PAGER"):
         if name in environment:
             try:

@@ -1,8 +1,8 @@
 """Text from documents and file names, made safe to show and measured in terminal cells.
 
-A terminal obeys control characters. Whatever comes from a document, a file name or another KB could hold some, so
-human output replaces them by visible signs. Bidirectional controls can make text read otherwise than it is stored
-(Boucher and Anderson, Trojan Source, 2021), so they are made visible as well.
+A terminal obeys control characters. What comes from a document, a file name or another KB could hold some, so
+human output replaces them by visible signs. Bidirectional controls can make text read otherwise than it is
+stored (Boucher and Anderson, Trojan Source, 2021), so they are made visible as well.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def quote_path(path: str, *, spaces: bool = False) -> str:
     """A path as git shows it: in double quotes with C escapes where it holds anything odd, else as it is.
 
     Args:
-        path: A KB path or a name from disk; bytes that are no UTF-8 are surrogates, as `os.fsdecode` gives them.
+        path: A KB path or a name from disk, bytes that are no UTF-8 as `os.fsdecode` gives them.
         spaces: Quote paths with spaces too, for formats in which a space separates.
     """
     if not _NEEDS_QUOTES.search(path):
@@ -72,7 +72,7 @@ def _quoted(char: str) -> str:
 
 
 def cell_width(text: str) -> int:
-    """How many terminal cells a clean line takes: wide East Asian characters take two, combining marks none."""
+    """Terminal cells that a clean line takes: wide East Asian characters take two, combining marks none."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -92,7 +92,7 @@ def truncate(text: str, cells: int) -> str:
 
 
 def truncate_left(text: str, cells: int) -> str:
-    """The end of a clean line that fits, with an ellipsis where something was cut: for paths, whose end tells most."""
+    """The end of a clean line that fits, an ellipsis before it where something was cut: for paths."""
     if cell_width(text) <= cells:
         return text
     return ELLIPSIS + _fitting(text[::-1], cells - 1)[::-1] if cells > 0 else ""
@@ -115,7 +115,7 @@ def pad(text: str, cells: int) -> str:
 def wrap(text: str, cells: int) -> Iterator[tuple[int, int]]:
     """Where the lines of a clean text lie when it is broken to a width: (start, end) in characters.
 
-    Lines break at spaces and on both sides of wide characters, and inside a word only when it is wider than a line.
+    Lines break at spaces and beside wide characters, and inside a word only when it is wider than a line.
     """
     start = used = 0
     last_break = 0

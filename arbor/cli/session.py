@@ -30,7 +30,7 @@ class Session:
         self._kb: KnowledgeBase | None = None
 
     def open(self) -> KnowledgeBase:
-        """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase when there is none."""
+        """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase without one."""
         if self._kb is None:
             self._kb = front_desk.open_kb(self.cwd, user_config=identity.user_config_path())
             if self.out.colour == "auto":

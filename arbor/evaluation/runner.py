@@ -20,9 +20,9 @@ from arbor.objects.ids import Kind
 from arbor.repo.ingest import store_extraction
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.search.plan import COMMON_SHARE
-from arbor.search.retrieval import COLUMN_WEIGHTS
 from arbor.search.query import parse_plain_query
 from arbor.search.results import AuditMode
+from arbor.search.retrieval import COLUMN_WEIGHTS
 from arbor.search.searching import Searcher, SearchOptions
 from arbor.store.odb import ObjectStore
 from arbor.text.reading import extract

@@ -6,7 +6,7 @@ is compared with the postings of its signature in a few array operations. Everyt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -81,18 +81,22 @@ class _Signatures(NamedTuple):
     term_values: Numbers
 
 
-def rebuild(store: ConsensusStore, collection: Collection, policy: ConsensusPolicy) -> None:
+def rebuild(
+    store: ConsensusStore, collection: Collection, policy: ConsensusPolicy, stamp: Mapping[str, str]
+) -> None:
     """Fill an empty state with a collection.
 
     Args:
         store: Empty tables; the work is done in one transaction.
         collection: The documents, pruned.
         policy: The numbers that decide.
+        stamp: What to note about where the state comes from.
     """
     terms = _rank_terms(collection)
     signatures = _sign_all(terms, len(collection.ids))
     edges = _connect_all(collection, signatures, policy)
     with store.transaction():
+        store.write_meta(stamp)
         for key in collection.keys.values():
             store.put_key(key)
         store.put_contents((number, collection.content(position)) for position, number in enumerate(collection.ids))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from arbor.graph.changes import SetChange, TermShift, change_keys, count_terms
+from arbor.graph.changes import change_keys, count_terms
 from arbor.graph.copies import Runs, find_runs, is_copy
+from arbor.graph.difference import Difference
 from arbor.graph.facts import DocumentFacts, origin_of_document
 from arbor.graph.grouping import Groups, Peer, group_peers
 from arbor.graph.neighbours import find_peers
@@ -24,18 +25,15 @@ class Update:
     """One update of the tables, in a transaction of the caller.
 
     Attributes:
-        change: What happened to the set.
-        shift: Terms that changed their class.
-        before: Rows of the documents that were written, as they were; of new documents nothing.
-        after: The same rows as they are now; of documents that are gone nothing.
-        lost: Edges that are no longer there or were of another similarity, by both ends.
-        stirred: Documents whose peers, or whose peers' groups, are not what they were.
-        reweighted: Documents that stayed and whose signature moved, with the terms that moved it.
+        difference: What the update changed.
     """
 
     def __init__(self, store: ConsensusStore, policy: ConsensusPolicy) -> None:
+        self.difference = Difference()
         self._store = store
         self._policy = policy
+        self._added: dict[int, DocumentFacts] = {}
+        self._stirred: set[int] = set()
         self._frequencies: dict[int, int] = {}
         self._contents: dict[int, Content] = {}
         self._signatures: dict[int, Signature] = {}
@@ -43,13 +41,6 @@ class Update:
         self._copies: dict[int, list[int]] = {}
         self._rows: dict[int, DocumentRow] = {}
         self._read: dict[int, DocumentRow] = {}
-        self.change = SetChange()
-        self.shift = TermShift()
-        self.before: dict[int, DocumentRow] = {}
-        self.after: dict[int, DocumentRow] = {}
-        self.lost: dict[int, dict[int, int]] = {}
-        self.stirred: set[int] = set()
-        self.reweighted: dict[int, set[int]] = {}
 
     def run(self, changed: Mapping[str, DocumentFacts], removed: Iterable[str]) -> None:
         """Bring the tables up to date.
@@ -58,19 +49,19 @@ class Update:
             changed: Facts by key, for keys that are new or whose document is another now.
             removed: Keys that are no longer there.
         """
-        self.change = change_keys(self._store, changed, removed)
-        if not self.change.keys:
+        self._added = change_keys(self._store, changed, removed, self.difference)
+        if not self.difference.keys:
             return
-        self.shift = count_terms(self._store, self.change)
+        count_terms(self._store, self._added, self.difference)
         signed = self._sign_documents()
         self._drop_documents()
         for document in signed:
-            self._connect(document, signed)
-        for document in self.change.moved_origins:
-            self.stirred.add(document)
-            self.stirred.update(edge.peer for edge in self._store.edges(document))
-        self.stirred.difference_update(self.change.gone)
-        self._copies.clear()
+            self._connect(document)
+        for document in self.difference.origins - self.difference.gone:
+            # Its declared origins may be other ones.
+            self._stirred.add(document)
+            self._stirred.update(edge.peer for edge in self._store.edges(document))
+        self._stirred -= self.difference.gone
         self._settle()
         self._write()
 
@@ -79,19 +70,19 @@ class Update:
     def _sign_documents(self) -> set[int]:
         """Sign the documents whose signature may have moved; gives those whose signature did."""
         causes: dict[int, set[int]] = {}
-        for term in self.shift.commoner:
+        for term in self.difference.commoner:
             # A term that grows lighter can leave a signature but never enter one.
             for document, _ in self._store.postings(term):
                 causes.setdefault(document, set()).add(term)
-        for term in self.shift.rarer:
+        for term in self.difference.rarer:
             for document in self._store.holders(term):
                 causes.setdefault(document, set()).add(term)
         signed: set[int] = set()
-        for document in sorted({*causes, *self.change.added} - self.change.gone.keys()):
+        for document in sorted({*causes, *self._added} - self.difference.gone):
             if self._sign_document(document):
                 signed.add(document)
-                if document not in self.change.added:
-                    self.reweighted[document] = causes[document]
+                if document not in self._added:
+                    self.difference.reweighted[document] = causes[document]
         return signed
 
     def _sign_document(self, document: int) -> bool:
@@ -118,15 +109,14 @@ class Update:
     # Edges
 
     def _drop_documents(self) -> None:
-        for document, row in self.change.gone.items():
-            self.before[document] = row
+        for document in self.difference.gone:
             edges = self._store.edges(document)
             for edge in edges:
                 self._lose(document, edge)
             self._store.drop_edges([(document, edge.peer) for edge in edges])
             self._store.drop_document(document)
 
-    def _connect(self, document: int, signed: set[int]) -> None:
+    def _connect(self, document: int) -> None:
         """Find the peers of a document anew and write the edges that differ."""
         old = {edge.peer: edge for edge in self._store.edges(document)}
         found = find_peers(
@@ -142,20 +132,20 @@ class Update:
                 self._lose(document, edge)
         self._store.drop_edges([(document, peer) for peer in old.keys() - new.keys()])
         self._store.put_edges((document, edge.peer, edge.similarity, edge.copy) for edge in fresh)
-        self.stirred.add(document)
-        self.stirred.update(edge.peer for edge in fresh)
+        self._stirred.add(document)
+        self._stirred.update(edge.peer for edge in fresh)
         for peer in old.keys() | new.keys():
             if (peer in old and old[peer].copy) != (peer in new and new[peer].copy):
                 # Whether two peers of a third document are copies of each other matters to the third.
                 self._stir_common_peers(document, peer)
 
     def _lose(self, document: int, edge: Edge) -> None:
-        self.lost.setdefault(document, {})[edge.peer] = edge.similarity
-        self.lost.setdefault(edge.peer, {})[document] = edge.similarity
-        self.stirred.update((document, edge.peer))
+        self.difference.lost.setdefault(document, {})[edge.peer] = edge.similarity
+        self.difference.lost.setdefault(edge.peer, {})[document] = edge.similarity
+        self._stirred.update((document, edge.peer))
 
     def _stir_common_peers(self, document: int, peer: int) -> None:
-        self.stirred.update(
+        self._stirred.update(
             {edge.peer for edge in self._store.edges(document)} & {edge.peer for edge in self._store.edges(peer)}
         )
 
@@ -164,7 +154,7 @@ class Update:
     def _settle(self) -> None:
         """Group the peers of stirred documents anew, and follow the change of their support as far as it goes."""
         moved: dict[int, tuple[int, int]] = {}
-        for document in self.stirred:
+        for document in self._stirred:
             row = self._row(document)
             groups = self._group(document)
             nearest = tuple(n for group in groups.others for n in (group[0].document, group[0].similarity_ppm))
@@ -176,7 +166,7 @@ class Update:
             )
         for hop in range(1, self._policy.hops):
             moved = self._pass_on(hop, moved)
-        for row in list(self.after.values()):
+        for row in list(self.difference.after.values()):
             self._put_row(row._replace(score=total_score(row.supports[: self._policy.hops], self._policy)))
 
     def _group(self, document: int) -> Groups:
@@ -194,7 +184,7 @@ class Update:
 
     def _pass_on(self, hop: int, moved: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Work out support `hop + 1` where support `hop` moved nearby; gives the documents whose own moved."""
-        reached = set(self.stirred)
+        reached = set(self._stirred)
         for document, (old, new) in moved.items():
             for edge in self._store.edges(document):
                 if passed_on(edge.similarity, old, self._policy) != passed_on(edge.similarity, new, self._policy):
@@ -221,15 +211,15 @@ class Update:
 
     def _put_row(self, row: DocumentRow) -> None:
         if row != self._row(row.id):
-            self._rows[row.id] = self.after[row.id] = row
+            self._rows[row.id] = self.difference.after[row.id] = row
 
     def _write(self) -> None:
-        for document, row in list(self.after.items()):
+        for document, row in list(self.difference.after.items()):
             if row == self._read[document]:
-                del self.after[document]
-            elif document not in self.change.added:
-                self.before[document] = self._read[document]
-        self._store.put_documents(self.after.values())
+                del self.difference.after[document]
+            elif document not in self._added:
+                self.difference.before[document] = self._read[document]
+        self._store.put_documents(self.difference.after.values())
 
     def _content(self, document: int) -> Content:
         if document not in self._contents:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from arbor.index.checksum import is_unchanged
-from arbor.index.schema import connect_to_read, read_stamp, stamp_of
+from arbor.index.schema import Stamp, connect_to_read, read_stamp, stamp_of
 from arbor.repo.snapshot import Snapshot
 
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
@@ -40,6 +40,18 @@ def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = F
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         problems.append(f"the search index cannot be read: {error}")
     return problems
+
+
+def stamp_on_disk(fs_path: Path) -> Stamp | None:
+    """What an index says it was made from; None where it cannot be read."""
+    try:
+        connection = connect_to_read(fs_path)
+        try:
+            return read_stamp(connection)
+        finally:
+            connection.close()
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return None
 
 
 def _check_content(connection: sqlite3.Connection, snapshot: Snapshot, policy: str) -> Iterator[str]:

@@ -165,7 +165,9 @@ class ConsensusStore:
             store.close()
         except sqlite3.DatabaseError as error:
             if _is_busy(error):
-                raise Locked("the consensus state is in use by another process", "try again in a moment") from error
+                raise Locked(
+                    "the consensus state is in use by another process", "try again in a moment"
+                ) from error
         return cls.create(fs_path)
 
     @classmethod
@@ -203,7 +205,9 @@ class ConsensusStore:
             self._run("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if _is_busy(error):
-                raise Locked("the consensus state is in use by another process", "try again in a moment") from error
+                raise Locked(
+                    "the consensus state is in use by another process", "try again in a moment"
+                ) from error
             raise
         try:
             yield
@@ -270,13 +274,20 @@ class ConsensusStore:
         """Take a key out, if it is there."""
         row = self.find_key(key)
         if row is not None:
-            self._run_many("DELETE FROM disputes WHERE target = ? AND source = ?", [(t, key) for t in row.disputes])
+            self._run_many(
+                "DELETE FROM disputes WHERE target = ? AND source = ?", [(t, key) for t in row.disputes]
+            )
             self._run("DELETE FROM keys WHERE key = ?", (key,))
 
     def disputed_by(self, key: str) -> list[str]:
         """Keys that say they contradict this one, sorted."""
         query = "SELECT source FROM disputes WHERE target = ? ORDER BY source"
         return [str(source) for (source,) in self._run(query, (key,))]
+
+    def disputing_keys(self) -> set[str]:
+        """Keys that contradict another, and keys that are said to be contradicted."""
+        found = self._run("SELECT target FROM disputes UNION SELECT source FROM disputes")
+        return {str(key) for (key,) in found}
 
     # Documents
 
@@ -295,6 +306,10 @@ class ConsensusStore:
     def iter_documents(self) -> Iterator[DocumentRow]:
         """Every document, by number."""
         return map(_document_row, self._run("SELECT * FROM documents ORDER BY id"))
+
+    def iter_groups(self) -> Iterator[int]:
+        """The number of independent groups of every document."""
+        return (int(groups) for (groups,) in self._run("SELECT groups FROM documents"))
 
     def count_documents(self) -> int:
         """Documents of the set."""
@@ -320,7 +335,9 @@ class ConsensusStore:
     def drop_document(self, document: int) -> None:
         """Take a document out, with all rows that are its own."""
         terms = self.get_content(document).terms
-        self._run_many("DELETE FROM postings WHERE term = ? AND document = ?", [(term, document) for term in terms])
+        self._run_many(
+            "DELETE FROM postings WHERE term = ? AND document = ?", [(term, document) for term in terms]
+        )
         self._run("DELETE FROM edges WHERE document = ?", (document,))
         for table in ("documents", "contents", "signatures"):
             self._run(f"DELETE FROM {table} WHERE id = ?", (document,))
@@ -351,6 +368,10 @@ class ConsensusStore:
         row = self._run("SELECT key_terms FROM signatures WHERE id = ?", (document,)).fetchone()
         return None if row is None else bytes(row[0])
 
+    def iter_signatures(self) -> Iterator[tuple[int, bytes]]:
+        """The packed signature of every document, by number."""
+        return self._run("SELECT id, key_terms FROM signatures ORDER BY id")
+
     def put_signatures(self, signatures: Iterable[tuple[int, bytes]]) -> None:
         """Add or replace packed signatures."""
         self._run_many("INSERT OR REPLACE INTO signatures VALUES(?, ?)", signatures)
@@ -361,11 +382,19 @@ class ConsensusStore:
 
     def postings(self, term: int) -> list[tuple[int, int]]:
         """(document, value) of the documents whose signature holds a term."""
-        return self._run("SELECT document, value FROM postings WHERE term = ? AND value > 0", (term,)).fetchall()
+        return self._run(
+            "SELECT document, value FROM postings WHERE term = ? AND value > 0", (term,)
+        ).fetchall()
+
+    def iter_postings(self) -> Iterator[tuple[int, int, int]]:
+        """(term, document, value) of every term of every document."""
+        return self._run("SELECT term, document, value FROM postings")
 
     def holders(self, term: int) -> list[int]:
         """All documents that hold a term."""
-        return [document for (document,) in self._run("SELECT document FROM postings WHERE term = ?", (term,))]
+        return [
+            document for (document,) in self._run("SELECT document FROM postings WHERE term = ?", (term,))
+        ]
 
     def frequencies(self, terms: Sequence[int]) -> dict[int, int]:
         """How many documents hold each term; terms that none holds are left out."""
@@ -386,7 +415,8 @@ class ConsensusStore:
     def put_frequencies(self, rows: Iterable[tuple[int, str, int]]) -> None:
         """Set (term, text, documents that hold it); the text of a known term stays."""
         self._run_many(
-            "INSERT INTO terms VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET frequency = excluded.frequency", rows
+            "INSERT INTO terms VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET frequency = excluded.frequency",
+            rows,
         )
 
     def drop_terms(self, terms: Iterable[int]) -> None:

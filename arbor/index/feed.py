@@ -92,7 +92,7 @@ class _Feed:
         try:
             if self._at_hand[0] != number:
                 self._at_hand = (number, self._queue.get())
-        except BaseException as error:  # noqa: BLE001 - an interrupt would otherwise be lost within SQLite
+        except BaseException as error:
             self.error = error
             raise
         return self._at_hand[1]
@@ -143,4 +143,8 @@ def _encode(packed: list[str]) -> str:
     To the tokenizer both are the same: what stands between words.
     """
     encoded = json.dumps(packed, ensure_ascii=False)
-    return encoded if "\\u0000" not in encoded else json.dumps([row.replace("\0", " ") for row in packed], ensure_ascii=False)
+    return (
+        encoded
+        if "\\u0000" not in encoded
+        else json.dumps([row.replace("\0", " ") for row in packed], ensure_ascii=False)
+    )

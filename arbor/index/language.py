@@ -22,13 +22,32 @@ _SCRIPTS = (
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 # Words that are frequent in one language and rare in the others.
 _COMMON = {
-    "en": frozenset("the and of is that with for this are you be from".split()),
-    "de": frozenset("der das und ist nicht ein eine zu mit auf für den von werden".split()),
-    "fr": frozenset("le les des est une dans pour que vous avec sur pas et".split()),
-    "es": frozenset("el los las una por con para del es como más y".split()),
-    "it": frozenset("il che di per una sono con della gli nel non è".split()),
-    "pt": frozenset("os uma não com para que dos são mais em do é".split()),
-    "nl": frozenset("het een van en niet voor op zijn met dat wordt ook".split()),
+    "en": frozenset(["the", "and", "of", "is", "that", "with", "for", "this", "are", "you", "be", "from"]),
+    "de": frozenset(
+        [
+            "der",
+            "das",
+            "und",
+            "ist",
+            "nicht",
+            "ein",
+            "eine",
+            "zu",
+            "mit",
+            "auf",
+            "für",
+            "den",
+            "von",
+            "werden",
+        ]
+    ),
+    "fr": frozenset(
+        ["le", "les", "des", "est", "une", "dans", "pour", "que", "vous", "avec", "sur", "pas", "et"]
+    ),
+    "es": frozenset(["el", "los", "las", "una", "por", "con", "para", "del", "es", "como", "más", "y"]),
+    "it": frozenset(["il", "che", "di", "per", "una", "sono", "con", "della", "gli", "nel", "non", "è"]),
+    "pt": frozenset(["os", "uma", "não", "com", "para", "que", "dos", "são", "mais", "em", "do", "é"]),
+    "nl": frozenset(["het", "een", "van", "en", "niet", "voor", "op", "zijn", "met", "dat", "wordt", "ook"]),
 }
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")

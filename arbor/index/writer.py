@@ -19,8 +19,6 @@ from arbor.errors import IntegrityError
 from arbor.index.checksum import drop_sum, write_sum
 from arbor.index.entries import group_paths, iter_entries
 from arbor.index.schema import (
-    INDEX_FILE,
-    LOCK_FILE,
     PAGE_BYTES,
     Stamp,
     connect_to_read,
@@ -34,7 +32,6 @@ from arbor.index.schema import (
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import fsync_folder, temporary_path
-from arbor.store.lock import writer_lock
 
 BUILD_HASH_BYTES = 64 * 1024 * 1024
 """How much text FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
@@ -84,7 +81,12 @@ def _fill(fs_path: Path, snapshot: Snapshot, stamp: Stamp) -> None:
     grouped = group_paths(snapshot.paths())
     connection = connect_to_write(fs_path)
     try:
-        for pragma in (f"page_size = {PAGE_BYTES}", "journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
+        for pragma in (
+            f"page_size = {PAGE_BYTES}",
+            "journal_mode = OFF",
+            "synchronous = OFF",
+            "locking_mode = EXCLUSIVE",
+        ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         create_tables(connection)
         connection.execute("INSERT INTO passages(passages, rank) VALUES('hashsize', ?)", (BUILD_HASH_BYTES,))
@@ -124,9 +126,7 @@ def remove_database(fs_path: Path) -> None:
             os.unlink(f"{fs_path}{suffix}")
 
 
-def update(
-    fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collection[bytes] = ()
-) -> Update:
+def update(fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collection[bytes] = ()) -> Update:
     """Take an index from the ledger it was made from to the snapshot's, in one transaction.
 
     Args:
@@ -266,7 +266,9 @@ def translate_disk_errors(fs_path: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if not _is_disk_error(error):
             raise
-        code = errno.ENOSPC if "full" in str(error) else errno.EROFS if "readonly" in str(error) else errno.EIO
+        code = (
+            errno.ENOSPC if "full" in str(error) else errno.EROFS if "readonly" in str(error) else errno.EIO
+        )
         raise OSError(code, os.strerror(code), str(fs_path)) from error
 
 

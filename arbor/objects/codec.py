@@ -11,7 +11,7 @@ from typing import Any
 
 import msgpack
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
 
 MAX_OBJECT_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 24
@@ -22,8 +22,14 @@ Value = Any  # None | bool | int | str | bytes | sequence of Value | dict[str, V
 
 
 def encode(value: Value) -> bytes:
-    """The canonical bytes of a value whose maps are sorted already (see `canonical`)."""
+    """The canonical bytes of a value whose maps are sorted already (see `canonical`).
+
+    Raises:
+        UsageError: when they would be larger than any reader takes.
+    """
     packed: bytes = msgpack.packb(value, use_bin_type=True)
+    if len(packed) > MAX_OBJECT_BYTES:
+        raise UsageError(f"what describes it needs {len(packed):,} bytes, over the limit of {MAX_OBJECT_BYTES:,}")
     return packed
 
 
@@ -70,15 +76,22 @@ def decode(data: bytes, *, trusted: bool = False) -> Value:
     try:
         value = msgpack.unpackb(
             data, raw=False, strict_map_key=True, use_list=True, object_pairs_hook=None if trusted else _checked_map,
-            max_array_len=limit, max_map_len=limit, max_str_len=limit, max_bin_len=len(data), max_ext_len=0,
+            max_array_len=limit, max_map_len=limit, max_str_len=len(data), max_bin_len=len(data), max_ext_len=0,
+            ext_hook=_refuse_extension,
         )
+        same = trusted or encode(value) == data
     except IntegrityError:
         raise
     except (ValueError, msgpack.UnpackException, RecursionError, MemoryError, TypeError) as error:
         raise IntegrityError(f"an object does not decode: {type(error).__name__}") from error
-    if not trusted and encode(value) != data:
+    if not same:
         raise IntegrityError("an object is not in its canonical encoding")
     return value
+
+
+def _refuse_extension(code: int, data: bytes) -> Value:
+    """An extension of no bytes passes the limit on their length."""
+    raise ValueError(f"extension {code} of {len(data)} bytes")
 
 
 def _checked_map(pairs: list[tuple[Any, Value]]) -> dict[str, Value]:

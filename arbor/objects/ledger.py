@@ -8,6 +8,7 @@ Source: Auvolat and Taiani, Merkle Search Trees (SRDS 2019); prolly trees as in 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -17,11 +18,14 @@ from blake3 import blake3
 from arbor.errors import IntegrityError
 from arbor.objects import codec
 from arbor.objects.ids import OID_BYTES, Kind, object_id
+from arbor.objects.paths import MAX_PATH_BYTES, path_fault
 
 BITS_PER_LEVEL = 3
 MAX_LEVEL = 15
-MAX_KEY_CHARS = 4096
+MAX_KEY_CHARS = MAX_PATH_BYTES + 64
 MAX_VALUE_BYTES = 4096
+PATH_PREFIXES = ("d/", "c/")
+"""The namespaces whose keys go on with a path and whose values are oids."""
 _BOUNDARY = blake3(derive_key_context="arbor 1 ledger boundary")
 
 
@@ -117,6 +121,7 @@ def _check_node(node: Node) -> None:
             raise IntegrityError("a ledger entry has the wrong type")
         if len(key) > MAX_KEY_CHARS or key <= previous:
             raise IntegrityError("ledger keys are not in strictly ascending order")
+        _check_entry(key, value)
         previous = key
     for child in node.children:
         if not isinstance(child.last_key, str) or not isinstance(child.oid, bytes) or len(child.oid) != OID_BYTES:
@@ -127,8 +132,32 @@ def _check_node(node: Node) -> None:
             raise IntegrityError("ledger keys are not in strictly ascending order")
         previous = child.last_key
     keys = [child.last_key for child in node.children] if node.level else [key for key, _ in node.entries]
-    if any(boundary_level(key) > node.level for key in keys[:-1]):
-        raise IntegrityError("a ledger node goes on after a boundary key")
+    if any(boundary_level(key) != node.level for key in keys[:-1]):
+        raise IntegrityError("a ledger node goes on after a boundary key, or ends below it without one")
+
+
+def _check_entry(key: str, value: bytes) -> None:
+    """The rules of the namespaces: paths that can be checked out, and their values are oids."""
+    if key.startswith(PATH_PREFIXES):
+        fault = path_fault(key[2:])
+        if fault or len(value) != OID_BYTES:
+            raise IntegrityError(f"the ledger has an impossible document path: {fault or repr(key)}")
+    elif not key.isascii() and not unicodedata.is_normalized("NFC", key):
+        raise IntegrityError("a ledger key is not in Unicode form C")
+
+
+def check_root(node: Node) -> None:
+    """Whether a node can be the root of a ledger: the tree is as low as its keys allow.
+
+    With this, `check_child` and the rules of each node, equal content has one tree.
+
+    Raises:
+        IntegrityError: when it cannot.
+    """
+    level = boundary_level(node.last_key) if node.count else 0
+    alone = node.level > 0 and len(node.children) == 1
+    if level > node.level + 1 or (alone and level != node.level + 1):
+        raise IntegrityError("a ledger's root is not at the level that its keys give it")
 
 
 def check_child(child: Child, node: Node, level: int, after: str) -> None:
@@ -153,6 +182,11 @@ class _Builder:
     def aligned(self, level: int) -> bool:
         """Whether a whole subtree of this level can be taken as it is."""
         return not any(self._pending[: level + 1])
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing has arrived yet."""
+        return not any(self._pending)
 
     def add_entry(self, key: str, value: bytes) -> None:
         self._pending[0].append((key, value))
@@ -249,7 +283,9 @@ def _merge(
     for position, child in enumerate(node.children):
         end = len(changes) if position == last else _first_beyond(changes, start, child.last_key)
         slice_, start = changes[start:end], end
-        if not slice_ and builder.aligned(node.level - 1):
+        # The last subtree may be higher than its keys ask for; alone, it would make the whole tree too high.
+        alone = position == last and builder.empty
+        if not slice_ and not alone and builder.aligned(node.level - 1):
             builder.add_child(node.level, child)
         else:
             _merge(source, source.get_node(child.oid), slice_, builder)

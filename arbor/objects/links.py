@@ -26,6 +26,8 @@ class LinkRef(NamedTuple):
 
 KINDS = ("markdown", "wikilink", "frontmatter", "html", "url")
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
+MAX_EXPANDED_BYTES = 256 * 1024 * 1024
+"""Rows are small and can all point at one long span, so what they come to is bounded."""
 _WINDOW_BYTES = 64 * 1024
 _MIN_SPAN = 4
 
@@ -67,7 +69,7 @@ def expand_links(rows: Sequence[Sequence[Any]], data: bytes) -> tuple[LinkRef, .
         IntegrityError: when a row points outside of the text or is of another shape.
     """
     links: list[LinkRef] = []
-    line, place = 0, 0
+    line, place, expanded = 0, 0, 0
     try:
         for kind, relation, lines, target, anchor, text in rows:
             line += lines
@@ -77,6 +79,9 @@ def expand_links(rows: Sequence[Sequence[Any]], data: bytes) -> tuple[LinkRef, .
             name = KINDS[kind] if isinstance(kind, int) else kind
             links.append(LinkRef(name, relation or "links", target_text, anchor_text, label, line))
             place = found
+            expanded += len(target_text) + len(anchor_text) + len(label)
+            if expanded > MAX_EXPANDED_BYTES:
+                raise ValueError("expanded")
     except (ValueError, TypeError, IndexError) as error:
         raise IntegrityError("a stored link does not fit its document") from error
     return tuple(links)
@@ -98,6 +103,8 @@ def check_rows(rows: Any) -> None:
     Raises:
         ValueError: when they do not.
     """
+    if type(rows) is not list:
+        raise ValueError("links")
     for kind, relation, lines, target, anchor, text in rows:
         if type(kind) is int:
             if not 0 <= kind < len(KINDS):
@@ -112,4 +119,6 @@ def check_rows(rows: Any) -> None:
 
 
 def _is_span(value: Any) -> bool:
-    return type(value) is list and len(value) == 2 and type(value[0]) is int and type(value[1]) is int
+    if type(value) is not list or len(value) != 2 or type(value[0]) is not int or type(value[1]) is not int:
+        return False
+    return 0 <= value[1] <= _WINDOW_BYTES

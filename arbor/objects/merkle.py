@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from blake3 import blake3
 
+HASH_BYTES = 32
 _NODE = blake3(derive_key_context="arbor 1 merkle node")
 
 EMPTY_ROOT = _NODE.digest()
@@ -71,7 +72,7 @@ def root_from_path(leaf: bytes, index: int, size: int, path: Sequence[bytes]) ->
         size: The number of leaves, taken from committed data and never from the proof.
         path: Sibling hashes from the leaf upwards.
     """
-    if not 0 <= index < size:
+    if not 0 <= index < size or not _are_hashes([leaf, *path]):
         return None
     remaining = list(reversed(path))
     value, position, last = leaf, index, size - 1
@@ -114,7 +115,7 @@ def verify_consistency(
     old_size: int, new_size: int, old_root: bytes, new_root: bytes, path: Sequence[bytes]
 ) -> bool:
     """Whether a consistency path ties the old root to the new one (RFC 9162 2.1.4.2)."""
-    if not 0 < old_size <= new_size:
+    if not 0 < old_size <= new_size or not _are_hashes(path):
         return False
     if old_size == new_size:
         return not path and old_root == new_root
@@ -136,6 +137,11 @@ def verify_consistency(
             new_value = node_hash(new_value, sibling)
         old_index, last = old_index // 2, last // 2
     return last == 0 and old_value == old_root and new_value == new_root
+
+
+def _are_hashes(values: Sequence[bytes]) -> bool:
+    """Whether each is as long as a hash: two of other lengths could be joined to the bytes of two that are."""
+    return all(len(value) == HASH_BYTES for value in values)
 
 
 def append_leaf(size: int, peaks: Sequence[bytes], leaf: bytes) -> list[bytes]:

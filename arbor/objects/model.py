@@ -183,7 +183,7 @@ def decode_manifest(data: bytes, *, trusted: bool = False) -> Manifest:
         "manifest",
         lambda: Manifest(
             _passages(passages),
-            tuple((_oid(oid), _count(size)) for oid, size in original),
+            tuple((_oid(oid), _count(size)) for oid, size in _rows(original)),
             _link_rows(links),
         ),
     )
@@ -212,8 +212,8 @@ def _document(row: list[Any]) -> Document:
     if kind not in KINDS or not isinstance(row[16], dict):
         raise ValueError(kind)
     extractor, chunker, canonicalisation = _strings(row[8:11])
-    if bool(row[17]) != (kind == "core"):
-        raise ValueError("derivation")
+    if bool(row[17]) != (kind == "core") or bool(row[13]) != bool(row[14]):
+        raise ValueError("derivation or original")
     return Document(
         kind, media_type, title, source_uri, encoding, _count(row[6]), _oid(row[7]), extractor, chunker,
         canonicalisation, _count(row[11]), _oid(row[12]), _count(row[13]), _oid(row[14], optional=True),
@@ -237,11 +237,11 @@ def decode_commit(data: bytes, *, trusted: bool = False) -> Commit:
     def make() -> Commit:
         policy = row[6]
         _strings(list(policy.values()))
-        peaks = tuple(map(_oid, row[8]))
-        if len(peaks) != _count(row[7]).bit_count() or (not row[2] and row[7]):
+        peaks = tuple(map(_oid, _rows(row[8])))
+        parents = tuple(map(_oid, _rows(row[2])))
+        if len(peaks) != _count(row[7]).bit_count() or bool(parents) != bool(peaks):
             raise ValueError("log")
         message, seal = _strings([row[5], row[9]])
-        parents = tuple(map(_oid, row[2]))
         return Commit(
             _oid(row[1]), parents, _signature(row[3]), _signature(row[4]), message, policy, row[7], peaks, seal
         )
@@ -279,10 +279,11 @@ def decode_derivation(data: bytes, *, trusted: bool = False) -> Derivation:
         if not isinstance(row[3], dict):
             raise ValueError("parameters")
         sources = tuple(
-            CoreSource(_strings([s[0]])[0], _oid(s[1]), _count(s[2]), _count(s[3]), _oid(s[4]), tuple(map(_oid, s[5])))
-            for s in row[5]
+            CoreSource(_strings([s[0]])[0], _oid(s[1]), _count(s[2]), _count(s[3]), _oid(s[4]),
+                       tuple(map(_oid, _rows(s[5]))))
+            for s in _rows(row[5])
             if _width(s, 6)
-        )
+        )  # fmt: skip
         return Derivation(_strings([row[1]])[0], _count(row[2]), row[3], _oid(row[4], optional=True), sources)
 
     return _built("derivation", make)
@@ -295,7 +296,7 @@ def is_nfc(text: str) -> bool:
 
 def _fields(data: bytes, width: int, what: str, trusted: bool) -> list[Any]:
     row = codec.decode(data, trusted=trusted)
-    if not isinstance(row, list) or not row or row[0] != SCHEMA:
+    if not isinstance(row, list) or not row or type(row[0]) is not int or row[0] != SCHEMA:
         raise IntegrityError(f"a {what} is of a schema this version does not know")
     if len(row) != width:
         raise IntegrityError(f"a {what} has {len(row)} fields instead of {width}")
@@ -312,7 +313,7 @@ def _built(what: str, make: Callable[[], T]) -> T:
 def _passages(rows: Sequence[Sequence[Any]]) -> tuple[ChunkRef, ...]:
     passages = []
     before: tuple[str, ...] = ()
-    for oid, size, newlines, shared, rest in rows:
+    for oid, size, newlines, shared, rest in _rows(rows):
         headings = before[: _count(shared)] + _strings(rest)
         if shared != len(os.path.commonprefix([before, headings])):
             raise ValueError("headings")
@@ -324,6 +325,13 @@ def _passages(rows: Sequence[Sequence[Any]]) -> tuple[ChunkRef, ...]:
 def _link_rows(rows: Any) -> Sequence[Sequence[Any]]:
     check_rows(rows)
     return list(rows)
+
+
+def _rows(value: Any) -> list[Any]:
+    """A list and nothing else: an empty string or map would be read as no rows at all."""
+    if type(value) is list:
+        return value
+    raise ValueError("rows")
 
 
 def _oid(value: Any, *, optional: bool = False) -> bytes:

@@ -8,7 +8,6 @@ from arbor.errors import IntegrityError
 from arbor.objects.model import SCHEMA, ChunkRef
 
 
-
 def decode_passages(data: bytes) -> list[ChunkRef]:
     """The passages of an encoded manifest whose hash was just checked; the rest of it is not read.
 

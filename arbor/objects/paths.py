@@ -14,6 +14,8 @@ from arbor.errors import UsageError
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 PRIVATE_FOLDER = ".arbor"
+# Windows takes `C:` at the start of a part for a drive and leaves the folder that it stands in.
+_DRIVE = re.compile(r"^[A-Za-z]:")
 _CONTROL = re.compile("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\\\\]")
 _RESERVED = re.compile(r"^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$", re.IGNORECASE)
 # Characters that HFS+ and APFS ignore when they compare names, so that they can disguise a protected one.
@@ -22,8 +24,18 @@ _SHORT_NAME = re.compile(r"^\.?(arbor|git)~[0-9]+$|^(arbor|git)~[0-9]+$")
 _PROTECTED = frozenset({PRIVATE_FOLDER, ".git"})
 
 
+# Nearly every path: plain ASCII names that no rule below can object to.
+_PLAIN = re.compile(
+    r"(?:(?!(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./ ]|\Z))"
+    r"[A-Za-z0-9_](?:[A-Za-z0-9 _,&()'+@!-]*[A-Za-z0-9_)])?(?:\.[A-Za-z0-9_]+)*(?:/(?!\Z)|\Z))+",
+    re.IGNORECASE,
+)
+
+
 def path_fault(path: str) -> str:
     """Why a path may not be used, or "" when it may."""
+    if len(path) <= MAX_NAME_BYTES and path.isascii() and _PLAIN.fullmatch(path):
+        return ""
     if not path or path.startswith("/"):
         return "it is not a relative path"
     try:
@@ -50,6 +62,8 @@ def _name_fault(name: str) -> str:
         return f"a part of it is longer than {MAX_NAME_BYTES} bytes"
     if name[-1] in ". ":
         return "a part of it ends in a dot or a space, which Windows drops"
+    if _DRIVE.match(name):
+        return "a part of it begins like a drive on Windows"
     if _RESERVED.match(name.split(".", 1)[0].split(":", 1)[0].rstrip(" ")):
         return "a part of it is a device name on Windows"
     if name[0] == "." or "~" in name or not name.isascii():
@@ -74,4 +88,8 @@ def check_path(path: str) -> str:
 
 def collision_key(path: str) -> str:
     """A key that is equal for paths which a case-insensitive or NFD file system takes for one."""
+    if path.isascii():
+        return path.lower()
+    if path.isascii():
+        return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

@@ -1,5 +1,4 @@
-"""The JSON form of a proof: the same content for people to read, with every readable field bound to the
-proven ones.
+"""The JSON form of a proof: for people to read, with every readable field bound to the proven ones.
 
 Reading it back gives the proof, whose JSON form must then be the same again: a field that was changed, added
     or left

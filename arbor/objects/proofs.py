@@ -1,5 +1,4 @@
-"""Proofs that leave the knowledge base: what they hold, their one encoding, and the check that needs nothing
-else.
+"""Proofs that leave the knowledge base: what they hold, their one encoding, and their check.
 
 A proof carries a passage, the path through its document's tree, the document, the path through the ledger,
 and the commit. Checking it opens no file: every step is a hash of bytes in the proof, and every size comes
@@ -107,8 +106,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """What a consistency proof was found to say: the two commits, and their logs with themselves as last
-    leaf."""
+    """What a consistency proof was found to say; each log has its commit as the last leaf."""
 
     old: bytes
     new: bytes
@@ -121,8 +119,7 @@ class Consistency:
 
 
 def log_state(oid: bytes, commit: Commit) -> tuple[int, bytes]:
-    """(size, root) of the RFC 6962 log of a commit and its first-parent ancestors, itself as the last
-    leaf."""
+    """(size, root) of the log of a commit and its first-parent ancestors, itself as the last leaf."""
     peaks = merkle.append_leaf(commit.log_size, commit.log_peaks, oid)
     return commit.log_size + 1, merkle.root_of_peaks(peaks)
 
@@ -153,8 +150,8 @@ def _row(proof: AnyProof) -> list[Any]:
         return [MAGIC, VERSION, "consistency", p.old, p.old_data, p.new, p.new_data, p.path]
     nodes = [_fold_node(data) for data in proof.nodes]
     return [
-        MAGIC, VERSION, proof.kind, proof.commit, proof.commit_data, proof.key, nodes, proof.document, proof.index,
-        proof.inclusion, proof.passage,
+        MAGIC, VERSION, proof.kind, proof.commit, proof.commit_data, proof.key, nodes, proof.document,
+        proof.index, proof.inclusion, proof.passage,
     ]  # fmt: skip
 
 

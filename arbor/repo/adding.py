@@ -17,7 +17,7 @@ from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import FileState, Stage, write_stage
+from arbor.repo.stage import Entries, FileState, Stage, write_stage
 from arbor.repo.status import folders_of, remember_states, tracked_files
 from arbor.repo.worktree import check_out, read_file, scan
 from arbor.store.frames import FrameCollector
@@ -118,7 +118,7 @@ def _add(
     todo = [(path, name) for path, (name, state) in sorted(found.files.items())
             if path not in tracked or tracked[path][1] != state]  # fmt: skip
     snapshot = Snapshot(repo.store, stage.base)
-    jobs = [_Job(path, str(fs_root / name), found.files[path][1].size, _source_of(snapshot, tracked.get(path)))
+    jobs = [_Job(path, f"{fs_root}/{name}", found.files[path][1][2], _source_of(snapshot, tracked.get(path)))
             for path, name in todo]  # fmt: skip
     limit = None if force else policy.max_file_bytes
     results: list[FileResult] = []
@@ -133,7 +133,7 @@ def _add(
 
 
 def _find(
-    fs_root: Path, selections: Sequence[str], tracked: dict[str, tuple[bytes, FileState]], *,
+    fs_root: Path, selections: Sequence[str], tracked: Entries, *,
     update: bool, force: bool,
 ) -> _Found:  # fmt: skip
     """Resolve the selections against the work tree and what is tracked."""
@@ -200,7 +200,7 @@ def _glob(pattern: str) -> Callable[[str], bool]:
 
 
 def _single(
-    fs_root: Path, path: str, tracked: dict[str, tuple[bytes, FileState]], force: bool
+    fs_root: Path, path: str, tracked: Entries, force: bool
 ) -> tuple[dict[str, tuple[str, FileState]], list[tuple[str, str]]]:
     """One named file, through a scan of its folder, so that the same rules hold as for many."""
     folder, _, name = path.rpartition("/")
@@ -304,7 +304,7 @@ def _store_large(writer: PackWriter, job: _Job, policy: Policy, limit: int | Non
 
 
 def _outcome(
-    results: list[FileResult], tracked: dict[str, tuple[bytes, FileState]], found: _Found, *, unchanged: int
+    results: list[FileResult], tracked: Entries, found: _Found, *, unchanged: int
 ) -> AddResult:
     good = [result for result in results if not result.problem]
     added = [result.path for result in good if result.path not in tracked]
@@ -331,7 +331,7 @@ def _twins(added: Sequence[str], tracked: Iterable[str]) -> list[tuple[str, str]
 
 
 def _remember(
-    repo: Repository, stage: Stage, tracked: dict[str, tuple[bytes, FileState]], results: list[FileResult],
+    repo: Repository, stage: Stage, tracked: Entries, results: list[FileResult],
     gone: set[str],
 ) -> None:  # fmt: skip
     """Write the stage, then the cache of file states that fits it."""

@@ -11,7 +11,7 @@ from arbor.errors import ConflictError
 from arbor.objects.ledger_diff import Change
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, FileState, Stage
+from arbor.repo.stage import UNKNOWN, Entries, Stage
 from arbor.repo.status import same_bytes, tracked_files
 from arbor.repo.worktree import check_out, remove_file, state_of
 
@@ -30,7 +30,7 @@ class CheckoutPlan:
 
     changes: tuple[Change, ...]
     already: frozenset[str]
-    tracked: dict[str, tuple[bytes, FileState]]
+    tracked: Entries
 
 
 def plan_checkout(repo: Repository, stage: Stage, changes: Sequence[Change], *, force: bool = False) -> CheckoutPlan:
@@ -64,7 +64,7 @@ def plan_checkout(repo: Repository, stage: Stage, changes: Sequence[Change], *, 
 
 def _look_at(
     fs_root: Path, path: str, old: bytes | None, new: bytes | None,
-    tracked: dict[str, tuple[bytes, FileState]], equal: object,
+    tracked: Entries, equal: object,
 ) -> str:  # fmt: skip
     """What a file holds: `old`, `new` or `other`."""
     fs_path = fs_root / path
@@ -84,7 +84,7 @@ def _look_at(
     return "other"
 
 
-def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> dict[str, tuple[bytes, FileState]]:
+def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> Entries:
     """Write the files; what is tracked afterwards, with file states. Removals come first, so that names are free."""
     entries = dict(plan.tracked)
     if repo.fs_root is None:

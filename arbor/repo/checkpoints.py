@@ -1,5 +1,4 @@
-"""Checkpoints: the size and root of a branch's log of commits in a form that other tools of transparency logs
-read.
+"""Checkpoints: the size and root of a branch's log of commits, as tools of transparency logs read them.
 
 The text is that of C2SP tlog-checkpoint (origin, size, root, extension lines) as a C2SP signed note. The tree
 is arbor's: leaves are commit oids, hashes are BLAKE3 (`docs/format/proofs.md`).

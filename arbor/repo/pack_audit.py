@@ -8,7 +8,6 @@ from typing import NamedTuple
 from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger, merkle, model
 from arbor.objects.ids import OID_BYTES, Kind
-from arbor.objects.paths import path_fault
 from arbor.processes import map_forked
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.packs import Pack
@@ -177,7 +176,7 @@ def _manifest_facts(oid: bytes, data: bytes) -> ManifestFacts:
         size = sum([row[1] for row in original or passages])
         return ManifestFacts(oid, len(leaves), merkle.tree_root(leaves), len(pieces),
                              merkle.tree_root(pieces) if pieces else b"", size, b"".join(leaves + pieces))  # fmt: skip
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise IntegrityError("a manifest has a field of the wrong type") from error
 
 
@@ -185,9 +184,5 @@ def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:
     if node.level:
         return NodeFacts(oid, node.level, node.children[0].last_key, node.last_key, node.count, node.children, b"")
     first = node.entries[0][0] if node.entries else ""
-    for key, value in node.entries:
-        fault = path_fault(key[2:]) if key.startswith(("d/", "c/")) else ""
-        if fault or (key.startswith("d/") and len(value) != OID_BYTES):
-            raise IntegrityError(f"the ledger has an impossible document path: {fault or key!r}")
-    values = b"".join(value for key, value in node.entries if key.startswith(("d/", "c/")))
+    values = b"".join(value for key, value in node.entries if key.startswith(ledger.PATH_PREFIXES))
     return NodeFacts(oid, 0, first, node.last_key, node.count, (), values)

@@ -30,8 +30,7 @@ _MIN_OID_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a person points at: a path, and perhaps a line (1-based) or a passage (a position or an oid's
-    digits)."""
+    """What a person points at: a path, and perhaps a line (1-based) or a passage (position or oid digits)."""
 
     path: str
     line: int | None = None
@@ -213,8 +212,7 @@ class _SparseLog:
             start += width
 
     def subproof(self, start: int, end: int, old_size: int, *, whole: bool) -> list[bytes]:
-        """RFC 9162 2.1.4.1 over the leaves from `start` to `end`, `old_size` of which belong to the older
-        log."""
+        """RFC 9162 2.1.4.1 from `start` to `end`, `old_size` of whose leaves belong to the older log."""
         if old_size == end - start:
             return [] if whole else [self._root(start, end)]
         split = start + (1 << ((end - start - 1).bit_length() - 1))

@@ -11,7 +11,7 @@ from arbor.objects.paths import check_path
 from arbor.repo.adding import select_tracked
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, FileState, Stage, write_stage
+from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, write_stage
 from arbor.repo.status import remember_states, same_bytes, tracked_files
 from arbor.repo.worktree import check_out, remove_file, state_of
 
@@ -113,7 +113,7 @@ def remove(
 
 
 def _refuse_to_lose(
-    repo: Repository, stage: Stage, chosen: Sequence[str], tracked: dict[str, tuple[bytes, FileState]], cached: bool
+    repo: Repository, stage: Stage, chosen: Sequence[str], tracked: Entries, cached: bool
 ) -> None:
     fs_root = repo.work_tree()
     equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
@@ -159,7 +159,7 @@ def move(repo: Repository, sources: Sequence[str], target: str, *, force: bool =
 
 
 def _plan_moves(
-    repo: Repository, sources: Sequence[str], target: str, tracked: dict[str, tuple[bytes, FileState]]
+    repo: Repository, sources: Sequence[str], target: str, tracked: Entries
 ) -> list[tuple[str, str]]:
     fs_root = repo.work_tree()
     into = target == "" or (fs_root / target).is_dir()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import msgpack
 from blake3 import blake3
@@ -15,7 +15,7 @@ from arbor.objects import ledger
 from arbor.store.files import seal, unseal, write_atomically
 
 _STAGE_VERSION = 1
-_CACHE_VERSION = 1
+_CACHE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +97,14 @@ def clear_stage(folder: Path) -> None:
     (folder / "stage").unlink(missing_ok=True)
 
 
-class FileState(NamedTuple):
-    """What the file system said of a tracked file when its bytes were last read; all zero where unknown."""
+FileState: TypeAlias = tuple[int, int, int, int]
+"""What the file system said of a file when its bytes were last read: (mtime ns, ctime ns, bytes, inode)."""
 
-    mtime_ns: int
-    ctime_ns: int
-    size: int
-    inode: int
+Entries: TypeAlias = dict[str, tuple[bytes, FileState]]
+"""Tracked path to (document oid, state of its file when it was equal to that document)."""
 
-
-UNKNOWN = FileState(0, 0, -1, 0)
+UNKNOWN: FileState = (0, 0, -1, 0)
+"""The state of no file: never equal to one that was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,24 +117,23 @@ class WorkTreeCache:
     """
 
     stamp: bytes
-    entries: dict[str, tuple[bytes, FileState]]
+    entries: Entries
 
 
 def read_worktree_cache(folder: Path) -> WorkTreeCache | None:
     """The cache, or None where it is absent, damaged or of another version: it can be made again."""
     try:
         data = unseal((folder / "cache" / "worktree").read_bytes(), "the work tree cache")
-        version, stamp, rows = msgpack.unpackb(data)
+        version, stamp, rows = msgpack.unpackb(data, use_list=False)
     except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError):
         return None
     if version != _CACHE_VERSION:
         return None
-    entries = {row[0]: (row[1], FileState(row[2], row[3], row[4], row[5])) for row in rows}
-    return WorkTreeCache(stamp, entries)
+    return WorkTreeCache(stamp, {row[0]: row[1:] for row in rows})
 
 
 def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
     """Keep the cache; not durable, since it can be made again."""
-    rows = [(path, oid, *state) for path, (oid, state) in cache.entries.items()]
+    rows = [(path, oid, state) for path, (oid, state) in cache.entries.items()]
     (folder / "cache").mkdir(exist_ok=True)
     write_atomically(folder / "cache" / "worktree", seal(msgpack.packb([_CACHE_VERSION, cache.stamp, rows])), durable=False)

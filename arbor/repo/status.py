@@ -15,7 +15,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import (
     UNKNOWN,
-    FileState,
+    Entries,
     Stage,
     WorkTreeCache,
     read_worktree_cache,
@@ -69,7 +69,7 @@ class Status:
         return not (self.staged or self.unstaged or self.untracked or self.merging)
 
 
-def tracked_files(repo: Repository, stage: Stage) -> dict[str, tuple[bytes, FileState]]:
+def tracked_files(repo: Repository, stage: Stage) -> Entries:
     """Every staged document path with its oid and the last known state of its file."""
     cache = read_worktree_cache(repo.folder)
     if cache is not None and cache.stamp == stage.stamp:
@@ -83,11 +83,11 @@ def tracked_files(repo: Repository, stage: Stage) -> dict[str, tuple[bytes, File
     return tracked
 
 
-def safe_states(entries: dict[str, tuple[bytes, FileState]], now_ns: int) -> dict[str, tuple[bytes, FileState]]:
+def safe_states(entries: Entries, now_ns: int) -> Entries:
     """The entries, without the states of files touched so lately that a further write could go unseen."""
     limit = now_ns - _RACY_NS
     return {
-        path: (oid, UNKNOWN) if max(state.mtime_ns, state.ctime_ns) >= limit else (oid, state)
+        path: (oid, UNKNOWN) if state[0] >= limit or state[1] >= limit else (oid, state)
         for path, (oid, state) in entries.items()
     }
 
@@ -160,11 +160,11 @@ def folders_of(tracked: Iterable[str]) -> set[str]:
 
 
 def _unstaged(
-    repo: Repository, stage: Stage, fs_root: Path, tracked: dict[str, tuple[bytes, FileState]], listing: Scan
+    repo: Repository, stage: Stage, fs_root: Path, tracked: Entries, listing: Scan
 ) -> tuple[PathChange, ...]:
     changes = [PathChange("U", path) for path in stage.conflicts]
     in_conflict = set(stage.conflicts)
-    fresh: dict[str, tuple[bytes, FileState]] = {}
+    fresh: Entries = {}
     equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
     for path, (oid, state) in tracked.items():
         found = listing.files.get(path)
@@ -198,7 +198,7 @@ def same_bytes(snapshot: Snapshot, fs_root: Path) -> Callable[[bytes, str], bool
     return equal
 
 
-def remember_states(repo: Repository, stage: Stage, entries: dict[str, tuple[bytes, FileState]]) -> None:
+def remember_states(repo: Repository, stage: Stage, entries: Entries) -> None:
     """Keep file states for the next status; on a read-only KB nothing is kept."""
     try:
         write_worktree_cache(repo.folder, WorkTreeCache(stage.stamp, safe_states(entries, time.time_ns())))

@@ -35,7 +35,7 @@ class Scan:
 
 def state_of(status: os.stat_result) -> FileState:
     """The part of a stat that tells whether a file was touched."""
-    return FileState(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def scan(
@@ -83,7 +83,7 @@ class _Walk:
             fs_path, prefix, fs_prefix, rules = stack.pop()
             try:
                 with os.scandir(fs_path) as listing:
-                    entries = sorted(listing, key=lambda entry: entry.name)
+                    entries = list(listing)
             except OSError as error:
                 self.found.skipped.append((fs_prefix.rstrip("/") or ".", _reason(error)))
                 continue
@@ -101,13 +101,17 @@ class _Walk:
     ) -> tuple[str, str, str, IgnoreRules | None] | None:
         name = entry.name
         path = prefix + (name if name.isascii() else _nfc(name))
+        is_tracked = self._tracked(path)
+        if is_tracked and entry.is_file(follow_symlinks=False) and path not in self.found.files:
+            with contextlib.suppress(OSError):
+                self.found.files[path] = (fs_prefix + name, state_of(entry.stat(follow_symlinks=False)))
+            return None
         if entry.is_dir(follow_symlinks=False):
             inside = path + "/"
             shut = name in ALWAYS_IGNORED or (rules is not None and rules.ignored(path, is_folder=True))
             if name == PRIVATE_FOLDER or (shut and not self._tracked_below(inside)):
                 return None
             return entry.path, inside, f"{fs_prefix}{name}/", rules
-        is_tracked = self._tracked(path)
         if not is_tracked and rules is not None and rules.ignored(path, is_folder=False):
             return None
         self._file(entry, path, fs_prefix + name, is_tracked)

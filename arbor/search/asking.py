@@ -31,7 +31,9 @@ def parse_mode(text: str) -> AuditMode:
     try:
         return AuditMode[text.upper()]
     except KeyError:
-        raise UsageError(f"'{text}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL") from None
+        raise UsageError(
+            f"'{text}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL"
+        ) from None
 
 
 class Asker:
@@ -74,7 +76,9 @@ class Asker:
         result = self._ask(snapshot, parsed, options, current=oid == self._repo.refs.head_oid())
         return replace(result, rev=oid or b"")
 
-    def _ask(self, snapshot: Snapshot, query: Query, options: SearchOptions, *, current: bool) -> SearchResult:
+    def _ask(
+        self, snapshot: Snapshot, query: Query, options: SearchOptions, *, current: bool
+    ) -> SearchResult:
         for attempt in range(_TRIES):
             reader = self._open(snapshot) if current else access.open_at(self._cache, snapshot)
             try:
@@ -97,7 +101,12 @@ class Asker:
         """The index of the current version, kept open from one search to the next."""
         reader = self._reader
         wanted = snapshot.ledger_root.hex()
-        if reader is not None and reader.stamp is not None and reader.stamp.ledger_root == wanted and reader.is_current_file():
+        if (
+            reader is not None
+            and reader.stamp is not None
+            and reader.stamp.ledger_root == wanted
+            and reader.is_current_file()
+        ):
             return reader
         self._forget()
         self._reader = access.bring_up_to_date(self._cache, snapshot)
@@ -109,11 +118,18 @@ class Asker:
         def changed(moment: int) -> set[str]:
             if oid is None:
                 return set()
-            roots = [entry.commit for entry in iter_log(self._repo, [oid]) if entry.commit.committer.seconds >= moment]
+            roots = [
+                entry.commit
+                for entry in iter_log(self._repo, [oid])
+                if entry.commit.committer.seconds >= moment
+            ]
             paths: set[str] = set()
             for commit in roots:
                 before = self._repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
-                paths.update(change.key for change in Snapshot(self._repo.store, commit.ledger_root).changes_since(before))
+                paths.update(
+                    change.key
+                    for change in Snapshot(self._repo.store, commit.ledger_root).changes_since(before)
+                )
             return paths
 
         return changed
@@ -143,7 +159,14 @@ class Asker:
         path = access.index_path(self._cache)
         if not path.exists():
             return []
-        return checking.check(path, self._repo.snapshot(self._repo.refs.head_oid()), deep=deep)
+        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
+        stamp = checking.stamp_on_disk(path)
+        if stamp is not None and stamp.ledger_root != snapshot.ledger_root.hex():
+            older = bytes.fromhex(stamp.ledger_root)
+            if older != ledger.EMPTY_LEDGER and not self._repo.store.has(older):
+                return []
+            snapshot = Snapshot(self._repo.store, older)
+        return checking.check(path, snapshot, deep=deep)
 
     def _forget(self) -> None:
         reader, self._reader = self._reader, None
@@ -153,5 +176,3 @@ class Asker:
     def close(self) -> None:
         """Close the index."""
         self._forget()
-
-

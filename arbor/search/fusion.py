@@ -26,7 +26,11 @@ def rank_by_relevance(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates by their lexical score alone, in the order they come in."""
     best = max((candidate.score for candidate in candidates), default=0.0)
     return [
-        Ranked(candidate, candidate.score, Scores(lexical=Score(candidate.score, normalise(candidate.score, best))))
+        Ranked(
+            candidate,
+            candidate.score,
+            Scores(lexical=Score(candidate.score, normalise(candidate.score, best))),
+        )
         for candidate in candidates
     ]
 

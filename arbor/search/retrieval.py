@@ -89,7 +89,8 @@ def _match(session: Session, expression: str, plan: Plan, limit: int, *, raw: bo
         if not raw:
             raise
         raise UsageError(
-            f"the raw query is not a full-text expression: {error}", "leave out --raw to search for plain words"
+            f"the raw query is not a full-text expression: {error}",
+            "leave out --raw to search for plain words",
         ) from error
 
 

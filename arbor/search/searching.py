@@ -20,7 +20,7 @@ from arbor.search.fusion import Ranked, rank_by_relevance
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import Hooks, Plan, RankedUnit, make_plan
 from arbor.search.query import Query, parse_query, parse_raw_query
-from arbor.search.results import AuditMode, Hit, PassageHit, Scores, SearchResult
+from arbor.search.results import AuditMode, Hit, PassageHit, SearchResult
 from arbor.search.retrieval import Pool, retrieve
 from arbor.search.snippet import make_snippet
 from arbor.text.analyzer import index_text
@@ -224,9 +224,7 @@ class _View:
                 reason = reason or passage.reasons[-1]
         return allowed, reason
 
-    def _passage(
-        self, proven: ProvenDocument, ordinal: int, score: float, standing: _Standing
-    ) -> PassageHit:
+    def _passage(self, proven: ProvenDocument, ordinal: int, score: float, standing: _Standing) -> PassageHit:
         if ordinal >= len(proven.manifest.passages):
             label, reasons = self._label(standing, audit.NO_TEXT, "")
             return PassageHit(None, (), "", "", (), score, label, reasons)
@@ -241,13 +239,14 @@ class _View:
             place, headings, found.text, snippet.text, snippet.highlights, score, label, reasons
         )
 
-    def _label(
-        self, standing: _Standing, problem: str, evidence: str
-    ) -> tuple[AuditMode, tuple[str, ...]]:
+    def _label(self, standing: _Standing, problem: str, evidence: str) -> tuple[AuditMode, tuple[str, ...]]:
         if not self._audited:
             return AuditMode.VISUAL, (audit.NO_CLAIM, *([problem] if problem else []))
         return label_passage(
-            committed=standing.committed, problem=problem, evidence=evidence, core_problem=standing.core_problem
+            committed=standing.committed,
+            problem=problem,
+            evidence=evidence,
+            core_problem=standing.core_problem,
         )
 
     def _evidence(self, text: str, spans: Sequence[Span]) -> str:

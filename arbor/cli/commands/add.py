@@ -59,8 +59,8 @@ def command(
 ) -> int:  # fmt: skip
     """Stage documents for the next commit.
 
-    PATH is a file, a folder or a pattern ('*.md' also matches in folders); a file that is gone is staged as removed.
-    What .gitignore and .arborignore name is left out. - reads one document from standard input.
+    PATH is a file, a folder or a pattern ('*.md' also matches in folders); a file that is gone is staged as
+    removed. What .gitignore and .arborignore name is left out. - reads one document from standard input.
 
       arbor add .                        everything here and below
       arbor add 'notes/*.md'             a pattern, quoted so that arbor and not the shell expands it

@@ -66,8 +66,8 @@ def command(
 ) -> None:  # fmt: skip
     """Record what is staged.
 
-    Without -m or -F an editor opens (ARBOR_EDITOR, VISUAL or EDITOR). Who you are comes from ARBOR_AUTHOR_NAME and
-    ARBOR_AUTHOR_EMAIL, then from the settings user.name and user.email.
+    Without -m or -F an editor opens (ARBOR_EDITOR, VISUAL or EDITOR). Who you are comes from
+    ARBOR_AUTHOR_NAME and ARBOR_AUTHOR_EMAIL, then from the settings user.name and user.email.
     """
     kb = session.open()
     if not set_identity(kb):
@@ -160,9 +160,8 @@ def _answer(session: Session, made: CommitResult) -> None:
     out = session.out
     where = clean_line(made.branch) if made.branch else "detached HEAD"
     root = "" if made.parent else " (first commit)"
-    out.line(
-        f"[{out.style(where, 'cyan')}{root} {out.style(short(made.commit), 'yellow')}] {clean_line(made.subject)}"
-    )
+    oid = out.style(short(made.commit), "yellow")
+    out.line(f"[{out.style(where, 'cyan')}{root} {oid}] {clean_line(made.subject)}")
     changed = summary_of(change.status for change in made.changes)
     out.line(f"  {changed or 'no document changed'}")
     out.line(f"  {count(made.documents, 'document')}, root {made.ledger_root}")

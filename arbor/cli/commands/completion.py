@@ -20,6 +20,8 @@ SHELLS = ("bash", "zsh", "fish")
 def command(ctx: click.Context, session: Session, shell: str | None) -> None:
     """Print the script that makes TAB complete commands, options, documents and revisions.
 
+    For example:
+
       bash   echo 'eval "$(arbor completion bash)"' >> ~/.bashrc
       zsh    echo 'eval "$(arbor completion zsh)"' >> ~/.zshrc
       fish   arbor completion fish > ~/.config/fish/completions/arbor.fish

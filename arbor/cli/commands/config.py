@@ -30,11 +30,12 @@ def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bo
       arbor config --global user.name 'Ada Lovelace' set it for all your knowledge bases
       arbor config unset user.name                   remove it from this one
 
-    Settings of this knowledge base are in .arbor/config.toml and never leave it; your own are in config.toml in your
-    configuration folder (ARBOR_CONFIG names another file). Policy that travels with the documents is in arbor.toml.
+    Settings of this knowledge base are in .arbor/config.toml and never leave it; your own are in config.toml
+    in your configuration folder (ARBOR_CONFIG names another file). Policy that travels with the documents is
+    in arbor.toml.
 
-    The settings are user.name, user.email, core.index (false: commits leave the index to the next search), core.pager
-    (false: never page) and color.ui (auto, always or never).
+    The settings are user.name, user.email, core.index (false: commits leave the index to the next search),
+    core.pager (false: never page) and color.ui (auto, always or never).
     """
     action, name, value = _understand(words, unset=unset)
     settings = Settings(user_config_path()) if user_wide else None

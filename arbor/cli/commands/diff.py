@@ -38,6 +38,8 @@ def command(
 ) -> int:  # fmt: skip
     """Show what differs, document by document.
 
+    For example:
+
       arbor diff                     the files against what is staged
       arbor diff --staged            what is staged against HEAD
       arbor diff HEAD~2              what is staged against a revision

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.repo.results import CommitInfo, TextDiff
 
-FIELDS = {"commits": "newest first; each with " + ", ".join(f"`{name}`" for name in COMMIT_FIELDS) + ", and with "
-          "--stat or --name-status its `changes`"}  # fmt: skip
+FIELDS = {
+    "commits": "newest first; each with "
+    + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
+    + ", and with --stat or --name-status its `changes`"
+}
 
 
-@arbor_command("log", fields=FIELDS, splits_paths=True, number_option="-n", options_metavar="[OPTIONS]")
+@arbor_command("log", fields=FIELDS, splits_paths=True, number_option="-n")
 @click.argument("words", nargs=-1, metavar="[REV | OLD..NEW] [-- PATH...]", type=REVISION)
 @click.option(
     "-n",
@@ -38,10 +41,12 @@ FIELDS = {"commits": "newest first; each with " + ", ".join(f"`{name}`" for name
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool, stat: bool,
-    name_status: bool, as_json: bool,
+    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool,
+    stat: bool, name_status: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
+
+    For example:
 
       arbor log --oneline -5             the last five commits
       arbor log -- notes/a.md            the commits that changed a document (or a folder)

@@ -21,7 +21,8 @@ _MAX_LISTED = 10
 def command(session: Session, sources: tuple[str, ...], target: str, force: bool, as_json: bool) -> None:
     """Rename a document or folder, or move several into a folder.
 
-    The files move and the change is staged. A renamed document keeps its identity, as it does not depend on its path.
+    The files move and the change is staged. A renamed document keeps its identity, which does not depend on
+    its path.
     """
     pairs = session.open().mv(sources, target, force=force, cwd=session.cwd)
     out = session.out

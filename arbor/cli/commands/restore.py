@@ -31,6 +31,8 @@ def command(
 ) -> None:
     """Bring documents back to an earlier version.
 
+    For example:
+
       arbor restore notes/a.md               undo edits that are not staged
       arbor restore --staged notes/a.md      take it out of the next commit, keep the edits
       arbor restore -s HEAD~3 notes          files as they were three commits ago

@@ -17,14 +17,15 @@ FIELDS = {
     "rev": "oid of the commit that was searched; null before the first",
     "ledger_root": "Merkle root of what was searched",
     "trace": "names this search, so that feedback can refer to it",
-    "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content), `document`, `kind`, "
-    "`title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), `heading`, `text`, "
-    "`snippet`, `highlights`, `score`, `scores` (`raw` and `normalised` of each signal), `label`, `audit`, `reasons` "
-    "and further `passages`",
+    "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content), `document`, "
+    "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
+    "`heading`, `text`, `snippet`, `highlights`, `score`, `scores` (`raw` and `normalised` of each signal), "
+    "`label`, `audit`, `reasons` and further `passages`",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
     "stale": "whether the index could not be brought to the version asked for",
     "notes": "what was done to the query",
 }
+MODES = ("STRICT", "HYBRID", "VISUAL")
 EXIT_NO_MATCH = 1
 _QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
 _EXCLUSION = re.compile(r"-[^-\W].*|-\".*", re.DOTALL)
@@ -38,8 +39,8 @@ class SearchCommand(ArborCommand):
         """Tell exclusions from options before click reads them."""
         at = args.index("--") if "--" in args else len(args)
         known = {name for param in self.get_params(ctx) for name in param.opts}
-        takes_value = {name for param in self.get_params(ctx) if isinstance(param, click.Option) and not param.is_flag
-                       for name in param.opts}  # fmt: skip
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        takes_value = {name for option in options if not option.is_flag for name in option.opts}
         head: list[str] = []
         for arg in args[:at]:
             is_value = bool(head) and head[-1] in takes_value
@@ -54,10 +55,10 @@ class SearchCommand(ArborCommand):
         return super().parse_args(ctx, head + tail)
 
 
-@click.command("search", cls=SearchCommand, fields=FIELDS, number_option="-n", options_metavar="[OPTIONS]")
+@click.command("search", cls=SearchCommand, fields=FIELDS, number_option="-n")
 @click.argument("words", nargs=-1, metavar="WORDS...")
-@click.option("--mode", type=click.Choice(["STRICT", "HYBRID", "VISUAL"], case_sensitive=False), default="HYBRID",
-              show_default=True, help="The least proof that a hit must have.")  # fmt: skip
+@click.option("--mode", type=click.Choice(MODES, case_sensitive=False), default="HYBRID", show_default=True, metavar="MODE",
+              help="The least proof that a hit must have: STRICT, HYBRID or VISUAL.")  # fmt: skip
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="NUM",
               help="Documents to show; also -NUM.")  # fmt: skip
 @click.option("--passages", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
@@ -66,7 +67,7 @@ class SearchCommand(ArborCommand):
 @click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when nothing is found.")
 @click.option("--porcelain", is_flag=True,
-              help="One line a hit for scripts, with tabs: rank, audit, score, path, first line, last line, title.")  # fmt: skip
+              help="For scripts: rank, audit, score, path, first line, last line, title.")  # fmt: skip
 @json_option
 @click.pass_obj
 def command(
@@ -81,8 +82,8 @@ def command(
       arbor search distil* title:merkle    beginnings of words; words in the title
       arbor search proof path:notes/ kind:surface lang:zh since:30d
 
-    STRICT shows what was read, hashed and proven into the commit just now and holds a word of the query. HYBRID also
-    shows what is proven in part, and says which part. VISUAL claims nothing.
+    STRICT shows what was read, hashed and proven into the commit just now and holds a word of the query.
+    HYBRID also shows what is proven in part, and says which part. VISUAL claims nothing.
     """
     query = join_query(words)
     if not query.strip():
@@ -115,8 +116,8 @@ def command(
 def join_query(words: tuple[str, ...]) -> str:
     """The query that was typed, with the quotation marks that the shell took away put back.
 
-    One argument is the whole query. Of several, one with spaces in it was quoted: `-"old name"` and `path:"my notes"`
-    need their marks again, and any other is a phrase.
+    One argument is the whole query. Of several, one with spaces in it was quoted: `-"old name"` and
+    `path:"my notes"` need their marks again, and any other is a phrase.
     """
     plain = [word.removeprefix(_ESCAPE) for word in words]
     if len(plain) == 1:

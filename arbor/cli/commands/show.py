@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 FIELDS = {
     "type": "`commit` or `document`; the keys below that fit it are there",
-    "commit": "the commit: oid, `ledger_root`, `parents`, `author`, `committer`, `subject`, `message`, `refs`, `signed`",
+    "commit": "of a commit: `commit` (its oid), `ledger_root`, `parents`, `author`, `committer`, `subject`, "
+    "`message`, `refs`, `signed`",
     "changes": "of a commit: `status`, `path`, `old_path`, `similarity`, `added`, `removed`, `diff`",
-    "document": "the document: its oid, `path`, `rev`, `kind`, `media_type`, `title`, `source_uri`, `encoding`, `size`, "
-    "`file_hash` (BLAKE3, as b3sum prints it), `text_root`, `extractor`, `chunker`, `front_matter`, `passages`, `links`",
+    "document": "of a document: `document` (its oid), `path`, `rev`, `kind`, `media_type`, `title`, "
+    "`source_uri`, `encoding`, `size`, `file_hash` (BLAKE3, as b3sum prints it), `text_root`, `extractor`, "
+    "`chunker`, `front_matter`, `passages`, `links`",
 }
 _LABEL_CELLS = 12
 
@@ -37,6 +39,8 @@ _LABEL_CELLS = 12
 @json_option
 def command(session: Session, thing: str, stat: bool, name_status: bool, as_json: bool) -> None:
     """Show a commit with what it changed, or a document with its passages.
+
+    For example:
 
       arbor show                       the last commit
       arbor show notes/a.md            what is known of a document, as staged
@@ -98,8 +102,9 @@ def document_fields(info: DocumentInfo, revision: str | None) -> dict[str, Any]:
     return {
         "document": info.document, "path": info.path, "rev": revision, "kind": info.kind,
         "media_type": info.media_type, "title": info.title, "source_uri": info.source_uri or None,
-        "encoding": info.encoding, "size": info.size, "file_hash": info.file_hash, "text_root": info.text_root,
-        "extractor": info.extractor, "chunker": info.chunker, "front_matter": info.front_matter,
+        "encoding": info.encoding, "size": info.size, "file_hash": info.file_hash,
+        "text_root": info.text_root, "extractor": info.extractor, "chunker": info.chunker,
+        "front_matter": info.front_matter,
         "passages": [
             {"index": p.index, "oid": p.oid, "start_line": p.start_line, "end_line": p.end_line,
              "start_byte": p.start_byte, "end_byte": p.end_byte, "heading": list(p.heading)}

@@ -35,8 +35,8 @@ _MAX_SKIPPED = 5
 def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_json: bool) -> None:
     """Show what is staged, what has changed since, and what is not tracked.
 
-    In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added, M modified,
-    D deleted, R renamed, U in conflict, ?? untracked.
+    In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added,
+    M modified, D deleted, R renamed, U in conflict, ?? untracked.
     """
     if nul and not porcelain:
         raise UsageError("-z belongs to --porcelain", "arbor status --porcelain -z")

@@ -22,8 +22,8 @@ FIELDS = {
     "commit": "oid of the commit that was checked; null before the first",
     "ledger_root": "its Merkle root: compare it with what another person reads out to you",
     "checked": "how many of each kind of thing were read",
-    "damaged": "what is broken: `object`, `where`, `problem`, and `affects` with the `commit` and `path` of each "
-    "document that needs it",
+    "damaged": "what is broken: `object`, `where`, `problem`, and `affects` with the `commit` and `path` of "
+    "each document that needs it",
 }
 _MAX_AFFECTED = 10
 
@@ -38,8 +38,8 @@ _MAX_AFFECTED = 10
 def command(session: Session, revision: str | None, root: str | None, deep: bool, as_json: bool) -> int:
     """Read everything again and check every hash, tree, root and proof.
 
-    Without REV, everything that any branch, tag or the stage needs is checked, and the index against the objects.
-    Ends with 12 when something is damaged or the root is another.
+    Without REV, everything that any branch, tag or the stage needs is checked, and the index against the
+    objects. Ends with 12 when something is damaged or the root is another.
     """
     report = session.open().verify(revision, root=root, deep=deep)
     if as_json:

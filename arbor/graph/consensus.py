@@ -1,0 +1,249 @@
+"""Who corroborates whom, now: a live state that follows the set of documents.
+
+The state is a function of the set and the policy: it does not matter in which order or in what batches the documents came,
+or what was there in between. It is a cache, and says itself what it was made from.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from arbor.graph.collection import Collection
+from arbor.graph.difference import compare_states
+from arbor.graph.facts import DocumentFacts
+from arbor.graph.fingerprint import fingerprint
+from arbor.graph.grouping import Peer, group_peers
+from arbor.graph.policy import ConsensusPolicy
+from arbor.graph.ripple import Ripple
+from arbor.graph.similarity import ENGINE_ID, Signature, shared_terms, unpack_signature
+from arbor.graph.standing import Label, PeerGroup, Standing, label_for
+from arbor.graph.tracing import Witness, is_contested, look_at
+from arbor.graph.updating import Update, origins_of
+from arbor.index.consensus_store import ConsensusStore, DocumentRow, build_aside
+from arbor.lazy import lazy_module
+
+# numpy takes longer to load than a small update to run.
+rebuilding = lazy_module("arbor.graph.rebuilding")
+
+REBUILD_FROM = 50
+"""A change of fewer keys is never worth a rebuild."""
+
+REBUILD_SHARE = 40
+"""From one key in so many on, all at once is faster than one by one."""
+
+SHARED_TERMS_SHOWN = 12
+
+
+class Consensus:
+    """The consensus state of one set of documents; methods may be called from several threads."""
+
+    def __init__(self, store: ConsensusStore, policy: ConsensusPolicy) -> None:
+        self.policy = policy
+        self._store = store
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, fs_path: Path | None = None, policy: ConsensusPolicy | None = None) -> Consensus:
+        """Open the state in a file; what was made by other rules starts empty, without a ledger root.
+
+        Args:
+            fs_path: The database; None keeps everything in memory.
+            policy: The numbers that decide; the published defaults when not given.
+
+        Raises:
+            Locked: when another process is writing it.
+        """
+        policy = policy or ConsensusPolicy()
+        store = ConsensusStore.open(fs_path)
+        stamp = {"engine": ENGINE_ID, "policy": policy.policy_id}
+        if not stamp.items() <= store.read_meta().items():
+            if fs_path is not None and not store.is_writable():
+                fs_path = None
+            store.close()
+            store = ConsensusStore.create(fs_path)
+            with store.transaction():
+                store.write_meta({**stamp, "ledger_root": ""})
+        return cls(store, policy)
+
+    def close(self) -> None:
+        """Give the file back."""
+        with self._lock:
+            self._store.close()
+
+    def fork(self) -> Consensus:
+        """The same state in memory, to go to other revisions with."""
+        with self._lock:
+            return Consensus(self._store.copy(), self.policy)
+
+    @property
+    def ledger_root(self) -> bytes | None:
+        """The ledger root that the state was brought to; None for a state that was never finished."""
+        with self._lock:
+            root = self._store.read_meta().get("ledger_root", "")
+        return bytes.fromhex(root) if root else None
+
+    # Changing the set
+
+    def apply(
+        self,
+        changed: Iterable[DocumentFacts] = (),
+        removed: Iterable[str] = (),
+        *,
+        ledger_root: bytes = b"",
+        at_once: bool | None = None,
+    ) -> Ripple:
+        """Bring the state up to date with a change of the set, in one transaction.
+
+        Args:
+            changed: Facts of the documents at keys that are new or changed; of several for one key the last counts.
+            removed: Keys that are no longer there; a key that is in `changed` as well counts as changed.
+            ledger_root: Stamped on the state.
+            at_once: True makes everything anew, False updates one by one; by default whichever is faster. The result
+                is the same.
+
+        Raises:
+            Locked: when another process is writing the state.
+        """
+        wanted = {facts.key: facts for facts in changed}
+        dropped = [key for key in dict.fromkeys(removed) if key not in wanted]
+        with self._lock:
+            if at_once is None:
+                count = len(wanted) + len(dropped)
+                at_once = count > max(REBUILD_FROM, self._store.count_documents() // REBUILD_SHARE)
+            if at_once:
+                return self._apply_at_once(wanted, dropped, ledger_root)
+            with self._store.transaction():
+                ripple = self._apply_stepwise(wanted, dropped)
+                self._store.write_meta({"ledger_root": ledger_root.hex()})
+            return ripple
+
+    def preview(self, changed: Iterable[DocumentFacts] = (), removed: Iterable[str] = ()) -> Ripple:
+        """What `apply` would do, without doing it."""
+        wanted = {facts.key: facts for facts in changed}
+        dropped = [key for key in dict.fromkeys(removed) if key not in wanted]
+        with self._lock:
+            if not self._store.is_writable():
+                return self.fork().apply(wanted.values(), dropped, at_once=False)
+            with self._store.transaction(keep=False):
+                return self._apply_stepwise(wanted, dropped)
+
+    def rebuild(self, documents: Iterable[DocumentFacts], *, ledger_root: bytes = b"") -> None:
+        """Make the state anew from the facts of all documents.
+
+        Args:
+            documents: One for each key; taken one by one, so a generator saves memory.
+            ledger_root: Stamped on the state.
+        """
+        collection = Collection()
+        for facts in documents:
+            collection.put(facts)
+        collection.prune()
+        with self._lock, self._make_anew(collection, ledger_root):
+            pass
+
+    def _apply_stepwise(self, changed: Mapping[str, DocumentFacts], removed: list[str]) -> Ripple:
+        witness = _call_witness(self._store, changed, removed)
+        update = Update(self._store, self.policy)
+        update.run(changed, removed)
+        return witness.tell(self._store, update.difference, self.policy)
+
+    def _apply_at_once(
+        self, changed: Mapping[str, DocumentFacts], removed: list[str], ledger_root: bytes
+    ) -> Ripple:
+        witness = _call_witness(self._store, changed, removed)
+        collection = Collection.load(self._store)
+        for key in removed:
+            collection.drop(key)
+        for facts in changed.values():
+            collection.put(facts)
+        collection.prune()
+        with self._make_anew(collection, ledger_root) as new:
+            difference = compare_states(self._store, new, [*changed, *removed])
+            return witness.tell(new, difference, self.policy)
+
+    @contextlib.contextmanager
+    def _make_anew(self, collection: Collection, ledger_root: bytes) -> Iterator[ConsensusStore]:
+        """The new state beside the old one, which it replaces at the end."""
+        old, fs_path = self._store, self._store.fs_path
+        stamp = {"engine": ENGINE_ID, "policy": self.policy.policy_id, "ledger_root": ledger_root.hex()}
+        if fs_path is None:
+            new = ConsensusStore.create(None)
+            rebuilding.rebuild(new, collection, self.policy, stamp)
+            yield new
+            old.close()
+            self._store = new
+            return
+        with build_aside(fs_path) as aside:
+            rebuilding.rebuild(aside, collection, self.policy, stamp)
+            yield aside
+            old.close()
+        self._store = ConsensusStore.open(fs_path)
+
+    # Asking
+
+    def label(self, key: str) -> Standing | None:
+        """The consensus on the document at a key; None when there is none."""
+        with self._lock:
+            state = look_at(self._store, key)
+        return None if state.row is None else self._standing(state.row, state.contested)
+
+    def items(self) -> Iterator[tuple[str, Standing]]:
+        """(key, consensus) for every key, in the order of their UTF-8 bytes."""
+        with self._lock:
+            keys = list(self._store.iter_keys())
+            rows = {row.id: row for row in self._store.iter_documents()}
+            disputed = self._store.disputing_keys()
+            contested = {key for key in disputed if is_contested(self._store, key)}
+            twins = {row.document for row in keys if row.key in contested}
+        for row in keys:
+            yield row.key, self._standing(rows[row.document], row.document in twins)
+
+    def counts(self) -> dict[Label, int]:
+        """How many documents have each label; several keys with one content count once."""
+        with self._lock:
+            found = Counter(label_for(groups, self.policy) for groups in self._store.iter_groups())
+        return {label: found[label] for label in Label}
+
+    def peers(self, key: str) -> list[PeerGroup]:
+        """The peers of the document at a key by group, independent ones first, most similar first; empty when there are none."""
+        with self._lock:
+            row = self._store.find_key(key)
+            if row is None:
+                return []
+            store, document = self._store, self._store.get_document(row.document)
+            found = []
+            for edge in store.edges(document.id):
+                peer = store.get_document(edge.peer)
+                found.append(Peer(edge.peer, edge.similarity, peer.oid, origins_of(peer)))
+            copies = {number: store.copies(number) for number in (document.id, *(peer.document for peer in found))}
+            groups = group_peers(document.id, origins_of(document), found, copies)
+            shown = [(group, True) for group in groups.others] + ([(groups.own, False)] if groups.own else [])
+            return [self._peer_group(document.id, group, independent) for group, independent in shown]
+
+    def fingerprint(self) -> bytes:
+        """A hash over everything that the state says, whatever the numbers of its documents: 32 bytes."""
+        with self._lock:
+            return fingerprint(self._store)
+
+    def _standing(self, row: DocumentRow, contested: bool) -> Standing:
+        return Standing(label_for(row.groups, self.policy), row.score, row.groups, contested)
+
+    def _peer_group(self, document: int, group: tuple[Peer, ...], independent: bool) -> PeerGroup:
+        store = self._store
+        best = shared_terms(_signature(store, document), _signature(store, group[0].document))[:SHARED_TERMS_SHOWN]
+        texts = store.term_texts(best)
+        members = tuple(row.key for peer in group for row in store.keys_of(peer.document))
+        return PeerGroup(members, group[0].similarity_ppm, tuple(texts[term] for term in best), independent)
+
+
+def _signature(store: ConsensusStore, document: int) -> Signature:
+    return unpack_signature(store.find_signature(document) or b"")
+
+
+def _call_witness(store: ConsensusStore, changed: Mapping[str, DocumentFacts], removed: list[str]) -> Witness:
+    disputes = [target for facts in changed.values() for target in facts.disputes]
+    return Witness(store, [*changed, *removed], disputes)

@@ -1,0 +1,90 @@
+"""Bounds on everything that another side can make grow or last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from arbor.errors import IntegrityError, RemoteError
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+
+MAX_REFS = 100_000
+MAX_WANTS = 100_000
+MAX_HAVES = 200_000
+MAX_UPDATES = 10_000
+MAX_ERROR_CHARS = 600
+HELD_BYTES = 8
+"""Bytes of an oid in a list of what is held already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one transfer may come to.
+
+    Attributes:
+        max_bytes: Packed bytes.
+        max_raw_bytes: Unpacked bytes.
+        max_objects: Objects.
+        max_ratio: Unpacked bytes for each packed one over the whole transfer, beyond `free_raw_bytes`.
+        free_raw_bytes: Unpacked bytes that are always allowed.
+        idle_s: Seconds without a single byte.
+        total_s: Seconds in all.
+        min_bytes_per_s: The least average speed after `grace_s` seconds, so that a slow drip ends.
+        grace_s: Seconds before the speed counts.
+    """
+
+    max_bytes: int = 64 * _GIB
+    max_raw_bytes: int = 256 * _GIB
+    max_objects: int = 200_000_000
+    max_ratio: int = 400
+    free_raw_bytes: int = 256 * _MIB
+    idle_s: float = 60.0
+    total_s: float = 24 * 3600.0
+    min_bytes_per_s: float = 256.0
+    grace_s: float = 60.0
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Meter:
+    """Counts one transfer and ends it when it goes beyond its limits."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._start = clock()
+        self.packed_bytes = 0
+        self.raw_bytes = 0
+        self.objects = 0
+
+    def take(self, packed_bytes: int, raw_bytes: int, objects: int) -> None:
+        """Count one frame before it is unpacked.
+
+        Raises:
+            IntegrityError: when the transfer is larger than its limits.
+        """
+        self.packed_bytes += packed_bytes
+        self.raw_bytes += raw_bytes
+        self.objects += objects
+        limits = self._limits
+        if self.packed_bytes > limits.max_bytes or self.raw_bytes > limits.max_raw_bytes:
+            raise IntegrityError(f"the transfer is larger than the limit of {limits.max_bytes} bytes")
+        if self.objects > limits.max_objects:
+            raise IntegrityError(f"the transfer has more than {limits.max_objects} objects")
+        if self.raw_bytes > limits.free_raw_bytes + limits.max_ratio * self.packed_bytes:
+            raise IntegrityError(f"the transfer unpacks to more than {limits.max_ratio} times its size")
+
+    def check_pace(self, received_bytes: int) -> None:
+        """End a transfer that takes too long or only drips.
+
+        Raises:
+            RemoteError: when it does.
+        """
+        elapsed = self._clock() - self._start
+        if elapsed > self._limits.total_s:
+            raise RemoteError(f"the transfer took longer than {self._limits.total_s:.0f} seconds")
+        if elapsed > self._limits.grace_s and received_bytes < elapsed * self._limits.min_bytes_per_s:
+            raise RemoteError("the other side sends too slowly", "try again later; what has arrived is kept")

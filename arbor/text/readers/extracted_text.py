@@ -1,0 +1,71 @@
+"""Builds the text of a file that is not text itself, with the headings and links found on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer
+from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.readers.reading_result import Reading
+
+
+class ExtractedText:
+    """Paragraphs, headings and code in the order of the document, kept apart by blank lines."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = [b"\n"]
+        self._size = 1
+        self._line = 1
+        self._marks: list[Mark] = []
+        self._blocks: list[Block] = []
+        self._links: list[Link] = []
+        self._addresses: set[tuple[str, str]] = set()
+
+    def add_paragraph(self, text: str, links: Iterable[Link] = ()) -> None:
+        """Add a paragraph; its links get the line on which it begins."""
+        text = text.strip("\n")
+        if text.strip():
+            self._links += [link._replace(line=self._line) for link in links]
+            self._add(text)
+
+    def add_heading(self, level: int, text: str, links: Iterable[Link] = ()) -> None:
+        """Add a heading on a line of its own."""
+        title = " ".join(text.split())
+        if title:
+            self._links += [link._replace(line=self._line) for link in links]
+            start = self._size
+            self._add(title)
+            shown = title.encode("utf-8", "replace")[:HEADING_BYTES_MAX].decode("utf-8", "ignore")
+            self._marks.append(Mark(start, self._size - 2, level, shown))
+
+    def add_code(self, text: str) -> None:
+        """Add text whose lines stay as they are and stay together."""
+        text = text.strip("\n")
+        if text.strip():
+            start = self._size
+            self._add(text)
+            self._blocks.append(Block(start, self._size - 1, b""))
+
+    def _add(self, text: str) -> None:
+        piece = text.encode("utf-8", "replace") + b"\n\n"
+        self._pieces.append(piece)
+        self._size += len(piece)
+        self._line += piece.count(b"\n")
+
+    def finish(
+        self,
+        policy: ChunkPolicy,
+        extractor: str,
+        title: str = "",
+        fields: dict[str, FrontValue] | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Reading:
+        """The reading; without a title, the first heading of the outermost level is the title."""
+        buffer = b"".join(self._pieces)
+        if len(buffer) > 1:
+            buffer = buffer[:-1]
+        structure = Structure(self._marks, self._blocks)
+        passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
+        if not title and self._marks:
+            title = min(self._marks, key=lambda mark: mark.level).title
+        return Reading(passages, " ".join(title.split()), fields or {}, self._links, warnings, extractor)
