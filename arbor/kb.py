@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,17 @@ from arbor.objects.ids import parse_oid
 from arbor.repo import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.status import Status, get_status, staged_changes
+from arbor.repo.status import PathChange, Status, get_status, staged_changes
 from arbor.repo.worktree import kb_path
 
 if TYPE_CHECKING:
     from arbor.objects.model import Signature
+    from arbor.graph import desk
+    from arbor.graph.ripple import Ripple
+    from arbor.graph.standing import Standing
     from arbor.repo import adding, committing, config, describing, history, restoring, results, verify
     from arbor.repo.adding import AddResult
-    from arbor.repo.results import CommitInfo, CommitResult, DocumentInfo, TextDiff
+    from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
     from arbor.repo.restoring import RestoreResult
     from arbor.repo.verify import VerifyReport
     from arbor.search import asking, searching
@@ -32,12 +35,41 @@ else:
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
+    desk = lazy_module("arbor.graph.desk")
     history = lazy_module("arbor.repo.history")
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
     verify = lazy_module("arbor.repo.verify")
     asking = lazy_module("arbor.search.asking")
     searching = lazy_module("arbor.search.searching")
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """A commit that was just made.
+
+    Attributes:
+        commit, ledger_root: Hexadecimal oids.
+        parent: The commit before; "" for the first.
+        branch: The branch that moved; "" where HEAD is detached.
+        documents: Documents in the commit.
+        subject: First line of the message.
+        changes: What it changed.
+        ripple: What it moved in the consensus; None where that waits until somebody asks.
+        index: "updated", "rebuilt", "current" or "skipped".
+        warnings: Messages about what could not be done after the commit was safe.
+    """
+
+    commit: str
+    ledger_root: str
+    parent: str
+    branch: str
+    documents: int
+    subject: str
+    changes: tuple[PathChange, ...]
+    ripple: Ripple | None
+    index: str
+    warnings: tuple[str, ...] = ()
+
 
 Progress = Callable[[int, int], None]
 StrPath = str | os.PathLike[str]
@@ -196,19 +228,25 @@ class KnowledgeBase:
         """
         changes = staged_changes(self.repo, self.repo.stage())
         made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author)
-        state, warnings = self._follow_up() if index else ("skipped", ())
-        return results.CommitResult(
+        ripple, state, warnings = self._follow_up(made.documents) if index else (None, "skipped", ())
+        return CommitResult(
             commit=made.oid.hex(), ledger_root=made.ledger_root.hex(), parent=made.parent.hex() if made.parent else "",
             branch=made.branch, documents=made.documents, subject=made.message.split("\n", 1)[0], changes=changes,
-            index=state, warnings=warnings,
+            ripple=ripple, index=state, warnings=warnings,
         )  # fmt: skip
 
-    def _follow_up(self) -> tuple[str, tuple[str, ...]]:
-        """Bring the index to HEAD. The commit is safe already, so what fails here is a warning."""
+    def _follow_up(self, documents: int) -> tuple[Ripple | None, str, tuple[str, ...]]:
+        """Bring index and consensus to HEAD. The commit is safe already, so what fails here is a warning."""
+        state, ripple, warnings = "skipped", None, []
         try:
-            return self._ask().update_index(), ()
+            state = self._ask().update_index()
         except (ArborError, OSError) as error:
-            return "skipped", (f"the index could not be brought up to date: {error}",)
+            warnings.append(f"the index could not be brought up to date: {error}")
+        try:
+            ripple = desk.ConsensusDesk(self.repo).follow_commit(documents)
+        except (ArborError, OSError) as error:
+            warnings.append(f"the consensus could not be brought up to date: {error}")
+        return ripple, state, tuple(warnings)
 
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""
@@ -327,6 +365,65 @@ class KnowledgeBase:
     def reindex(self) -> float:
         """Make the index of HEAD anew from the objects; the seconds it took."""
         return self._ask().reindex()
+
+    # --- corroboration
+
+    def consensus(
+        self, path: str, *, at: str | None = None, progress: Callable[[str], None] | None = None
+    ) -> desk.ConsensusReport:
+        """Label, score and peers of a document.
+
+        Args:
+            path: The document.
+            at: A revision; HEAD without.
+            progress: Told in a sentence when the state has to be worked out first.
+
+        Raises:
+            UsageError: when there is no such document, or it has no text.
+        """
+        return desk.ConsensusDesk(self.repo).report(path, self._commit_at(at), progress)
+
+    def standings(
+        self, *, label: str | None = None, at: str | None = None, progress: Callable[[str], None] | None = None
+    ) -> list[tuple[str, Standing]]:
+        """(path, standing) of every document with text, or of those that carry a label.
+
+        Raises:
+            UsageError: when there is no such label.
+        """
+        wanted = None if label is None else desk.parse_label(label)
+        found = desk.ConsensusDesk(self.repo).standings(self._commit_at(at), progress)
+        return [(path, standing) for path, standing in found if wanted in (None, standing.label)]
+
+    def consensus_history(
+        self, path: str, *, limit: int = 20, progress: Callable[[str], None] | None = None
+    ) -> list[desk.HistoryPoint]:
+        """How the consensus on a document moved over the last commits of this branch, newest first."""
+        commits = []
+        oid = self.repo.refs.head_oid()
+        while oid is not None and len(commits) < limit:
+            commits.append(oid)
+            parents = self.repo.commit(oid).parents
+            oid = parents[0] if parents else None
+        return desk.ConsensusDesk(self.repo).history(path, commits, progress)
+
+    def ripple(self, span: str | None = None, *, progress: Callable[[str], None] | None = None) -> Ripple:
+        """What going from one revision to another (`A..B`; the last commit without) moved in the consensus.
+
+        Raises:
+            UsageError: when a revision is unknown.
+        """
+        old: bytes | None
+        if span is None or ".." not in span:
+            new = self.resolve(span or "HEAD")
+            parents = self.repo.commit(new).parents
+            old = parents[0] if parents else None
+        else:
+            old, new = revisions.resolve_range(self.repo, span)
+        return desk.ConsensusDesk(self.repo).replay(old, new, progress)
+
+    def _commit_at(self, revision: str | None) -> bytes | None:
+        return self.repo.refs.head_oid() if revision is None else self.resolve(revision)
 
     # --- trust
 

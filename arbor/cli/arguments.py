@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
-from arbor.errors import ArborError, UsageError
+from arbor.errors import UsageError
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
+
+_GONE = "a path that is gone goes after --, as in: arbor log -- PATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ def find_place(session: Session, text: str) -> Place:
 def _where_it_was(session: Session, path: str) -> str:
     fs_root = session.open().fs_root
     if fs_root is not None and (fs_root / path).is_file():
-        return f"it is in the folder but not tracked: arbor add {quote_path(path)}"
-    return f"it may be in an earlier version: arbor log -- {quote_path(path)}"
+        return f"it is in the folder but not tracked; run: arbor add {quote_path(path)}"
+    return f"it may be in an earlier version; run: arbor log -- {quote_path(path)}"
 
 
 def _whole_path(session: Session, text: str) -> str | None:
@@ -152,15 +154,15 @@ def _is_range(kb: KnowledgeBase, text: str) -> bool:
 def _check_path(session: Session, word: str, *, is_first: bool) -> None:
     """A word that is no revision must be a file, folder or document; else it was meant as a revision."""
     kb = session.open()
-    path = _whole_path(session, word)
-    if path is not None:
-        on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
-        if path == "" or on_disk or next(kb.ls(path), None) is not None:
-            return
+    path = session.kb_path(word)
+    on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
+    if path == "" or on_disk or next(kb.ls(path), None) is not None:
+        return
     if not is_first:
-        raise UsageError(f"'{word}' is neither a revision nor a path", "for a path that is gone: -- PATH")
-    try:
-        for side in word.split("..", 1):
+        raise UsageError(f"'{word}' is neither a revision nor a path", _GONE)
+    for side in word.split("..", 1):
+        try:
             kb.resolve(side or "HEAD")
-    except ArborError as error:
-        raise UsageError(error.message, error.hint or "for a path that is gone: -- PATH") from error
+        except UsageError as error:
+            hint = error.hint or ("" if any(char in word for char in "~^@") else _GONE)
+            raise UsageError(error.message, hint) from error

@@ -57,7 +57,7 @@ def describe_failure(error: BaseException) -> Failure:
 
 def _usage(error: click.ClickException) -> Failure:
     ctx = getattr(error, "ctx", None)
-    hint = f"{ctx.command_path} --help" if ctx is not None else ""
+    hint = f"run: {ctx.command_path} --help" if ctx is not None else ""
     if isinstance(error, click.NoSuchOption):
         message = f"no such option '{error.option_name}'"
         if error.possibilities:
@@ -77,5 +77,5 @@ def unknown_command(name: str, close: list[str], elsewhere: str) -> UsageError:
         close: The most similar command, where there is one.
         elsewhere: What the word means here, "" where nothing is known.
     """
-    hint = elsewhere or (f"did you mean '{close[0]}'?" if close else "the commands: arbor --help")
+    hint = elsewhere or (f"did you mean '{close[0]}'?" if close else "run: arbor --help")
     return UsageError(f"there is no command '{name}'", hint)

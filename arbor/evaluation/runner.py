@@ -56,8 +56,10 @@ class EvalResult:
 def evaluate_collection(folder: Path, work_folder: Path | None = None) -> EvalResult:
     """Index a collection in a folder of its own and ask all its judged queries.
 
-    Every document becomes a plain text document with the collection's title, read and indexed as any other. A query is
-    plain words: what would be a field or a sign of the query language in it is looked for as text. Nothing is withheld.
+    Every document becomes a plain text document with the collection's title, read and indexed as any other. A
+    query is
+    plain words: what would be a field or a sign of the query language in it is looked for as text. Nothing is
+        withheld.
 
     Args:
         folder: In the shape of BEIR (`collections`).
@@ -107,7 +109,11 @@ def store_collection(packs_folder: Path, collection: Collection) -> Snapshot:
             data = document.text.encode("utf-8", "surrogatepass")
             oid = store_extraction(writer, extract(data, name, title=document.title or None), data)
             entries.append((DOCUMENTS + name, oid))
-        root = ledger.build(entries, lambda oid, data: writer.add(Kind.NODE, data, oid))
+
+        def keep_node(oid: bytes, data: bytes) -> None:
+            writer.add(Kind.NODE, data, oid)
+
+        root = ledger.build(entries, keep_node)
     return Snapshot(store, root)
 
 

@@ -191,6 +191,26 @@ class Consensus:
             state = look_at(self._store, key)
         return None if state.row is None else self._standing(state.row, state.contested)
 
+    def label_of_document(self, oid: bytes) -> Label | None:
+        """The label of a document by its id, whatever keys it has; None when it is not in the set."""
+        with self._lock:
+            number = self._store.find_document(oid)
+            if number is None:
+                return None
+            return label_for(self._store.get_document(number).groups, self.policy)
+
+    def score_of_document(self, oid: bytes) -> int:
+        """The score of a document by its id, in millionths; 0 when it is not in the set."""
+        with self._lock:
+            number = self._store.find_document(oid)
+            return 0 if number is None else self._store.get_document(number).score
+
+    def documents_labelled(self, label: Label) -> set[bytes]:
+        """The ids of the documents that carry a label."""
+        with self._lock:
+            rows = list(self._store.iter_documents())
+        return {row.oid for row in rows if label_for(row.groups, self.policy) == label}
+
     def items(self) -> Iterator[tuple[str, Standing]]:
         """(key, consensus) for every key, in the order of their UTF-8 bytes."""
         with self._lock:

@@ -1,4 +1,4 @@
-"""Opening the index of a version: made, brought up to date or derived as needed, and never answered from the past."""
+"""Opening the index of a version: made, updated or derived as needed, and never one of the past."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def bring_up_to_date(
     """The index of the current version, after whatever it takes.
 
     Args:
-        cache_folder: Where the index lies; made if need be. Where it cannot be written, an index that is missing or
+        cache_folder: Where the index lies; made if need be. Where it cannot be written, an index that is
+            missing or
             of another version is made in a private temporary folder that goes when the reader is closed.
         snapshot: The version to search.
         read_only: Write nothing to the cache folder even if it could be.
@@ -104,7 +105,7 @@ def _make_current(fs_path: Path, snapshot: Snapshot, wanted: Stamp) -> IndexRead
 
 
 def rebuild_or_update(fs_path: Path, snapshot: Snapshot, policy: str = "") -> bool:
-    """Bring an index to the snapshot's version by the cheaper way that works; whether it was built from nothing.
+    """Bring an index to the snapshot's version by the cheaper way; whether it was built from nothing.
 
     The caller holds the index lock.
     """
@@ -129,8 +130,10 @@ def open_at(
     """The index of another revision, derived from the current one and kept for a while.
 
     Args:
-        cache_folder, read_only, policy: As in `bring_up_to_date`.
+        cache_folder: Where the index of the current version lies.
         snapshot: The version to search.
+        read_only: As in `bring_up_to_date`.
+        policy: As in `bring_up_to_date`.
     """
     wanted = stamp_of(snapshot.ledger_root, policy)
     folder = cache_folder / OLDER_FOLDER
@@ -157,7 +160,7 @@ def open_at(
 
 
 def _derive(source: Path, target: Path, snapshot: Snapshot, policy: str) -> None:
-    """Make the index of another version from a copy of an existing one, or from nothing where that is not possible."""
+    """Make the index of another version from a copy of an existing one, else from nothing."""
     temporary = temporary_path(target.parent)
     try:
         with translate_disk_errors(target):

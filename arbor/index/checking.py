@@ -1,4 +1,4 @@
-"""Whether an index is what it says: its bytes, its stamp, its documents and, when asked, its full-text tables."""
+"""Whether an index is what it says: its bytes, its documents and, when asked, its full-text tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from arbor.errors import IntegrityError
 from arbor.index.checksum import is_unchanged
 from arbor.index.schema import Stamp, connect_to_read, read_stamp, stamp_of
 from arbor.repo.snapshot import Snapshot
@@ -19,7 +20,7 @@ def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = F
 
     Args:
         fs_path: The database.
-        snapshot: The version that it should hold.
+        snapshot: Gives the store whose ledgers it is compared with.
         policy: As the index was built with.
         deep: Also check the structure of the database and of the full-text tables, in a copy in memory.
     """
@@ -55,17 +56,19 @@ def stamp_on_disk(fs_path: Path) -> Stamp | None:
 
 
 def _check_content(connection: sqlite3.Connection, snapshot: Snapshot, policy: str) -> Iterator[str]:
-    stamp, wanted = read_stamp(connection), stamp_of(snapshot.ledger_root, policy)
-    if stamp is None:
-        yield "the search index does not say what it was made from"
-    elif stamp != wanted:
-        yield "the search index is of another version"
-    else:
-        for listed, committed in zip_longest(connection.execute(_LISTING), snapshot.paths()):
+    """Against the ledger that the stamp names: an older index is no fault, since the next search updates it."""
+    stamp = read_stamp(connection)
+    if stamp is None or stamp._replace(ledger_root="") != stamp_of(b"", policy):
+        return  # made by other rules, and so made anew at the next search
+    try:
+        held = Snapshot(snapshot.store, bytes.fromhex(stamp.ledger_root))
+        for listed, committed in zip_longest(connection.execute(_LISTING), held.paths()):
             if listed != committed:
                 path = min(entry[0] for entry in (listed, committed) if entry is not None)
-                yield f"the search index and the ledger differ at '{path}'"
+                yield f"the search index and the ledger that it was made from differ at '{path}'"
                 return
+    except (IntegrityError, ValueError) as error:
+        yield f"the search index was made from an absent ledger: {error}"
 
 
 def _check_structure(connection: sqlite3.Connection) -> Iterator[str]:

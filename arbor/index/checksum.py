@@ -1,8 +1,8 @@
 """The checksum beside the index: whether a single bit of the main file is other than it was written.
 
-SQLite does not check its pages. Between two folds of the write-ahead file the main file never changes, so one hash of
-it is enough; frames of the write-ahead file carry checksums of their own, and a bad one makes SQLite leave it out,
-which the stamp then shows as an older index.
+SQLite does not check its pages. Between two folds of the write-ahead file the main file never changes, so one
+hash of it is enough; frames of the write-ahead file carry checksums of their own, and a bad one makes SQLite
+leave it out, which the stamp then shows as an older index.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def has_sum(fs_path: Path) -> bool:
 
 
 def is_unchanged(fs_path: Path) -> bool | None:
-    """Whether the main file still has its recorded checksum; None where none is recorded. Reads the whole file."""
+    """Whether the main file has its recorded checksum; None where none is recorded. Reads it all."""
     try:
         recorded = sum_path(fs_path).read_bytes()
     except FileNotFoundError:

@@ -1,19 +1,21 @@
-"""From a document to the rows that the index holds for it: the same document and paths, the same rows, always."""
+"""From a document to the rows of the index: the same document and paths, the same rows, always."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Protocol
 
 from arbor.errors import IntegrityError
 from arbor.index.language import declared_language, guess_language
 from arbor.objects.ids import Kind
-from arbor.objects.model import ChunkRef, Document, decode_document
+from arbor.objects.model import decode_document
 from arbor.objects.passages import decode_passages
-from arbor.repo.snapshot import Snapshot, display_title, passage_encoding
+from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.sequential import SequentialReader
 from arbor.text.analyzer import index_text
+from arbor.text.extraction import Extraction
 from arbor.text.reading import decode_passage
 
 DATE_KEYS = ("updated", "modified", "last_modified", "lastmod", "date", "published", "created")
@@ -75,34 +77,67 @@ def read_entry(source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole:
             texts = [decode_passage(source.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in passages]
         except IntegrityError:
             texts = None
-    return make_entry(oid, document, passages, paths, texts)
+    return make_entry(oid, document.kind, document, [ref.headings for ref in passages], paths, texts)
+
+
+class Described(Protocol):
+    """What a document and a file just read both say of themselves."""
+
+    @property
+    def title(self) -> str:
+        """From the content, "" where it names none."""
+
+    @property
+    def media_type(self) -> str:
+        """For example `text/markdown`."""
+
+    @property
+    def front_matter(self) -> Mapping[str, Any]:
+        """The document's own fields."""
 
 
 def make_entry(
     oid: bytes,
-    document: Document,
-    passages: Sequence[ChunkRef],
+    kind: str,
+    described: Described,
+    headings: Sequence[Sequence[str]],
     paths: Sequence[str],
     texts: Sequence[str] | None,
 ) -> Entry:
-    """The entry of a document whose passages have been read; `texts` is None where they cannot be."""
-    title = display_title(document, paths[0])
+    """The entry of a document whose passages have been read.
+
+    Args:
+        oid: The document.
+        kind: `surface` or `core`.
+        described: Title, media type and front matter.
+        headings: The heading path of each passage.
+        paths: Where it lies, in path order.
+        texts: The passages; None where they cannot be had.
+    """
+    title = described.title or PurePosixPath(paths[0]).stem
     title_column = index_text(title)
     path_column = index_text("\n".join(paths))
     rows: list[Row] = []
     previous: Sequence[str] | None = None
     heading_column = ""
-    for (_, _, _, headings), text in zip(passages, texts or (), strict=texts is not None):
-        if headings != previous:
-            heading_column = index_text(_heading_text(headings, title))
-            previous = headings
+    for above, text in zip(headings, texts or (), strict=texts is not None):
+        if above != previous:
+            heading_column = index_text(_heading_text(above, title))
+            previous = above
         rows.append((title_column, heading_column, path_column, index_text(text)))
-    front_matter = document.front_matter
+    front_matter = described.front_matter
     return Entry(
-        oid, document.kind, document.media_type, title,
+        oid, kind, described.media_type, title,
         declared_language(front_matter) or guess_language(texts[0] if texts else title),
         find_date(front_matter), texts is not None, rows or [(title_column, "", path_column, "")],
     )  # fmt: skip
+
+
+def entry_of_file(path: str, extraction: Extraction) -> Entry:
+    """The entry of a file that is not committed; in place of an oid it has its path."""
+    texts = [decode_passage(passage.data, extraction.encoding) for passage in extraction.passages]
+    headings = [passage.headings for passage in extraction.passages]
+    return make_entry(path.encode(), "surface", extraction, headings, [path], texts)
 
 
 def _heading_text(headings: Sequence[str], title: str) -> str:

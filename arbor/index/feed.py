@@ -1,8 +1,9 @@
 """Rows for a bulk build, made in a thread of their own while SQLite indexes the ones before.
 
-`executemany` comes back to Python for every row, and two threads that meet at the interpreter's lock once a row are
-slower than one. Here a single statement pulls batches of about a megabyte out of a function, so SQLite works for tens of
-milliseconds at a time without the lock, and the build takes as long as the slower half instead of both.
+`executemany` comes back to Python for every row, and two threads that meet at the interpreter's lock once a
+row are slower than one. Here a single statement pulls batches of about a megabyte out of a function, so
+SQLite works for tens of milliseconds at a time without the lock, and the build takes as long as the slower
+half instead of both.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ class _Feed:
         for entry in self._entries:
             self._note(number, entry)
             for title, heading, path, body in entry.rows:
-                row = f"{number:015d}{len(title):08d}{len(heading):08d}{len(path):08d}{title}{heading}{path}{body}"
+                head = f"{number:015d}{len(title):08d}{len(heading):08d}{len(path):08d}"
+                row = f"{head}{title}{heading}{path}{body}"
                 packed.append(row)
                 chars += len(row)
                 number += 1
@@ -138,13 +140,11 @@ class _Feed:
 
 
 def _encode(packed: list[str]) -> str:
-    """A JSON array that SQLite reads back unchanged, except that NUL, where it would end the string, is a space.
+    """A JSON array that SQLite reads back unchanged, but for NUL, which would end the string: a space.
 
     To the tokenizer both are the same: what stands between words.
     """
     encoded = json.dumps(packed, ensure_ascii=False)
-    return (
-        encoded
-        if "\\u0000" not in encoded
-        else json.dumps([row.replace("\0", " ") for row in packed], ensure_ascii=False)
-    )
+    if "\\u0000" in encoded:
+        encoded = json.dumps([row.replace("\0", " ") for row in packed], ensure_ascii=False)
+    return encoded

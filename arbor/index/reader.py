@@ -33,7 +33,7 @@ class BadExpression(ValueError):
 
 
 class Filter(NamedTuple):
-    """A condition on documents: SQL over the columns of `documents d`, and the values for its placeholders."""
+    """A condition on documents: SQL over the columns of `documents d`, and values for its placeholders."""
 
     sql: str
     values: tuple[Any, ...] = ()
@@ -191,7 +191,7 @@ class Session:
     def statistics(self) -> Statistics:
         """Rows and mean length, from the record that FTS5 keeps for BM25."""
         found = self._connection.execute(_AVERAGES).fetchone()
-        rows, *totals = _decode_varints(found[0]) if found and found[0] else [0]
+        rows, *totals = decode_varints(found[0]) if found and found[0] else [0]
         return Statistics(rows, sum(totals) / rows if rows else 0.0)
 
     def frequency(self, expression: str) -> int:
@@ -301,7 +301,7 @@ def _document_condition(filters: Sequence[Filter]) -> tuple[str, list[Any]]:
     return sql, [value for condition in filters for value in condition.values]
 
 
-def _decode_varints(block: bytes) -> list[int]:
+def decode_varints(block: bytes) -> list[int]:
     """SQLite's variable-length integers: seven bits a byte, most significant first."""
     values, value = [], 0
     for byte in block:

@@ -25,7 +25,8 @@ CREATE TABLE paths(path TEXT PRIMARY KEY, document INTEGER NOT NULL) WITHOUT ROW
 CREATE VIRTUAL TABLE passages USING fts5({", ".join(COLUMNS)}, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE terms USING fts5vocab(passages, row);
 """
-# The rows of a document's passages are `documents.id`, `id + 1`, ... : a row number is a document and an ordinal.
+# The rows of a document's passages are `documents.id`, `id + 1`, ... : a row number is a document and an
+# ordinal.
 
 _LOOKUPS = """
 CREATE UNIQUE INDEX documents_oid ON documents(oid);

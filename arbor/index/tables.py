@@ -33,6 +33,16 @@ def insert_all(
     connection.executemany(_INSERT_PATH, sorted(paths))
 
 
+def insert_entries(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+    """Fill empty tables with entries that lie at the path which their oid spells: files of a work tree."""
+    number = 1
+    for entry in entries:
+        connection.execute(_INSERT_DOCUMENT, _document_row(number, entry))
+        connection.execute(_INSERT_PATH, (entry.oid.decode(), number))
+        connection.executemany(_INSERT_ROW, _numbered(number, entry.rows))
+        number += len(entry.rows)
+
+
 def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
     return (
         number, entry.oid, len(entry.rows), int(entry.whole), entry.kind, entry.media_type, entry.lang,
@@ -43,9 +53,11 @@ def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
 class DocumentTable:
     """Takes documents out and puts them in, within the caller's transaction.
 
-    Rows of a contentless FTS5 table are removed by telling it the text they were made from, so the old entry is
-    read again from the objects: equal objects and paths give equal rows. Row numbers in use when the transaction
-    began are not given again in it, so the order of what goes out and what comes in does not matter.
+    Rows of a contentless FTS5 table are removed by telling it the text they were made from, so the old entry
+    is
+    read again from the objects: equal objects and paths give equal rows. Row numbers in use when the
+        transaction began are not given again in it, so the order of what goes out and what comes in does not
+        matter.
     """
 
     def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:

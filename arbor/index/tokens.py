@@ -1,4 +1,4 @@
-"""Words to tokens by SQLite's own tokenizer, so that what is shown as a match is what the index calls a match."""
+"""Words to tokens by SQLite's own tokenizer: what is shown as a match is what the index calls one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _FIRST = 1
 
 
 class Tokenizer:
-    """Tokenizes texts that the analyzer has prepared; words it was asked before it knows. Safe from several threads.
+    """Tokenizes prepared texts, and knows the words it was asked before. Safe from several threads.
 
-    FTS5 offers no call for its tokenizer, but a table that holds one text a row and its vocabulary do the same.
+    FTS5 offers no call for its tokenizer, but a table that holds one text a row and its vocabulary do the
+    same.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,9 @@
 """Making an index and bringing one up to date: built aside or changed in one transaction, never half.
 
-A new index is built under a temporary name, made durable and renamed. An existing one is changed by the difference
-of two ledgers, in write-ahead mode, so readers keep the version they began with and a kill leaves the old or the
-new one. The main file changes only when the write-ahead file is folded in, and a checksum of it is kept beside it.
+A new index is built under a temporary name, made durable and renamed. An existing one is changed by the
+difference of two ledgers, in write-ahead mode, so readers keep the version they began with and a kill leaves
+the old or the new one. The main file changes only when the write-ahead file is folded in, and a checksum of
+it is kept beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from arbor.repo.snapshot import Snapshot
 from arbor.store.files import fsync_folder, temporary_path
 
 BUILD_HASH_BYTES = 64 * 1024 * 1024
-"""How much text FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
+"""How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
 FOLD_BYTES = 8 * 1024 * 1024
 """The write-ahead file is folded into the main file beyond this size."""
 UPDATE_SHARE_MAX = 0.4
@@ -104,8 +105,8 @@ def _fill(fs_path: Path, snapshot: Snapshot, stamp: Stamp) -> None:
 def put_in_place(temporary: Path, fs_path: Path) -> None:
     """Make a finished database durable and give it its name.
 
-    A write-ahead file belongs to a name and not to a database, so what lies beside an old database must be gone
-    before the new one gets the name; the old one goes first, so that it is never seen without its own.
+    A write-ahead file belongs to a name and not to a database, so what lies beside an old database must be
+    gone before the new one gets the name; the old one goes first, so that it is never seen without its own.
     """
     handle = os.open(temporary, os.O_RDWR)
     try:
@@ -153,10 +154,10 @@ def update(fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collec
 
 @contextlib.contextmanager
 def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
-    """A writing connection that leaves the write-ahead file as it is when it closes, unless it has grown large.
+    """A writing connection that leaves the write-ahead file as it is when it closes, unless that is large.
 
-    The last connection to close folds the write-ahead file into the database by itself, which would change the
-    main file behind its checksum. A connection that cannot write does not, so one of them is closed last.
+    The last connection to close folds the write-ahead file into the database by itself, which would change
+    the main file behind its checksum. A connection that cannot write does not, so one of them is closed last.
     """
     try:
         guard = connect_to_read(fs_path)

@@ -146,17 +146,21 @@ def _check_entry(key: str, value: bytes) -> None:
         raise IntegrityError("a ledger key is not in Unicode form C")
 
 
-def check_root(node: Node) -> None:
-    """Whether a node can be the root of a ledger: the tree is as low as its keys allow.
+def check_root(level: int, children: int, last_key: str) -> None:
+    """Whether a node can be the root of a ledger: the tree is as high as its keys ask for and no higher.
 
     With this, `check_child` and the rules of each node, equal content has one tree.
+
+    Args:
+        level: The node's level.
+        children: How many children it has, 0 at level 0.
+        last_key: The greatest key in it.
 
     Raises:
         IntegrityError: when it cannot.
     """
-    level = boundary_level(node.last_key) if node.count else 0
-    alone = node.level > 0 and len(node.children) == 1
-    if level > node.level + 1 or (alone and level != node.level + 1):
+    asked = boundary_level(last_key) if last_key else 0
+    if asked > level + 1 or (level and children == 1 and asked != level + 1):
         raise IntegrityError("a ledger's root is not at the level that its keys give it")
 
 

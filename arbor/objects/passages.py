@@ -11,7 +11,8 @@ from arbor.objects.model import SCHEMA, ChunkRef
 def decode_passages(data: bytes) -> list[ChunkRef]:
     """The passages of an encoded manifest whose hash was just checked; the rest of it is not read.
 
-    Several times faster than `decode_manifest`, which also builds the links and checks that the encoding is canonical.
+    Several times faster than `decode_manifest`, which also builds the links and checks that the encoding is
+    canonical.
 
     Raises:
         IntegrityError: when the bytes are not those of a manifest.

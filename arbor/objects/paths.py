@@ -90,6 +90,4 @@ def collision_key(path: str) -> str:
     """A key that is equal for paths which a case-insensitive or NFD file system takes for one."""
     if path.isascii():
         return path.lower()
-    if path.isascii():
-        return path.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

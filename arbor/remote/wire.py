@@ -17,8 +17,13 @@ from arbor.store.pack_format import HEADER_BYTES, MAX_FRAME_BYTES
 
 VERSION = 1
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+EARLY_END = "the other side ended the connection early"
 _HEAD = struct.Struct("<BI")
 _COUNT = struct.Struct("<Q")
+
+
+class Interrupted(RemoteError):
+    """The conversation ended before its end; what has arrived whole is worth keeping for the next try."""
 
 
 class PacketKind(IntEnum):
@@ -87,13 +92,13 @@ def read_packets(read: Callable[[int], bytes]) -> Packets:
     while True:
         head = read(_HEAD.size)
         if len(head) < _HEAD.size:
-            raise RemoteError("the other side ended the connection early")
+            raise Interrupted(EARLY_END)
         kind, size = _HEAD.unpack(head)
         if size > _LARGEST.get(kind, -1):
             raise RemoteError("the other side does not speak the arbor protocol, or sent an impossible packet")
         payload = read(size)
         if len(payload) < size:
-            raise RemoteError("the other side ended the connection early")
+            raise Interrupted(EARLY_END)
         yield Packet(kind, payload)
         if kind in (PacketKind.END, PacketKind.ERROR):
             return
@@ -167,7 +172,7 @@ def open_packets(packets: Packets) -> tuple[Message, Iterator[bytes]]:
     """
     first = next(packets, None)
     if first is None:
-        raise RemoteError("the other side ended the connection early")
+        raise Interrupted(EARLY_END)
     if first.kind == PacketKind.ERROR:
         raise _error_of(first.payload)
     if first.kind != PacketKind.MESSAGE:
@@ -189,7 +194,7 @@ def _frames(packets: Packets) -> Iterator[bytes]:
             return
         else:
             raise RemoteError("the other side does not speak the arbor protocol: a frame was expected")
-    raise RemoteError("the other side ended the connection early")
+    raise Interrupted(EARLY_END)
 
 
 def _error_of(payload: bytes) -> RemoteError:

@@ -22,7 +22,7 @@ from arbor.repo.status import folders_of, remember_states, tracked_files
 from arbor.repo.worktree import check_out, read_file, scan
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
-from arbor.store.packs import PackWriter
+from arbor.store.pack_writer import PackWriter
 from arbor.text.reading import extract
 
 streaming = lazy_module('arbor.repo.streaming')

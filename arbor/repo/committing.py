@@ -14,7 +14,7 @@ from arbor.repo.ingest import CANONICALISATION
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, WorkTreeCache, clear_stage, read_worktree_cache, write_worktree_cache
-from arbor.store.packs import PackWriter
+from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
 MAX_MESSAGE_CHARS = 1_000_000

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arbor.repo.status import PathChange
-
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
@@ -41,32 +39,6 @@ class CommitInfo:
     def subject(self) -> str:
         """The first line of the message."""
         return self.message.split("\n", 1)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class CommitResult:
-    """A commit that was just made.
-
-    Attributes:
-        commit, ledger_root: Hexadecimal oids.
-        parent: The commit before; "" for the first.
-        branch: The branch that moved; "" where HEAD is detached.
-        documents: Documents in the commit.
-        subject: First line of the message.
-        changes: What it changed.
-        index: "updated", "rebuilt", "current" or "skipped".
-        warnings: Messages about what could not be done after the commit was safe.
-    """
-
-    commit: str
-    ledger_root: str
-    parent: str
-    branch: str
-    documents: int
-    subject: str
-    changes: tuple[PathChange, ...]
-    index: str
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

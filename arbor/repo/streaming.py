@@ -16,7 +16,7 @@ from arbor.objects.model import ChunkRef, Manifest, encode_document, encode_mani
 from arbor.repo.ingest import ORIGINAL_PIECE_BYTES, document_of
 from arbor.repo.stage import FileState
 from arbor.repo.worktree import state_of
-from arbor.store.packs import PackWriter
+from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import open_stream
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from arbor.errors import ArborError
+from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import OID_BYTES
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
@@ -170,6 +170,8 @@ def _check_nodes(audit: Audit, roots: Iterable[bytes], reach: _Reach) -> set[byt
     documents: set[bytes] = set()
     seen: set[bytes] = set()
     stack = list(dict.fromkeys(roots))
+    for oid in stack:
+        _check_root(audit, oid, reach)
     while stack:
         oid = stack.pop()
         if oid in seen or oid == ledger.EMPTY_LEDGER:
@@ -185,13 +187,33 @@ def _check_nodes(audit: Audit, roots: Iterable[bytes], reach: _Reach) -> set[byt
     return documents
 
 
+def _check_root(audit: Audit, oid: bytes, reach: _Reach) -> None:
+    facts = audit.nodes.get(oid)
+    if facts is None:
+        return
+    try:
+        ledger.check_root(facts.level, len(facts.children), facts.last_key)
+    except IntegrityError as error:
+        reach.broken_nodes.append(Damage(oid, "ledger", error.message))
+
+
+def _first_key(audit: Audit, facts: NodeFacts) -> str:
+    """The smallest key at or below a node, as far as its nodes can be read."""
+    while facts.children:
+        below = audit.nodes.get(facts.children[0].oid)
+        if below is None or below.level >= facts.level:
+            break
+        facts = below
+    return facts.first_key
+
+
 def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
     after = ""
     for child in facts.children:
         below = audit.nodes.get(child.oid)
         if below is not None:
             fits = below.level == facts.level - 1 and below.last_key == child.last_key and below.count == child.count
-            if not fits or below.first_key <= after:
+            if not fits or _first_key(audit, below) <= after:
                 reach.broken_nodes.append(Damage(facts.oid, "ledger", "a ledger node does not fit its parent"))
         after = child.last_key
 

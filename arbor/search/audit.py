@@ -1,8 +1,8 @@
-"""What is proven of a hit: bytes hashed to their leaf now, the leaf in its document, the document in the ledger.
+"""What is proven of a hit: bytes hashed to their leaf now, the leaf in its document, that in the ledger.
 
-Nothing that the index says is evidence here. Each step is checked against hashes: a chunk's bytes hash to its oid; the
-oid is a leaf of the document's RFC 9162 tree, whose root and size are in the document; the document's oid is the value
-of its path in the ledger, whose nodes are followed from the root by hash.
+Nothing that the index says is evidence here. Each step is checked against hashes: a chunk's bytes hash to its
+oid; the oid is a leaf of the document's RFC 9162 tree, whose root and size are in the document; the
+document's oid is the value of its path in the ledger, whose nodes are followed from the root by hash.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class Auditor:
         """A document whose passages hash to its `text_root`.
 
         Raises:
-            IntegrityError: when an object is absent or damaged, or the passages are not the document's leaves.
+            IntegrityError: when an object is absent or damaged, or the passages are not the document's
+            leaves.
         """
         with self._mutex:
             known = self._documents.get(oid)
@@ -114,8 +115,8 @@ class Auditor:
     def passage(self, snapshot: Snapshot, proven: ProvenDocument, index: int) -> PassageProof:
         """Read one passage from the store and hash it to its leaf.
 
-        That the leaf is in the document's tree was shown by hashing all leaves to `text_root`, which is an inclusion
-        proof of each of them at once.
+        That the leaf is in the document's tree was shown by hashing all leaves to `text_root`, which is an
+        inclusion proof of each of them at once.
         """
         ref = proven.manifest.passages[index]
         try:
@@ -125,7 +126,7 @@ class Auditor:
         return PassageProof(decode_passage(data, passage_encoding(proven.document)), "")
 
     def is_in_ledger(self, snapshot: Snapshot, path: str, oid: bytes) -> bool:
-        """Whether the ledger of the snapshot holds this document at this path, followed from the root by hash."""
+        """Whether the ledger holds this document at this path, followed from its root by hash."""
         try:
             return self._follow(snapshot, DOCUMENTS + path) == oid
         except IntegrityError:

@@ -1,7 +1,8 @@
 """Weighing the signals of a hit into the score that ranks it.
 
-Every signal is brought to 0 ... 1 first. BM25 is divided by the best score of the query, not stretched between the best
-and the worst of the pool, so that a hit's value does not depend on how many hits were asked for.
+Every signal is brought to 0 ... 1 first. BM25 is divided by the best score of the query, not stretched
+between the best and the worst of the pool, so that a hit's value does not depend on how many hits were asked
+for.
 """
 
 from __future__ import annotations

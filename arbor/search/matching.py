@@ -1,7 +1,8 @@
 """Where the units of a query stand in a text, by the same rules as the index.
 
-The index works on prepared text, whose positions are not those of the original. Here the original is searched: places
-that may match are found by their first letters, and each is decided by the index's own tokenizer.
+The index works on prepared text, whose positions are not those of the original. Here the original is
+searched: places that may match are found by their first letters, and each is decided by the index's own
+tokenizer.
 """
 
 from __future__ import annotations
@@ -144,8 +145,8 @@ def _make_pattern(unit: Unit, tokenizer: Tokenizer) -> _Pattern | None:
 def _leads_of(token: str) -> tuple[str, ...]:
     """What every word with this stem begins with.
 
-    Stemming changes the end of a word only, at most two letters of what is left. Names that the analyzer spells out
-    (`C++` as `cplusplus`) begin with their letter, `.NET` with its dot.
+    Stemming changes the end of a word only, at most two letters of what is left. Names that the analyzer
+    spells out (`C++` as `cplusplus`) begin with their letter, `.NET` with its dot.
     """
     if token == "dotnet":
         return ".net", "dotn"

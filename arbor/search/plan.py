@@ -1,9 +1,9 @@
-"""From a query to what the index is asked: an FTS5 expression of the words that tell, and conditions on documents."""
+"""From a query to what the index is asked: the words that tell, and conditions on documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,96 +21,19 @@ MAX_READ_UNITS = 10_000
 MAX_REPEATS = 4
 
 STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "may",
-        "might",
-        "must",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "s",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "t",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "us",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+    "a about an and any are as at be been being but by can could did do does for from had has have he her him his "
+    "how i if in into is it its may might must my no not of on or our s she should so some such t than that the "
+    "their them then there these they this to us was we were what when where which who whom whose why will with "
+    "would you your".split()  # noqa: SIM905 - a list of a hundred strings would not be easier to read
 )
 """English words that carry a question and not its subject. They rank only when a query has no other words."""
 
 
 class RankedUnit(NamedTuple):
-    """A unit of the query that takes part in ranking, as FTS5 writes it, and in how many passages it is."""
+    """A unit of the query that takes part in ranking: its tokens, FTS5's words for it, and how many passages have it."""
 
     unit: Unit
+    tokens: tuple[str, ...]
     expression: str
     frequency: int
 
@@ -123,14 +46,12 @@ class Plan:
         units: What ranks, repeated as in the query. Empty: nothing can match.
         fallback: What ranks when `units` finds nothing: every unit of the query.
         filters: Conditions on documents.
-        evidence: Units whose presence in a text is evidence for the query.
         notes: What was done to the query.
     """
 
     units: tuple[RankedUnit, ...]
     fallback: tuple[RankedUnit, ...]
     filters: tuple[Filter, ...]
-    evidence: tuple[Unit, ...]
     notes: tuple[str, ...]
 
 
@@ -168,12 +89,12 @@ def units_of(term: Term) -> list[Unit]:
     return [unit] if unit else []
 
 
-def make_plan(query: Query, session: Session, tokenizer: Tokenizer, hooks: Hooks) -> Plan:
-    """Decide what the index is asked.
+def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, hooks: Hooks) -> Plan:
+    """Decide what the indexes are asked.
 
     Args:
         query: The query.
-        session: The index that will be asked, for how common its words are.
+        sessions: The indexes that will be asked, for how common the words are in all of them.
         tokenizer: Tells words that are one token from those that are several.
         hooks: Labels and dates.
 
@@ -181,20 +102,19 @@ def make_plan(query: Query, session: Session, tokenizer: Tokenizer, hooks: Hooks
         UsageError: for `label:` where labels are not known.
     """
     notes: list[str] = []
-    ranked = _ranked_units(query, session, tokenizer, notes)
-    telling = _telling(ranked, session.statistics().rows)
+    ranked = _ranked_units(query, sessions, tokenizer, notes)
+    telling = _telling(ranked, sum(session.statistics().rows for session in sessions))
     if len(telling) > MAX_RANKED_UNITS:
         telling = _rarest(telling, MAX_RANKED_UNITS)
         notes.append(f"the query has many words: the {MAX_RANKED_UNITS} rarest of them were used")
     fallback = () if len(telling) == len(ranked) else _rarest(ranked, MAX_RANKED_UNITS)
-    evidence = tuple(dict.fromkeys(unit.unit for unit in (telling or fallback)))
-    return Plan(telling, fallback, tuple(_filters(query, hooks)), evidence, tuple(notes))
+    return Plan(telling, fallback, tuple(_filters(query, hooks)), tuple(notes))
 
 
 def _ranked_units(
-    query: Query, session: Session, tokenizer: Tokenizer, notes: list[str]
+    query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, notes: list[str]
 ) -> tuple[RankedUnit, ...]:
-    """The units that are in the index at all, with how common they are, in the order of the query."""
+    """The units that are in an index at all, with how common they are, in the order of the query."""
     units: list[Unit] = []
     for term in query.terms:
         units += units_of(term)
@@ -205,20 +125,25 @@ def _ranked_units(
     ranked, seen = [], dict.fromkeys(units, 0)
     for unit in units:
         seen[unit] += 1
-        expression = unit_expression(unit)
         parts = tokens[unit.text]
-        simple = len(parts) == 1 and not unit.prefix
-        frequency = session.term_frequency(parts[0]) if simple else session.frequency(expression)
+        frequency = sum(_frequency(session, unit, parts) for session in sessions)
         if frequency and seen[unit] <= MAX_REPEATS:
-            ranked.append(RankedUnit(unit, expression, frequency))
+            ranked.append(RankedUnit(unit, parts, unit_expression(unit), frequency))
     return tuple(ranked)
+
+
+def _frequency(session: Session, unit: Unit, tokens: tuple[str, ...]) -> int:
+    if len(tokens) == 1 and not unit.prefix:
+        return session.term_frequency(tokens[0])
+    return session.frequency(unit_expression(unit))
 
 
 def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...]:
     """The units that tell passages apart.
 
-    Leaving out a word that is in more than half of the rows changes no order: FTS5 gives it an idf of 0.000001.
-    Stop words are left out because they cost time and, measured, quality. If nothing would be left, all stay.
+    Leaving out a word that is in more than half of the rows changes no order: FTS5 gives it an idf of
+    0.000001. Stop words are left out because they cost time and, measured, quality. If nothing would be left,
+    all stay.
     """
     content = tuple(unit for unit in ranked if unit.unit.text not in STOP_WORDS)
     rare = tuple(unit for unit in content if unit.frequency <= COMMON_SHARE * rows)

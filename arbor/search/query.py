@@ -10,7 +10,8 @@
     -path:old/  -kind:core  fields can be negated, except since: and rev:
 
 A field is only a field when its name is one of these, in lower case, with a value right behind the colon;
-`http://example.org` and `note:` are plain text. A quotation mark opens a phrase at the beginning of a word only.
+`http://example.org` and `note:` are plain text. A quotation mark opens a phrase at the beginning of a word
+only.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Query:
 
     Attributes:
         text: As it was typed.
-        terms: What is looked for, in the order typed and with repetitions; each adds to the score. A phrase is
+        terms: What is looked for, in the order typed and with repetitions; each adds to the score. A phrase
+            is
             also required.
         excluded: What a document may not hold.
         titles: What its title must (not) hold.
@@ -107,7 +109,8 @@ def parse_query(text: str, now: float) -> Query:
         now: Seconds since 1970 UTC, from which `since:30d` counts back.
 
     Raises:
-        UsageError: for an empty query, one that only excludes, an open quotation mark, or a bad value of a field.
+        UsageError: for an empty query, one that only excludes, an open quotation mark, or a bad value of a
+        field.
     """
     if len(text) > MAX_QUERY_CHARS:
         raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
@@ -228,7 +231,7 @@ def _check_value(name: str, value: str) -> str:
 
 
 def parse_since(value: str, now: float) -> int:
-    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, `2024-05-31`, ISO 8601) or an age (`12h 30d 2w 6m 1y`).
+    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, ISO 8601) or an age (`12h 30d 2w 6m 1y`).
 
     Raises:
         UsageError: when it is neither.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 
-class AuditMode(str, Enum):
+class AuditMode(StrEnum):
     """How much of a hit is proven, the most first (`docs/concepts/audit-modes.md`)."""
 
     STRICT = "STRICT"
@@ -49,7 +49,8 @@ class ChunkPlace:
     Attributes:
         index: Its number, from 0.
         oid: The chunk, which is the leaf of the document's tree.
-        start_line, end_line: First and last line, from 1, of the file (of the extracted text where the file is none).
+        start_line, end_line: First and last line, from 1, of the file (of the extracted text where the file
+            is none).
         start_byte, end_byte: Offsets in the same text, the end not included.
     """
 

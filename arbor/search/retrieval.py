@@ -9,6 +9,7 @@ from arbor.errors import UsageError
 from arbor.index.reader import BadExpression, DocumentInfo, Found, Session
 from arbor.search.plan import Plan, RankedUnit
 from arbor.search.query import Query
+from arbor.text.extraction import Extraction
 
 COLUMN_WEIGHTS = (4.0, 1.0, 1.0, 1.0)
 """BM25 weights of title, heading, path and body (`docs/design/search-settings.md`)."""
@@ -20,11 +21,19 @@ MAX_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A document that matches, with its matching passages, best first: (ordinal, BM25)."""
+    """A document that matches.
+
+    Attributes:
+        document: As the index has it.
+        score: Of its best passage.
+        passages: Matching passages, best first: (ordinal, BM25).
+        file: What was read from the work tree, where the document is a file that is not committed.
+    """
 
     document: DocumentInfo
     score: float
     passages: tuple[tuple[int, float], ...]
+    file: Extraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +54,9 @@ class Pool:
 def retrieve(session: Session, query: Query, plan: Plan, documents: int) -> Pool:
     """At least the best `documents` documents, or all that match.
 
-    Documents are ranked by their best passage; equal ones by path. The cut after a number of rows could split rows
-    of equal score by their row number, which depends on history; so rows of the last score count only when there
-    are no more rows behind them, and otherwise more are asked for.
+    Documents are ranked by their best passage; equal ones by path. The cut after a number of rows could split
+    rows of equal score by their row number, which depends on history; so rows of the last score count only
+    when there are no more rows behind them, and otherwise more are asked for.
     """
     if not query.has_words:
         return _list_all(session, plan, documents)
@@ -76,7 +85,7 @@ def _retrieve_ranked(
         complete = len(rows) < limit
         settled = rows if complete else _without_last_score(rows)
         if complete or len(settled) >= documents or limit >= MAX_ROWS:
-            candidates = _group(session, settled)
+            candidates = group_rows(session, settled)
             if complete or len(candidates) >= documents or limit >= MAX_ROWS:
                 return Pool(candidates, complete, units)
         limit *= GROWTH
@@ -99,7 +108,7 @@ def _without_last_score(rows: list[Found]) -> list[Found]:
     return [found for found in rows if found.score != last]
 
 
-def _group(session: Session, rows: Sequence[Found]) -> tuple[Candidate, ...]:
+def group_rows(session: Session, rows: Sequence[Found]) -> tuple[Candidate, ...]:
     """The rows by document, best first; equal documents by path, equal passages by place."""
     documents = session.documents_of([found.row for found in rows])
     grouped: dict[int, list[tuple[int, float]]] = {}

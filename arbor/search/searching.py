@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from arbor.errors import IntegrityError, UsageError
@@ -50,7 +50,7 @@ class SearchOptions:
     raw: bool = False
     now: float | None = None
     check_core: Callable[[bytes, Document], bool] | None = None
-    hooks: Hooks = Hooks()
+    hooks: Hooks = field(default_factory=Hooks)
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MAX_LIMIT:
@@ -63,7 +63,7 @@ DEFAULT_OPTIONS = SearchOptions()
 
 
 class Searcher:
-    """Asks indexes, and remembers what it has proven and tokenized. Safe from several threads; keep one a KB."""
+    """Asks indexes, and remembers what it has proven and tokenized. Safe from several threads."""
 
     def __init__(self) -> None:
         self._tokenizer = Tokenizer()
@@ -268,25 +268,47 @@ class _View:
         passage = PassageHit(
             None, (), "", "", (), ranked.score, AuditMode.VISUAL, (audit.NO_CLAIM, audit.DOCUMENT_DAMAGED)
         )
-        return _join(ranked, rank, paths, info.kind, info.title, None, [passage]), ""
+        return _join(ranked, rank, _Shown(paths, info.kind, info.title, None), [passage]), ""
 
     def _assemble(
         self, ranked: Ranked, rank: int, paths: list[str], document: Document, passages: list[PassageHit]
     ) -> Hit:
         label_of = self.options.hooks.label_of
         label = label_of(ranked.candidate.document.oid) if label_of else None
-        return _join(ranked, rank, paths, document.kind, display_title(document, paths[0]), label, passages)
+        shown = _Shown(paths, document.kind, display_title(document, paths[0]), label)
+        return _join(ranked, rank, shown, passages)
 
 
-def _join(
-    ranked: Ranked, rank: int, paths: list[str], kind: str, title: str, label: str | None, passages: list[PassageHit]
-) -> Hit:  # fmt: skip
+class _Shown(NamedTuple):
+    """What a hit says of its document."""
+
+    paths: list[str]
+    kind: str
+    title: str
+    label: str | None
+
+
+def _join(ranked: Ranked, rank: int, shown: _Shown, passages: list[PassageHit]) -> Hit:
     best = passages[0]
     return Hit(
-        rank, paths[0], tuple(paths), ranked.candidate.document.oid, kind, title, best.chunk, best.heading,
-        best.text, best.snippet, best.highlights, ranked.score, ranked.scores, label, best.audit, best.reasons,
-        tuple(passages[1:]),
-    )  # fmt: skip
+        rank=rank,
+        path=shown.paths[0],
+        paths=tuple(shown.paths),
+        document=ranked.candidate.document.oid,
+        kind=shown.kind,
+        title=shown.title,
+        chunk=best.chunk,
+        heading=best.heading,
+        text=best.text,
+        snippet=best.snippet,
+        highlights=best.highlights,
+        score=ranked.score,
+        scores=ranked.scores,
+        label=shown.label,
+        audit=best.audit,
+        reasons=best.reasons,
+        passages=tuple(passages[1:]),
+    )
 
 
 def _trace_of(snapshot: Snapshot, query: Query, options: SearchOptions, hits: Sequence[Hit]) -> str:

@@ -71,7 +71,7 @@ def _best_start(text: str, spans: Sequence[Span], weights: Mapping[int, float], 
 
 
 def _cut_before(text: str, position: int) -> int:
-    """The nearest place at or before a position where a word does not go on; the position itself if none is near.
+    """The nearest place at or before a position where no word goes on; the position where none is near.
 
     Between two characters of a script without spaces every place will do.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import threading
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def fsync_folder(fs_path: Path) -> None:
 
 def temporary_path(folder: Path) -> Path:
     """A new name in the same folder, so that a rename over the target is atomic."""
-    return folder / f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+    return folder / f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}"
 
 
 def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True) -> None:

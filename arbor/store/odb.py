@@ -6,13 +6,21 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError, UsageError
+from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
 from arbor.store.files import TEMPORARY_PREFIX
 from arbor.store.pack_index import KEY_BYTES, Place
-from arbor.store.packs import Pack, PackWriter
+from arbor.store.packs import Pack
+
+if TYPE_CHECKING:
+    from arbor.store import pack_writer
+    from arbor.store.pack_writer import PackWriter
+else:
+    pack_writer = lazy_module("arbor.store.pack_writer")
 
 _NODE_CACHE = 4096
 
@@ -139,7 +147,7 @@ class ObjectStore:
     @contextlib.contextmanager
     def writer(self) -> Iterator[PackWriter]:
         """A pack writer that is sealed when the block ends well and discarded when it does not."""
-        writer = PackWriter(self.folder, self.holds)
+        writer = pack_writer.PackWriter(self.folder, self.holds)
         try:
             yield writer
             writer.seal()

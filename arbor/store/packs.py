@@ -1,130 +1,21 @@
-"""Packs on disk: one writer that seals a pack durably, one reader that finds objects in it."""
+"""Sealed packs on disk: finding objects in them, and walking them when their index cannot be trusted."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 
 from blake3 import blake3
 
 from arbor.errors import IntegrityError
-from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
-from arbor.store.frames import Batch, FrameBuffer
-from arbor.store.files import PositionedFile, fsync_folder, temporary_path, write_atomically
+from arbor.store.files import PositionedFile, write_atomically
 from arbor.store.pack_index import PackIndex, Place, encode_index, encode_row, open_index
 
 CACHED_FRAMES = 24
-_QUEUED_FRAMES = 8
 _SCAN_BYTES = 1024 * 1024
-
-
-class PackWriter:
-    """Collects objects into a temporary pack and seals it: fsync, rename, fsync of the folder.
-
-    Compression runs on one thread beside the caller. Until `seal` returns, nothing of it can be seen.
-    """
-
-    def __init__(self, folder: Path, exists: Callable[[bytes], bool] = lambda oid: False) -> None:
-        self._folder = folder
-        self._buffer = FrameBuffer(exists)
-        self._temporary = temporary_path(folder)
-        self._file = open(self._temporary, "xb")  # noqa: SIM115 - closed by seal or discard
-        self._hasher = blake3()
-        self._offset = 0
-        self._rows: list[bytes] = []
-        self._offsets: list[int] = []
-        self._frames = 0
-        self._pool: ThreadPoolExecutor | None = None
-        self._queue: list[Future[bytes]] = []
-        self._write(fmt.MAGIC)
-
-    def __contains__(self, oid: bytes) -> bool:
-        return oid in self._buffer
-
-    def add(self, kind: int, data: bytes, oid: bytes | None = None) -> bytes:
-        """Add an object unless this pack or another of the store has it; its oid.
-
-        Args:
-            kind: The object's kind.
-            data: Its canonical bytes.
-            oid: The oid, where the caller has just computed it from `data`.
-        """
-        if oid is None:
-            oid = object_id(kind, data)
-        batch = self._buffer.add(kind, data, oid)
-        if batch is not None:
-            self._compress(batch)
-        return oid
-
-    def add_frame(self, frame: bytes, oids: list[bytes]) -> None:
-        """Add a whole encoded frame whose objects have these oids, in order; repeated objects stay where they are."""
-        fresh = [(slot, oid) for slot, oid in enumerate(oids) if oid not in self._buffer]
-        self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in fresh)
-        self._buffer.note(oids)
-        done: Future[bytes] = Future()
-        done.set_result(frame)
-        self._enqueue(done)
-
-    def seal(self) -> str | None:
-        """Make the pack durable and visible; its name, or None when nothing was added."""
-        for batch in self._buffer.rest():
-            self._compress(batch)
-        if not self._rows:
-            self.discard()
-            return None
-        self._drain(0)
-        self._stop_pool()
-        self._write(fmt.encode_trailer(self._frames, len(self._rows)))
-        digest = self._hasher.digest()
-        self._file.write(digest)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        name = digest.hex()
-        index = encode_index(digest, self._rows, self._offsets)
-        write_atomically(self._folder / f"{name}.idx", index)
-        os.replace(self._temporary, self._folder / f"{name}.pack")
-        fsync_folder(self._folder)
-        return name
-
-    def discard(self) -> None:
-        """Forget everything; the temporary file goes."""
-        self._stop_pool()
-        self._file.close()
-        with contextlib.suppress(OSError):
-            self._temporary.unlink()
-
-    def _compress(self, batch: Batch) -> None:
-        objects, oids = batch
-        self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in enumerate(oids))
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, thread_name_prefix="arbor-pack")
-        self._enqueue(self._pool.submit(fmt.encode_frame, objects))
-
-    def _enqueue(self, frame: Future[bytes]) -> None:
-        self._frames += 1
-        self._queue.append(frame)
-        self._drain(_QUEUED_FRAMES)
-
-    def _drain(self, leave: int) -> None:
-        while len(self._queue) > leave:
-            self._offsets.append(self._offset)
-            self._write(self._queue.pop(0).result())
-
-    def _write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._hasher.update(data)
-        self._offset += len(data)
-
-    def _stop_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
 
 
 class Pack:

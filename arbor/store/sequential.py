@@ -1,4 +1,4 @@
-"""Reading most of a store once: whole frames are unpacked and hashed, and the objects of recent ones kept at hand."""
+"""Reading most of a store once: frames are unpacked and hashed whole, the latest ones kept at hand."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FRAMES_AT_HAND = 16
 
 
 class SequentialReader:
-    """Objects by oid for a caller that wants nearly all of them, about in the order in which they were written.
+    """Objects by oid for a caller that wants nearly all of them, about in the order they were written.
 
-    An object is found in the frames at hand by the hash that was just computed of it, without a search in a pack index.
-    For one thread.
+    An object is found in the frames at hand by the hash that was just computed of it, without a search in a
+    pack index. For one thread.
     """
 
     def __init__(self, store: ObjectStore) -> None:

@@ -1,11 +1,12 @@
 """Turns text into what the full-text index holds, queries into what finds it there, and text into terms.
 
-SQLite's `porter unicode61` tokenizer does the work for scripts that put spaces between words. What it cannot do is
-prepared here, for the index and for queries in the same way:
+SQLite's `porter unicode61` tokenizer does the work for scripts that put spaces between words. What it
+cannot do is prepared here, for the index and for queries in the same way:
 
-- Chinese, Japanese, Korean, Thai and other runs written without spaces become overlapping pairs of characters, and the
-  last character of a run stands alone as well. So any two characters or more are found as a phrase of pairs, and a
-  single character as the beginning of a word.
+- Chinese, Japanese, Korean, Thai and other runs written without spaces become overlapping pairs of
+characters, and the
+  last character of a run stands alone as well. So any two characters or more are found as a phrase of
+  pairs, and a single character as the beginning of a word.
 - Names that end or begin with signs (`C++`, `C#`, `.NET`) become words (`cplusplus`, `csharp`, `dotnet`).
 - Characters outside ASCII are folded (`folding`), and emoji become words.
 """
@@ -90,9 +91,10 @@ def match_units(word: str) -> list[Unit]:
         word: One word as typed, or several; never empty of meaning is not required.
 
     Returns:
-        For `node.js` the phrase `node js`; for a run of Chinese its pairs of characters, each a unit of its own, so that
-        a long sentence finds passages that share much of it; for a single such character a prefix. In the order
-        typed and with repetitions; empty when there is no letter or digit in `word`.
+        For `node.js` the phrase `node js`; for a run of Chinese its pairs of characters, each a unit of
+        its own, so that a long sentence finds passages that share much of it; for a single such
+        character a prefix. In the order typed and with repetitions; empty when there is no letter or
+        digit in `word`.
     """
     units: list[Unit] = []
     for part, is_run in _iter_parts(word):
@@ -110,11 +112,13 @@ def phrase_unit(text: str, *, prefix: bool = False) -> Unit | None:
 
     Args:
         text: The phrase.
-        prefix: Whether its last word is only the beginning of a word. Runs of Chinese and the like always match
+        prefix: Whether its last word is only the beginning of a word. Runs of Chinese and the like
+            always match
             the beginnings of longer runs.
 
     Returns:
-        One unit whose words stand next to each other in the index; None when there is no letter or digit in `text`.
+        One unit whose words stand next to each other in the index; None when there is no letter or digit
+        in `text`.
     """
     parts = [(part, is_run) for part, is_run in _iter_parts(text) if is_run or _has_token(part)]
     if not parts:

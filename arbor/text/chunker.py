@@ -1,8 +1,8 @@
 """Cuts a text into passages that follow its structure and together are the text, byte for byte.
 
-A reader finds the structure (headings, and blocks that should stay whole) and this module decides where to cut. Each
-decision looks at most `reach_bytes` ahead, which is what lets a file of any size be cut in flat memory with the
-same result as in one go.
+A reader finds the structure (headings, and blocks that should stay whole) and this module decides where
+to cut. Each decision looks at most `reach_bytes` ahead, which is what lets a file of any size be cut in
+flat memory with the same result as in one go.
 
 Positions are offsets into a *buffer*: a line feed that is not part of the text, then the text. So every line,
 the first one too, begins after a line feed.
@@ -36,7 +36,7 @@ class Mark(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A stretch that should stay whole and holds no headings, such as fenced code. `opener` is what began it."""
+    """A stretch that should stay whole and holds no headings, like fenced code; `opener` is what began it."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ NO_STRUCTURE = Structure([], [])
 
 
 def without_mark(buffer: bytes) -> bytes:
-    """The buffer with a byte order mark at its head turned into line ends, so that the first line is seen as one."""
+    """The buffer with a byte order mark at its head turned into line ends, behind which a line can begin."""
     return b"\n\n\n\n" + buffer[4:] if buffer[1:4] == BOM_UTF8 else buffer
 
 
@@ -64,7 +64,7 @@ def compute_reach_bytes(policy: ChunkPolicy) -> int:
 
 
 def chunk_text(text: bytes, policy: ChunkPolicy, structure: Structure = NO_STRUCTURE) -> list[Passage]:
-    """Cut a whole text; positions in `structure` are offsets into `b"\\n" + text`.
+    """Cut a whole text; positions in `structure` are those in the buffer of the text.
 
     Args:
         text: UTF-8; bytes that are not valid are kept.
@@ -95,7 +95,8 @@ def cut_buffer(
         structure: Headings and blocks from `start` on.
         policy: Sizes in bytes.
         outline: (level, title) of the headings in force at `start`; brought up to date in place.
-        final: Whether the text ends with the buffer; if not, cutting stops while a decision could still change.
+        final: Whether the text ends with the buffer; if not, cutting stops while a decision could still
+            change.
 
     Returns:
         The passages, and where the next one will begin.
@@ -141,7 +142,7 @@ def _enter_heading(outline: list[tuple[int, str]], mark: Mark) -> None:
 
 
 def _find_cut(buffer: bytes, start: int, section_end: int, policy: ChunkPolicy, blocks: list[Block]) -> int:
-    """Where to cut a section that is too long: between paragraphs, else at a line, a sentence, a space, a character."""
+    """Where to cut a section that is too long: between paragraphs if that can be, else within one."""
     least = start + policy.min_bytes
     target = start + policy.target_bytes
     cap = start + policy.cap_bytes
@@ -174,7 +175,7 @@ def _find_next_paragraph_end(buffer: bytes, least: int, limit: int) -> int:
 
 
 def _find_break(buffer: bytes, least: int, limit: int) -> int:
-    """Where to break a paragraph that is too long: a line end, else a sentence end, a space, a character boundary."""
+    """Where to break a paragraph that is too long: a line end, else a sentence's, a space, a character."""
     for ends in ((b"\n",), (b"\r",), _SENTENCE_ENDS, (b" ", b"\t", "\u3000".encode(), "，".encode())):
         found = [(buffer.rfind(mark, least, limit), len(mark)) for mark in ends]
         position, length = max(found)

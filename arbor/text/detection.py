@@ -1,10 +1,10 @@
 """Tells the encoding of text that is not plain UTF-8, from its bytes alone and always in the same way.
 
-Every candidate encoding is tried, and the one whose text looks most like something people write wins. What counts as that
-is how often the commonest characters of a language occur: a third of any Chinese text is made of the hundred commonest
-characters, and a wrong decoding hits hardly any of them. This also works on a line or two, where statistics of
-byte pairs do not. No library is asked, since the encoding is part of a document's identity and must not
-change with a library's version.
+Every candidate encoding is tried, and the one whose text looks most like something people write wins.
+What counts as that is how often the commonest characters of a language occur: a third of any Chinese
+text is made of the hundred commonest characters, and a wrong decoding hits hardly any of them. This also
+works on a line or two, where statistics of byte pairs do not. No library is asked, since the encoding is
+part of a document's identity and must not change with a library's version.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Candidate(NamedTuple):
 
 
 def _rate_unknown(char: str) -> float:
-    """What is left when a character fits no expectation: a private use or unassigned one, a control, a symbol."""
+    """What is left when a character fits no expectation: private use, unassigned, a control, a symbol."""
     code = ord(char)
     if 0x80 <= code < 0xA0 or 0xE000 <= code < 0xF900 or code == 0xFFFD or code >= 0xF0000:
         return _ABSURD
@@ -185,10 +185,18 @@ _MARKS = (
 
 _WIDE = ("utf-16-le", "utf-16-be")
 
-_WIDE_LIKELY = (
-    _CHINESE | _CHINESE_TRADITIONAL | _JAPANESE | _KOREAN | _CJK_MARKS | _WESTERN | _WESTERN_RARER | _CYRILLIC_COMMON | _GREEK_COMMON
-    | _HEBREW_COMMON | _ARABIC_COMMON | _THAI_COMMON | frozenset("\n\r\t") | frozenset(map(chr, range(0x3041, 0x30FF)))
-)  # fmt: skip
+_WIDE_LIKELY = frozenset("\n\r\t").union(
+    *(_CHINESE, _CHINESE_TRADITIONAL, _JAPANESE, _KOREAN, _CJK_MARKS, map(chr, range(0x3041, 0x30FF))),
+    *(
+        _WESTERN,
+        _WESTERN_RARER,
+        _CYRILLIC_COMMON,
+        _GREEK_COMMON,
+        _HEBREW_COMMON,
+        _ARABIC_COMMON,
+        _THAI_COMMON,
+    ),
+)
 _WIDE_LIKELY_MIN = 0.3
 
 
@@ -255,7 +263,7 @@ def _is_text_with_stray_controls(sample: bytes) -> bool:
 
 
 def _is_damaged_utf8(sample: bytes, is_whole: bool) -> bool:
-    """Whether this is UTF-8 apart from a few bytes: by chance hardly any other encoding holds valid sequences."""
+    """Whether this is UTF-8 apart from a few bytes; other encodings hardly ever hold valid sequences."""
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(sample, is_whole)
     errors = text.count("\ufffd")
     valid = sum(char >= "\x80" for char in text) - errors

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from arbor.text.detection import detect_unusual_encoding
 
@@ -17,9 +17,11 @@ STATEFUL = frozenset(["iso2022_jp"])
 """Encodings whose bytes mean nothing when cut in the middle; their text is kept beside the original."""
 
 _KNOWN = frozenset(
-    [UTF8, "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030", "big5hkscs", "cp932", "euc_jp", "cp949",
-     "iso2022_jp", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp874", "koi8_r", "latin_1"]
-)  # fmt: skip
+    """
+    utf-8 utf-16-le utf-16-be utf-32-le utf-32-be gb18030 big5hkscs cp932 euc_jp cp949 iso2022_jp koi8_r
+    latin_1 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp874
+    """.split()  # noqa: SIM905
+)
 """All that is ever recorded. Nothing else is looked up, since a name may come from somebody else's object."""
 
 
@@ -72,7 +74,7 @@ def split_as_encoded(data: bytes, encoding: str, texts: Sequence[str]) -> list[b
     ends = _find_char_ends(data, encoding)
     chars = list(accumulate(map(len, texts)))
     cuts = [0, *(ends[count - 1] for count in chars[:-1]), len(data)]
-    return [data[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(cuts)]
 
 
 def _find_char_ends(data: bytes, encoding: str) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-FrontValue: TypeAlias = "None | bool | int | str | list[FrontValue] | dict[str, FrontValue]"
+FrontValue: TypeAlias = "bool | int | str | list[FrontValue] | dict[str, FrontValue] | None"
 """One front matter value. Numbers that are not whole, and dates, are kept as the text the author typed."""
 
 CHUNKER_ID = "structural/1"
@@ -54,7 +54,7 @@ class Link(NamedTuple):
     """One link found in a document.
 
     Attributes:
-        kind: `markdown`, `wikilink`, `frontmatter`, `html` or `url` (an address written out in the text).
+        kind: `markdown`, `wikilink`, `frontmatter`, `html`, `rst`, or `url` (an address in plain sight).
         relation: `links`; `embeds` for images and `![[embeds]]`; or the front matter key in lower case with
             hyphens (`contradicts`, `see-also`).
         target: Path, title or address without the anchor; empty for a link within the document itself.
@@ -83,10 +83,9 @@ class Extraction:
         extractor: Name and version of the reader, for example `markdown/1`.
         chunker: Name and version of the rules that cut the passages.
         passages: In text order. Where `original` is empty, their data joined is the file, byte for byte.
-        original: The file in pieces where the passages do not partition it (HTML, PDF, binary files); else ().
-        front_matter: The document's own fields; empty when there are none.
-        links: In text order within each kind.
-        warnings: What could not be read as it should, one sentence each.
+        original: The file in pieces where the passages do not partition it (HTML, PDF, binary files);
+            else (). front_matter: The document's own fields; empty when there are none. links: In text
+            order within each kind. warnings: What could not be read as it should, one sentence each.
     """
 
     media_type: str

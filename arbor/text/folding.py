@@ -1,7 +1,7 @@
 """Unicode folding: different ways to write the same word become one, for the index and for queries alike.
 
-Only runs of characters outside ASCII are touched, since SQLite's own tokenizer folds the rest; so plain English text
-passes through untouched.
+Only runs of characters outside ASCII are touched, since SQLite's own tokenizer folds the rest; so plain
+English text passes through untouched.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ _UNSPACED_MARKS = _find_marks(
 _SPACED_MARKS = _find_marks((0x0900, 0x0E00), (0x0730, 0x07C0))
 _MARK_LETTERS = {mark: chr(0xA000 + number) for number, mark in enumerate(_UNSPACED_MARKS)}
 _MARK_LETTERS |= {mark: chr(0xA200 + number) for number, mark in enumerate(_SPACED_MARKS)}
-"""Vowel signs of Indic and South-East Asian scripts, which SQLite would take for spaces, become Yi letters."""
+"""Vowel signs of South and South-East Asian scripts, which SQLite takes for spaces, become Yi letters."""
 
 UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\u1100-\u11ff\uac00-\ud7a3\U00020000-\U0003ffff"
     "\u0e01-\u0e46\u0e81-\u0ec6\u0f40-\u0f6c\u1000-\u103f\u1780-\u17b3\ua000-\ua1ff"
 )
-"""Inside of a character class: the letters, once folded, of scripts that are written without spaces between words."""
+"""Inside of a character class: the letters, once folded, of scripts without spaces between words."""
 
 _EMOJI = re.compile(f"[{_EMOJI_CLASS}]")
 _SPECIAL = re.compile(f"[{_IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
 
 
 def fold(text: str) -> str:
-    """Fold the characters outside ASCII: compatibility forms, case, ligatures, signs that only mark pronunciation.
+    """Fold the characters outside ASCII: compatibility forms, case, ligatures, signs of pronunciation.
 
-    Emoji become words of their own (`u128512`), so that they can be found. Letters keep their accents, which SQLite's
-    tokenizer takes off.
+    Emoji become words of their own (`u128512`), so that they can be found. Letters keep their accents,
+    which SQLite's tokenizer takes off.
     """
     return text if text.isascii() else NON_ASCII.sub(_fold_match, text)
 

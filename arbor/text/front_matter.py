@@ -1,8 +1,8 @@
 """Front matter: the fields between `---` lines (YAML) or `+++` lines (TOML) at the head of a note.
 
-YAML is read by the core rules of version 1.2, and more strictly where they would lose what was typed: only `true`, `false`,
-`null`, `~` and plain decimal integers are more than text. So `country: NO`, `time: 12:30`, `version: 1.10`,
-`zip: 01234` and dates stay what the author wrote.
+YAML is read by the core rules of version 1.2, and more strictly where they would lose what was typed:
+only `true`, `false`, `null`, `~` and plain decimal integers are more than text. So `country: NO`, `time:
+12:30`, `version: 1.10`, `zip: 01234` and dates stay what the author wrote.
 """
 
 from __future__ import annotations

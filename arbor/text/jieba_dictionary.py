@@ -1,7 +1,8 @@
-"""jieba with its dictionary read straight from the package: no file is written and none in a shared folder is trusted.
+"""jieba with its dictionary read straight from the package, so that no file is written or trusted.
 
-jieba's own start keeps the prepared dictionary in the temporary folder that all users share, and unmarshals whatever it
-finds there under that name. Reading the word list anew takes 0.4 s, no longer than jieba's own way without its cache.
+jieba's own start keeps the prepared dictionary in the temporary folder that all users share, and
+unmarshals whatever it finds there under that name. Reading the word list anew takes 0.4 s, no longer
+than jieba's own way without its cache.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def load_tokenizer() -> jieba.Tokenizer:
 
 
 def _parse_word_list(word_list: str) -> tuple[dict[str, int], int]:
-    """Frequencies by word, with 0 for what only begins words, and their sum: what jieba keeps as its prefix dictionary."""
+    """What jieba calls its prefix dictionary: frequencies, 0 for what only begins words, and their sum."""
     words: list[str] = []
     counts: list[int] = []
     for line in word_list.split("\n"):

@@ -1,9 +1,10 @@
 """Finds links: Markdown, wikilinks, addresses written out, HTML anchors, and links in front matter.
 
-The patterns use possessive repeats, so that each is linear in the length of the text whatever it holds, and begin with
-a literal where they can, which the regular expression engine looks for several times faster than for a choice.
-Text that must not count as a link (inline code, comments, escaped brackets) is *hidden* first: its special characters
-are swapped for code points that Unicode reserves for internal use, and swapped back in what is reported.
+The patterns use possessive repeats, so that each is linear in the length of the text whatever it holds,
+and begin with a literal where they can, which the regular expression engine looks for several times
+faster than for a choice. Text that must not count as a link (inline code, comments, escaped brackets) is
+*hidden* first: its special characters are swapped for code points that Unicode reserves for internal
+use, and swapped back in what is reported.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ _LITERAL = re.compile(r"`++|<!--|\\[\[\]()<>`:#!\\]")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*+\n")
 
 _TITLED_KEYS = frozenset(
-    "related relates link links up down parent children next prev previous contradicts refutes supports extends "
-    "supersedes replaces see-also seealso references cites based-on derived-from part-of same-as".split()
+    """
+    based-on children cites contradicts derived-from down extends link links next parent part-of prev previous
+    references refutes related relates replaces same-as see-also seealso supersedes supports up
+    """.split()  # noqa: SIM905
 )
 """Front matter keys whose every value names another document, by path, title or address."""
 
-_PLACED_KEYS = frozenset("source sources url uri origin canonical via ref refs".split())
+_PLACED_KEYS = frozenset(["source", "sources", "url", "uri", "origin", "canonical", "via", "ref", "refs"])
 """Front matter keys whose value is a link when it looks like a path or an address."""
 
 _FRONT_LINKS_MAX = 1000
@@ -151,7 +154,9 @@ def _find_references(text: str, first_line: int) -> list[Link]:
         counted = start
         relation = "embeds" if start and text[start - 1] == "!" else "links"
         target, anchor = split_destination(destination)
-        links.append(Link("markdown", relation, target, anchor, " ".join(match[1].replace("`", "").split()), line))
+        links.append(
+            Link("markdown", relation, target, anchor, " ".join(match[1].replace("`", "").split()), line)
+        )
     return links
 
 
@@ -322,8 +327,9 @@ def find_front_matter_links(fields: dict[str, FrontValue], source: str) -> list[
         source: Its text, from the first line of the file on; tells the line of each link.
 
     Returns:
-        Wikilinks under any key, and under keys that name other documents (`related`, `contradicts`, …) every value;
-        `source` and its like count when they look like a path or an address. The relation is the key.
+        Wikilinks under any key, and under keys that name other documents (`related`, `contradicts`, …)
+        every value; `source` and its like count when they look like a path or an address. The relation
+        is the key.
     """
     links: list[Link] = []
     for key, value in fields.items():
@@ -372,7 +378,7 @@ def _read_front_value(relation: str, text: str) -> list[Link]:
 
 
 def _find_line(source: str, key: str, text: str) -> int:
-    """Line of the first place under `key` where `text` is written; the key's own line when it is written otherwise."""
+    """Line of the first place under `key` where `text` is written, else the line of the key."""
     under = re.search(rf"^[ \t]*['\"]?{re.escape(key)}['\"]?[ \t]*[:=]", source, re.MULTILINE)
     start = under.start() if under else 0
     found = source.find(text.splitlines()[0] if text.strip() else key, start)

@@ -1,4 +1,4 @@
-"""Tells what kind of file it is: by its name where that says it, and by its content where it does not or lies."""
+"""Tells what kind a file is: by its name where that says it, by its content where it does not or lies."""
 
 from __future__ import annotations
 
@@ -21,13 +21,24 @@ _HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^<>]*+>\s*+)?+(?:<!--.{0,1000}?-->\s*+)?+<(?:!doctype\s+html|html|head|body)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
-_MAIL_START = re.compile(rb"(?:From \S[^\n]*+\n)?+(?:[A-Za-z][A-Za-z-]*+: [^\n]*+\n(?:[ \t][^\n]*+\n)*+){3}")
+_MAIL_START = re.compile(
+    rb"(?:From \S[^\n]*+\n)?+(?:[A-Za-z][A-Za-z-]*+: [^\n]*+\n(?:[ \t][^\n]*+\n)*+){3,}+"
+)
 _MAIL_FIELDS = (b"from:", b"date:", b"subject:", b"message-id:", b"received:", b"mime-version:")
 _INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|sh|fish|node|ruby|perl|php|lua|Rscript)")
 _INTERPRETER_SUFFIXES = {
-    b"python": ".py", b"bash": ".sh", b"zsh": ".sh", b"sh": ".sh", b"fish": ".sh", b"node": ".js", b"ruby": ".rb",
-    b"perl": ".pl", b"php": ".php", b"lua": ".lua", b"Rscript": ".r",
-}  # fmt: skip
+    b"Rscript": ".r",
+    b"bash": ".sh",
+    b"fish": ".sh",
+    b"lua": ".lua",
+    b"node": ".js",
+    b"perl": ".pl",
+    b"php": ".php",
+    b"python": ".py",
+    b"ruby": ".rb",
+    b"sh": ".sh",
+    b"zsh": ".sh",
+}
 
 
 def find_format(data: bytes, name: str) -> Format:
@@ -38,8 +49,8 @@ def find_format(data: bytes, name: str) -> Format:
         name: Its name or path, of which only the last suffix counts; may be empty.
 
     Returns:
-        A known format, `PLAIN` when nothing speaks for another, or `BINARY` for what is known to hold no text. Whether
-        a text format really holds text is for the encoding to say.
+        A known format, `PLAIN` when nothing speaks for another, or `BINARY` for what is known to hold no
+        text. Whether a text format really holds text is for the encoding to say.
     """
     dot = name.rfind(".")
     named = FORMATS_BY_SUFFIX.get(name[dot:].lower()) if dot > name.rfind("/") else None

@@ -20,6 +20,9 @@ __all__ = ["TextStream", "decode_passage", "extract", "open_stream"]
 PIECE_BYTES = 64 * 1024
 """Size of the pieces in which an original is kept whose passages do not partition it."""
 
+BINARY_ID = "binary/1"
+"""In place of a reader, for files whose text is not read."""
+
 HEAD_BYTES = 256 * 1024
 """How much of a streamed file is looked at to tell its kind, title and front matter."""
 
@@ -49,7 +52,7 @@ def extract(
         form = BINARY
     if form is BINARY:
         return Extraction(
-            form.media_type, title or "", "", "binary/1", CHUNKER_ID, (), _split(data), {}, (), ()
+            form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ()
         )
     reading = get_reader(form.reader)(data, policy)
     return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
@@ -78,16 +81,17 @@ def open_stream(file: BinaryIO, name: str, policy: ChunkPolicy = DEFAULT_POLICY)
         policy: Passage sizes in bytes.
 
     Returns:
-        For UTF-8 text of a kind whose structure shows as one reads on (Markdown, plain text, source code), the same
-        passages as `extract` gives. Links are not looked for. Other files give no passages.
+        For UTF-8 text of a kind whose structure shows as one reads on (Markdown, plain text, source
+        code), the same passages as `extract` gives. Links are not looked for. Other files give no
+        passages.
     """
     head = file.read(HEAD_BYTES)
     file.seek(0, os.SEEK_SET)
     form = find_format(head, name)
     if not form.is_text or not _is_utf8(head):
         form = form if not form.is_text else BINARY
-        warnings = () if form is BINARY else ("the file is too large for its text to be read",)
-        empty = Extraction(form.media_type, "", "", "binary/1", CHUNKER_ID, (), (), {}, (), warnings)
+        remarks = [] if form is BINARY else ["the file is too large for its text to be read"]
+        empty = Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), (), {}, (), remarks)
         return TextStream(False, empty, iter(()))
     streamer = get_streamer(form.reader) or get_streamer(PLAIN.reader)
     assert streamer is not None
@@ -133,7 +137,7 @@ def _assemble(
 def _extract_encoded(
     data: bytes, form: Format, policy: ChunkPolicy, title: str | None, encoding: str
 ) -> Extraction:
-    """Read a text in another encoding: as UTF-8, and then the passages are cut from the file at the same places."""
+    """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places."""
     text = data.decode(encoding, "replace").encode(UTF8, "replace")
     reading = get_reader(form.reader)(text, policy)
     if encoding in STATEFUL:

@@ -1,4 +1,4 @@
-"""Stems of English words by the Porter2 (Snowball English) algorithm, from whichever Snowball package is installed."""
+"""Stems of English words by the Porter2 algorithm (Snowball English), from the package that is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cuts a text of any size into passages while it is read, in flat memory, with the same result as in one go."""
+"""Cuts a text of any size into passages while it is read, with the same result as in one go."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def iter_passages(
     Args:
         file: Open for reading; the text is UTF-8.
         policy: Passage sizes.
-        find_structure: The reader's own, taking a buffer, where to begin, and what began the block open there.
+        find_structure: The reader's, taking a buffer, where to begin, and what began the block open there.
         front_bytes: Length of the front matter, which holds no headings.
         read_bytes: How much to read at a time.
 

@@ -1,4 +1,4 @@
-"""Words for weighing what texts are about: key terms, similarity, distillation. The index does not use them."""
+"""Words for weighing what texts are about: key terms, similarity, distillation. The index has its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHORT_CHARS = 24
 _SPACED_LOWER = bytes(
     code if code >= 0x80 else ord(chr(code).lower()) if chr(code).isalnum() else 0x20 for code in range(256)
 )
-"""Translates UTF-8 so that ASCII letters are small and other ASCII characters than letters and digits are spaces."""
+"""For UTF-8: makes ASCII letters small, and all ASCII characters but letters and digits spaces."""
 
 _WORD = re.compile(r"[^\W_]++")
 _UNSPACED_PARTS = re.compile(f"([{UNSPACED}]++)")
@@ -42,7 +42,7 @@ _EMOJI_WORD = re.compile(r"u[0-9]{4,6}")
 
 
 class _TermTable(dict[str, str]):
-    """The term for each ASCII word met so far, empty for words that are none; most texts share most of theirs."""
+    """The term for each ASCII word met so far, empty for words that are none; texts share most of theirs."""
 
     def __missing__(self, word: str) -> str:
         term = _make_term(word)
@@ -62,10 +62,10 @@ def terms(text: str) -> list[str]:
         text: Any text; code and front matter are for the caller to leave out.
 
     Returns:
-        In text order and with repetitions: Latin words folded and stemmed, other alphabets folded, words of two
-        characters or more from Chinese runs by jieba, kanji and katakana runs from Japanese, Korean words without
-        their particles, pairs of characters from other scripts without spaces. Stop words, single letters and
-        numbers of less than three digits are left out.
+        In text order and with repetitions: Latin words folded and stemmed, other alphabets folded, words
+        of two characters or more from Chinese runs by jieba, kanji and katakana runs from Japanese,
+        Korean words without their particles, pairs of characters from other scripts without spaces. Stop
+        words, single letters and numbers of less than three digits are left out.
     """
     raw = spell_names(text).encode("utf-8", "replace")
     words = raw.translate(_SPACED_LOWER).decode("utf-8").split()
@@ -75,7 +75,11 @@ def terms(text: str) -> list[str]:
     found: list[str] = []
     for word in words:
         if not word.isascii():
-            found += _mixed_terms(word, is_japanese) if len(word) > _SHORT_CHARS else _short_terms(word, is_japanese)
+            found += (
+                _mixed_terms(word, is_japanese)
+                if len(word) > _SHORT_CHARS
+                else _short_terms(word, is_japanese)
+            )
         elif term := _TERMS[word]:
             found.append(term)
     return found
@@ -99,7 +103,9 @@ _short_terms = lru_cache(maxsize=1 << 15)(_mixed_terms)
 def _make_term(word: str) -> str:
     if not word.isascii():
         parts = unicodedata.normalize("NFD", word)
-        word = unicodedata.normalize("NFC", "".join(part for part in parts if unicodedata.category(part) != "Mn"))
+        word = unicodedata.normalize(
+            "NFC", "".join(part for part in parts if unicodedata.category(part) != "Mn")
+        )
     if len(word) < 2 or word in ENGLISH or _EMOJI_WORD.fullmatch(word):
         return ""
     if word.isdecimal():

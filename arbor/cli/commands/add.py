@@ -86,7 +86,7 @@ def command(
 
 def _add_input(session: Session, as_path: str | None, source_uri: str, *, force: bool) -> AddResult:
     if as_path is None:
-        raise UsageError("a document from standard input needs a path", "arbor add - --as notes/new.md")
+        raise UsageError("a document from standard input needs a path", "run: arbor add - --as notes/new.md")
     if sys.stdin.isatty():
         session.out.note("reading the document from the terminal; end it with Ctrl-D")
     data = sys.stdin.buffer.read()
@@ -101,7 +101,7 @@ def _add_files(
     cwd = session.cwd
     if not paths:
         if not (update or everything):
-            raise UsageError("nothing to add was named", "arbor add . adds everything here and below")
+            raise UsageError("nothing to add was named", "run: arbor add . for everything here and below")
         paths, cwd = (".",), kb.repo.work_tree()
     with session.progress("adding") as progress:
         return kb.add(paths, update=update, force=force, dry_run=dry_run, cwd=cwd, progress=progress)

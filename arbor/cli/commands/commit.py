@@ -18,7 +18,7 @@ from arbor.errors import UsageError
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.objects.model import Signature
-    from arbor.repo.results import CommitResult
+    from arbor.kb import CommitResult
 
 FIELDS = {
     "commit": "oid of the new commit",
@@ -71,7 +71,7 @@ def command(
     """
     kb = session.open()
     if not set_identity(kb):
-        session.out.hint("say who you are: arbor config --global user.name 'Your Name' (and user.email)")
+        session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
     if everything:
         with session.progress("adding") as progress:
             kb.add(update=True, progress=progress)

@@ -28,7 +28,7 @@ def command(ctx: click.Context, session: Session, shell: str | None) -> None:
     """
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SHELLS:
-        raise UsageError("which shell is it for?", f"arbor completion {' | '.join(SHELLS)}")
+        raise UsageError("which shell is it for?", f"run: arbor completion {' | '.join(SHELLS)}")
     found = get_completion_class(name)
     assert found is not None
     session.out.text(found(ctx.find_root().command, {}, "arbor", "_ARBOR_COMPLETE").source())

@@ -65,7 +65,7 @@ def _understand(words: tuple[str, ...], *, unset: bool) -> tuple[str, str, str |
     wanted = {"list": 0, "get": 1, "unset": 1, "set": 2}[action]
     if len(rest) != wanted:
         raise UsageError(f"'{action}' takes {wanted} word{'' if wanted == 1 else 's'}, not {len(rest)}",
-                         "arbor config --help shows the forms")  # fmt: skip
+                         "run: arbor config --help")  # fmt: skip
     return action, rest[0] if rest else "", rest[1] if wanted == 2 else None
 
 
@@ -75,7 +75,7 @@ def _get(session: Session, settings: Settings | None, name: str) -> Any:
         known = name in LOCAL_KEYS or name.startswith(("remote.", "branch."))
         if not known:
             raise UsageError(f"'{name}' is not a setting", f"the settings are: {', '.join(LOCAL_KEYS)}")
-        raise AnswerNo(f"'{name}' is not set", f"set it: arbor config {name} VALUE")
+        raise AnswerNo(f"'{name}' is not set", f"run: arbor config {name} VALUE")
     return value
 
 

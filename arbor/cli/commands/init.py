@@ -36,4 +36,4 @@ def command(session: Session, folder: str, branch: str, bare: bool, as_json: boo
         return
     out.line(f"started an empty knowledge base in {quote_path(place)}")
     if not bare:
-        out.hint("arbor add . stages every document here; arbor commit -m MESSAGE records them")
+        out.hint("run: arbor add . to stage every document here, then arbor commit -m MESSAGE")

@@ -64,7 +64,7 @@ def command(
         for number, info in enumerate(found):
             _show(session, info, number, oneline=oneline)
             if stat or name_status:
-                _show_changes(session, info, stat=stat)
+                _show_changes(session, info, stat=stat, oneline=oneline)
 
 
 def _changes(kb: KnowledgeBase, info: CommitInfo, *, with_text: bool) -> tuple[TextDiff, ...]:
@@ -95,8 +95,10 @@ def _show(session: Session, info: CommitInfo, number: int, *, oneline: bool) -> 
         out.line(line)
 
 
-def _show_changes(session: Session, info: CommitInfo, *, stat: bool) -> None:
+def _show_changes(session: Session, info: CommitInfo, *, stat: bool, oneline: bool) -> None:
     changes = _changes(session.open(), info, with_text=stat)
     lines = stat_lines(session.out, changes) if stat else name_status_lines(session.out, changes)
+    if not oneline:
+        session.out.line()
     for line in lines:
         session.out.line(f"  {line}")

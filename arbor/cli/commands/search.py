@@ -57,8 +57,8 @@ class SearchCommand(ArborCommand):
 
 @click.command("search", cls=SearchCommand, fields=FIELDS, number_option="-n")
 @click.argument("words", nargs=-1, metavar="WORDS...")
-@click.option("--mode", type=click.Choice(MODES, case_sensitive=False), default="HYBRID", show_default=True, metavar="MODE",
-              help="The least proof that a hit must have: STRICT, HYBRID or VISUAL.")  # fmt: skip
+@click.option("--mode", type=click.Choice(MODES, case_sensitive=False), default="HYBRID", show_default=True,
+              metavar="MODE", help="The least proof of a hit: STRICT, HYBRID or VISUAL.")  # fmt: skip
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="NUM",
               help="Documents to show; also -NUM.")  # fmt: skip
 @click.option("--passages", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
@@ -87,7 +87,7 @@ def command(
     """
     query = join_query(words)
     if not query.strip():
-        raise UsageError("the query is empty", "arbor search WORDS")
+        raise UsageError("the query is empty", "run: arbor search WORDS")
     kb = session.open()
     result = kb.search(query, mode=mode.upper(), limit=limit, at=at, passages=max(passages, 3), raw=raw)
     out = session.out

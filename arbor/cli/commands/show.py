@@ -148,7 +148,8 @@ def _facts(info: DocumentInfo) -> Iterator[tuple[str, str]]:
     yield "text root", info.text_root
     yield "read by", f"{info.extractor}, {info.chunker}"
     for name, value in info.front_matter.items():
-        yield clean_line(str(name)), clean_line(_plain(value))
+        if value != info.title:
+            yield clean_line(str(name)), clean_line(_plain(value))
     yield "links", f"{len(info.links):,}"
 
 

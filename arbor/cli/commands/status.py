@@ -39,7 +39,7 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
     M modified, D deleted, R renamed, U in conflict, ?? untracked.
     """
     if nul and not porcelain:
-        raise UsageError("-z belongs to --porcelain", "arbor status --porcelain -z")
+        raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
     state = session.open().status()
     if as_json:
         session.out.json("status", {
@@ -111,7 +111,7 @@ def _for_people(session: Session, state: Status) -> None:
             else "The folder holds no document."
         )
     elif not state.staged:
-        out.hint("arbor add PATH stages a document for the next commit")
+        out.hint("run: arbor add PATH to stage a document for the next commit")
 
 
 def _section(session: Session, title: str, changes: tuple[PathChange, ...], style: str) -> None:

@@ -26,6 +26,7 @@ FIELDS = {
     "each document that needs it",
 }
 _MAX_AFFECTED = 10
+_ANOTHER_ROOT = "ledger root"
 
 
 @arbor_command("verify", fields=FIELDS)
@@ -78,8 +79,10 @@ def _answer(out: Output, report: VerifyReport, *, has_root: bool) -> None:
             out.line(f"commit {report.commit}")
             out.line(f"root   {report.ledger_root}{', as given' if has_root else ''}")
         return
-    out.error(f"{count(len(report.damaged), 'thing')} did not verify (read {read})",
-              "restore .arbor from a copy, or clone it again", IntegrityError.exit_code)  # fmt: skip
+    broken = [finding for finding in report.damaged if finding.where != _ANOTHER_ROOT]
+    message = f"{count(len(report.damaged), 'thing')} did not verify (read {read})"
+    hint = "restore .arbor from a copy, or clone it again" if broken else ""
+    out.error(message, hint, IntegrityError.exit_code)
 
 
 def _show_finding(out: Output, finding: Finding) -> None:

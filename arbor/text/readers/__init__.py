@@ -1,8 +1,9 @@
 """One module per kind of file, and the table that names them all.
 
-To add a kind of file, add a line to `FORMATS` and, unless a module here already reads it, a module with a function
-`read(data, policy) -> Reading`; one that can also read piece by piece has a `STREAMER`. Modules are imported when the
-first such file comes along, so that a library needed for one kind costs nothing elsewhere.
+To add a kind of file, add a line to `FORMATS` and, unless a module here already reads it, a module with
+a function `read(data, policy) -> Reading`; one that can also read piece by piece has a `STREAMER`.
+Modules are imported when the first such file comes along, so that a library needed for one kind costs
+nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -116,4 +117,6 @@ def get_reader(name: str) -> Callable[[bytes, ChunkPolicy], Reading]:
 @cache
 def get_streamer(name: str) -> Streamer | None:
     """The way a reader module reads piece by piece; None when it cannot."""
-    return cast("Streamer | None", getattr(importlib.import_module(f"arbor.text.readers.{name}"), "STREAMER", None))
+    return cast(
+        "Streamer | None", getattr(importlib.import_module(f"arbor.text.readers.{name}"), "STREAMER", None)
+    )

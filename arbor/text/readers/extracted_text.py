@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer
 from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.front_matter import clean_text
 from arbor.text.readers.reading_result import Reading
 
 
@@ -19,7 +20,8 @@ class ExtractedText:
         self._marks: list[Mark] = []
         self._blocks: list[Block] = []
         self._links: list[Link] = []
-        self._addresses: set[tuple[str, str]] = set()
+        self._title = ""
+        self._title_level = 100
 
     def add_paragraph(self, text: str, links: Iterable[Link] = ()) -> None:
         """Add a paragraph; its links get the line on which it begins."""
@@ -30,13 +32,19 @@ class ExtractedText:
 
     def add_heading(self, level: int, text: str, links: Iterable[Link] = ()) -> None:
         """Add a heading on a line of its own."""
-        title = " ".join(text.split())
+        title = clean_text(" ".join(text.split()))
         if title:
             self._links += [link._replace(line=self._line) for link in links]
             start = self._size
             self._add(title)
             shown = title.encode("utf-8", "replace")[:HEADING_BYTES_MAX].decode("utf-8", "ignore")
             self._marks.append(Mark(start, self._size - 2, level, shown))
+            if level < self._title_level:
+                self._title, self._title_level = shown, level
+
+    def begin_section(self, title: str) -> None:
+        """Say where in the document the text that follows stands, without adding to it."""
+        self._marks.append(Mark(self._size, self._size, 1, title))
 
     def add_code(self, text: str) -> None:
         """Add text whose lines stay as they are and stay together."""
@@ -66,6 +74,5 @@ class ExtractedText:
             buffer = buffer[:-1]
         structure = Structure(self._marks, self._blocks)
         passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
-        if not title and self._marks:
-            title = min(self._marks, key=lambda mark: mark.level).title
-        return Reading(passages, " ".join(title.split()), fields or {}, self._links, warnings, extractor)
+        shown = " ".join(title.split()) or self._title
+        return Reading(passages, clean_text(shown), fields or {}, self._links, warnings, extractor)

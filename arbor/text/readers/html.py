@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-import selectolax
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from arbor.text.encodings import decode_passage, detect_encoding
@@ -20,15 +19,24 @@ _DEPTH_MAX = 1000
 """The parser's time grows with the square of the depth; no page that people write is nested half as deep."""
 
 _SKIPPED = frozenset(
-    "script style template noscript svg math iframe object embed canvas nav button select textarea".split()  # noqa: SIM905
+    """
+    button canvas embed iframe math nav noscript object script select style svg template textarea
+    """.split()  # noqa: SIM905
 )
 _BLOCKS = frozenset(
-    "p div section article main aside header footer address blockquote ul ol dl dd dt figure figcaption form fieldset "  # noqa: SIM905
-    "table thead tbody tfoot caption details summary body hr center hgroup legend optgroup option video audio".split()
+    """
+    address article aside audio blockquote body caption center dd details div dl dt fieldset figcaption figure
+    footer form header hgroup hr legend main ol optgroup option p section summary table tbody tfoot thead ul
+    video
+    """.split()  # noqa: SIM905
 )
 _VOID = frozenset(
-    "area base br col embed hr img input link meta param source track wbr p li dt dd option tr td th".split()  # noqa: SIM905
+    """
+    area base br col dd dt embed hr img input li link meta option p param source td th tr track wbr
+    """.split()  # noqa: SIM905
 )
+"""Elements that hold nothing, or that the next one of their kind closes: they do not nest."""
+
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9]{0,20}+)")
@@ -37,10 +45,48 @@ _SPACE = re.compile(r"[ \t\r\n\f]++")
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _RAW = re.compile(r"<(script|style)\b[^<>]*+>.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
 
+_DECLARED = {
+    "big5": "big5hkscs",
+    "euc-jp": "euc_jp",
+    "euc-kr": "cp949",
+    "gb18030": "gb18030",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso-2022-jp": "iso2022_jp",
+    "iso-8859-1": "cp1252",
+    "iso-8859-15": "iso8859_15",
+    "iso-8859-2": "iso8859_2",
+    "iso-8859-9": "cp1254",
+    "koi8-r": "koi8_r",
+    "ks_c_5601-1987": "cp949",
+    "latin1": "cp1252",
+    "shift-jis": "cp932",
+    "shift_jis": "cp932",
+    "tis-620": "cp874",
+    "utf-8": "utf-8",
+    "windows-1250": "cp1250",
+    "windows-1251": "cp1251",
+    "windows-1252": "cp1252",
+    "windows-1253": "cp1253",
+    "windows-1254": "cp1254",
+    "windows-1255": "cp1255",
+    "windows-1256": "cp1256",
+    "windows-31j": "cp932",
+    "x-sjis": "cp932",
+}
+"""Names of encodings as pages give them, and the codecs that browsers take for them."""
+
 _FIELDS = {
-    "author": "author", "description": "description", "keywords": "keywords", "date": "date", "dc.date": "date",
-    "article:published_time": "date", "og:url": "url", "og:site_name": "site", "dc.creator": "author",
-}  # fmt: skip
+    "article:published_time": "date",
+    "author": "author",
+    "date": "date",
+    "dc.creator": "author",
+    "dc.date": "date",
+    "description": "description",
+    "keywords": "keywords",
+    "og:site_name": "site",
+    "og:url": "url",
+}
 """Names of `meta` elements, and the field that each becomes."""
 
 
@@ -74,11 +120,6 @@ def read_markup(text: str, policy: ChunkPolicy) -> Reading:
     return page.text.finish(policy, EXTRACTOR_ID, shown, fields)
 
 
-def is_too_deep(data: bytes) -> bool:
-    """Whether a page is nested so deeply that parsing it could take minutes."""
-    return _measure_depth(data) > _DEPTH_MAX
-
-
 def _decode(data: bytes) -> str:
     declared = _CHARSET.search(data[:2048])
     if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
@@ -89,16 +130,6 @@ def _decode(data: bytes) -> str:
             except UnicodeDecodeError:
                 pass  # many pages declare what they are not
     return decode_passage(data, detect_encoding(data) or "latin_1")
-
-
-_DECLARED = {
-    "utf-8": "utf-8", "gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5hkscs",
-    "shift_jis": "cp932", "shift-jis": "cp932", "x-sjis": "cp932", "windows-31j": "cp932", "euc-jp": "euc_jp",
-    "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "iso-8859-1": "cp1252", "windows-1252": "cp1252", "latin1": "cp1252",
-    "windows-1251": "cp1251", "koi8-r": "koi8_r", "windows-1250": "cp1250", "iso-8859-2": "iso8859_2",
-    "iso-8859-15": "iso8859_15", "windows-1253": "cp1253", "windows-1254": "cp1254", "iso-8859-9": "cp1254",
-    "windows-1255": "cp1255", "windows-1256": "cp1256", "iso-2022-jp": "iso2022_jp", "tis-620": "cp874",
-}  # fmt: skip
 
 
 def _measure_depth(data: bytes) -> int:
@@ -121,4 +152,110 @@ def _read_without_structure(text: str, policy: ChunkPolicy) -> Reading:
     plain = html.unescape(_ANY_TAG.sub(" ", _RAW.sub(" ", text)))
     for paragraph in plain.split("\n\n"):
         result.add_paragraph("\n".join(" ".join(line.split()) for line in paragraph.splitlines()))
-    return result.finish(policy, EXTRACTOR_ID, warnings=("the page is nested too deeply to tell its structure",))
+    return result.finish(
+        policy, EXTRACTOR_ID, warnings=("the page is nested too deeply to tell its structure",)
+    )
+
+
+class _Page:
+    """The paragraph that is being read, and all that came before it."""
+
+    def __init__(self) -> None:
+        self.text = ExtractedText()
+        self._parts: list[str] = []
+        self._links: list[Link] = []
+        self._anchors: list[tuple[str, int]] = []
+        self._code_depth = 0
+
+    def add_text(self, text: str) -> None:
+        self._parts.append(text if self._code_depth else _SPACE.sub(" ", text))
+
+    def enter(self, tag: str, node: LexborNode) -> None:
+        if tag in _HEADINGS or tag in _BLOCKS:
+            self.end_block()
+        elif tag == "pre":
+            self.end_block()
+            self._code_depth += 1
+        elif tag in ("li", "tr", "br"):
+            self._parts.append("\n- " if tag == "li" else "\n")
+        elif tag in ("td", "th"):
+            self._parts.append(" | ")
+        elif tag == "a":
+            self._anchors.append((node.attributes.get("href") or "", len(self._parts)))
+        elif tag == "img":
+            self._add_image(node)
+
+    def leave(self, tag: str) -> None:
+        if tag in _HEADINGS:
+            self.end_block(_HEADINGS[tag])
+        elif tag in _BLOCKS:
+            self.end_block()
+        elif tag == "pre":
+            self.end_block()
+            self._code_depth -= 1
+        elif tag == "a" and self._anchors:
+            address, start = self._anchors.pop()
+            self._add_link("links", address, "".join(self._parts[start:]))
+
+    def end_block(self, level: int = 0) -> None:
+        """Close the paragraph; with a level it is a heading."""
+        text = "".join(self._parts)
+        if self._code_depth and not level:
+            self.text.add_code(text)
+        else:
+            lines = (line.strip().removeprefix("| ").strip() for line in text.split("\n"))
+            shown = "\n".join(line for line in lines if line not in ("", "-"))
+            if level:
+                self.text.add_heading(level, shown, self._links)
+            else:
+                self.text.add_paragraph(shown, self._links)
+        self._parts.clear()
+        self._links.clear()
+        self._anchors = [(address, 0) for address, _ in self._anchors]
+
+    def _add_image(self, node: LexborNode) -> None:
+        label = node.attributes.get("alt") or ""
+        self.add_text(label)
+        source = node.attributes.get("src") or ""
+        if not source.startswith("data:"):
+            self._add_link("embeds", source, label)
+
+    def _add_link(self, relation: str, address: str, label: str) -> None:
+        target, anchor = split_destination(address.strip())
+        if (target or anchor) and not target.lower().startswith("javascript:"):
+            self._links.append(Link("html", relation, target, anchor, " ".join(label.split()), 0))
+
+
+def _walk(root: LexborNode, page: _Page) -> None:
+    """Visit the elements and texts under `root` in order, without recursion."""
+    node: LexborNode | None = root
+    stop = root.mem_id
+    while node is not None:
+        tag = node.tag or ""
+        if tag == "-text":
+            page.add_text(node.text_content or "")
+        elif tag not in _SKIPPED and not tag.startswith(("-", "!")):
+            page.enter(tag, node)
+            if node.child is not None:
+                node = node.child
+                continue
+            page.leave(tag)
+        while node is not None and node.mem_id != stop and node.next is None:
+            node = node.parent
+            if node is not None:
+                page.leave(node.tag or "")
+        node = None if node is None or node.mem_id == stop else node.next
+
+
+def _read_head(tree: LexborHTMLParser) -> dict[str, FrontValue]:
+    fields: dict[str, FrontValue] = {}
+    for element in tree.css("meta")[:200]:
+        attributes = element.attributes
+        field = _FIELDS.get((attributes.get("name") or attributes.get("property") or "").lower())
+        content = " ".join((attributes.get("content") or "").split())[:2000]
+        if field and content:
+            fields.setdefault(field, content)
+    for element in tree.css('link[rel="canonical"]')[:1]:
+        if element.attributes.get("href"):
+            fields["url"] = str(element.attributes["href"]).strip()[:2000]
+    return fields

@@ -51,8 +51,8 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
         policy: Passage sizes.
 
     Returns:
-        Passages that join to `text`; the title is the front matter's, else the first heading of level 1, else the
-        first heading.
+        Passages that join to `text`; the title is the front matter's, else the first heading of level 1,
+        else the first heading.
     """
     buffer = b"\n" + text
     fields: dict[str, FrontValue] = {}

@@ -1,4 +1,4 @@
-"""Plain text and data files: blank lines and line ends are the only structure, written-out addresses the only links."""
+"""Plain text and data files: blank lines are the only structure, written-out addresses the only links."""
 
 from __future__ import annotations
 

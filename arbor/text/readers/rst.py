@@ -14,8 +14,11 @@ EXTRACTOR_ID = "rst/1"
 
 _ADORNMENT = rb"""([=\-`:.'"~^_*+#<>!$%%&(),/;?@\[\\\]{|}])"""
 _TITLE = re.compile(
-    rb"\n(?:" + _ADORNMENT + rb"\1{2,}+[ \t]*+\r?\n)?+[ \t]{0,8}+([^\s][^\n]{0,%d}+)\n" % HEADING_BYTES_MAX
-    + _ADORNMENT.replace(b"%%", b"%") + rb"\3{2,}+[ \t]*+\r?(?=\n|\Z)"
+    rb"\n(?:"
+    + _ADORNMENT
+    + rb"\1{2,}+[ \t]*+\r?\n)?+[ \t]{0,8}+([^\s][^\n]{0,%d}+)\n" % HEADING_BYTES_MAX
+    + _ADORNMENT.replace(b"%%", b"%")
+    + rb"\3{2,}+[ \t]*+\r?(?=\n|\Z)"
 )
 _FIELD = re.compile(r":([A-Za-z][A-Za-z0-9 _-]{0,60}):[ \t]*+([^\n]{0,500}+)\n(?:[ \t]++[^\n]*+\n)*+")
 _REFERENCE = re.compile(r"`([^`<>]{0,300}+)<([^<>`\n]{1,500}+)>`__?")
@@ -24,7 +27,7 @@ _ROLE = re.compile(r":(?:doc|ref|pep|rfc):`([^`]{1,300}+)`")
 
 
 def read(text: bytes, policy: ChunkPolicy) -> Reading:
-    """Read a reStructuredText; the title is its first, and a field list before or after it is its front matter."""
+    """Read a reStructuredText; its first title is the title, a field list at its head the front matter."""
     buffer = b"\n" + text
     decoded = text.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     marks = _find_titles(without_mark(buffer))
@@ -42,7 +45,11 @@ def _find_titles(buffer: bytes) -> list[Mark]:
         over, line, under = match[1], match[2], match[3]
         text = line.decode("utf-8", "ignore").strip()
         width = match.end() - match.start(3)
-        if (over and over != under) or width < len(text) or (not over and line[:1] == under and not line.strip(under)):
+        if (
+            (over and over != under)
+            or width < len(text)
+            or (not over and line[:1] == under and not line.strip(under))
+        ):
             continue
         level = styles.setdefault((over or b"", under), len(styles) + 1)
         marks.append(Mark(match.start() + 1, match.end(), level, text))
@@ -61,11 +68,8 @@ def _find_fields(text: str) -> dict[str, FrontValue]:
 
 
 def _find_links(text: str) -> list[Link]:
-    found: list[tuple[int, str, str, str]] = []
-    for match in _REFERENCE.finditer(text):
-        found.append((match.start(), "links", match[2], match[1].strip()))
-    for match in _DIRECTIVE.finditer(text):
-        found.append((match.start() + 1, "embeds", match[2].strip(), ""))
+    found = [(match.start(), "links", match[2], match[1].strip()) for match in _REFERENCE.finditer(text)]
+    found += [(match.start() + 1, "embeds", match[2].strip(), "") for match in _DIRECTIVE.finditer(text)]
     for match in _ROLE.finditer(text):
         label, _, target = match[1].rpartition("<")
         found.append((match.start(), "links", target.rstrip(">").strip(), label.strip()))
@@ -77,4 +81,6 @@ def _find_links(text: str) -> list[Link]:
         counted = start
         target, anchor = split_destination(destination)
         links.append(Link("rst", relation, target, anchor, " ".join(label.split()), line))
-    return links + [link for link in find_addresses(text, 1) if link.target not in {each.target for each in links}]
+    return links + [
+        link for link in find_addresses(text, 1) if link.target not in {each.target for each in links}
+    ]

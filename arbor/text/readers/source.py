@@ -1,4 +1,4 @@
-"""Source code: top-level definitions are its headings, so that a passage tells which function it comes from."""
+"""Source code: top-level definitions are its headings, so that a passage tells where it comes from."""
 
 from __future__ import annotations
 

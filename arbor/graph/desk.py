@@ -1,0 +1,193 @@
+"""Asking a repository about consensus: one document, all of them, its history, and what a change does or would do."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from arbor.errors import UsageError
+from arbor.graph.consensus import Consensus
+from arbor.graph.live import LiveConsensus
+from arbor.graph.ripple import Ripple
+from arbor.graph.standing import Label, PeerGroup, Standing
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+
+Progress = Callable[[str], None]
+HISTORY_COMMITS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusReport:
+    """The consensus on one document.
+
+    Attributes:
+        path: The document.
+        standing: Label, score, independent groups of peers, whether it is contested.
+        peers: Its peers by group, independent ones first.
+    """
+
+    path: str
+    standing: Standing
+    peers: tuple[PeerGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """The consensus on a document at one commit; `standing` is None where it was not there.
+
+    Attributes:
+        commit: Hexadecimal oid.
+        seconds: When it was made, since 1970 UTC.
+        subject: First line of its message.
+        standing: The consensus then.
+    """
+
+    commit: str
+    seconds: int
+    subject: str
+    standing: Standing | None
+
+
+def parse_label(text: str) -> Label:
+    """A label by name, in any case; raises UsageError for another word."""
+    try:
+        return Label[text.upper()]
+    except KeyError:
+        raise UsageError(f"'{text}' is not a label", "the labels are NOVEL, EXTENDED and CORROBORATED") from None
+
+
+class ConsensusDesk:
+    """Answers about the consensus of one repository. State is opened for each question and closed again."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._repo = repo
+        self._live = LiveConsensus(repo)
+
+    @contextlib.contextmanager
+    def _at(self, commit: bytes | None, progress: Progress | None = None) -> Iterator[Consensus]:
+        """The consensus of a commit: the live state for HEAD, a fork of it for another."""
+        head = self._repo.refs.head_oid()
+        live, _ = self._live.open_at(self._repo.snapshot(head), progress)
+        fork: Consensus | None = None
+        try:
+            if commit == head:
+                yield live
+            else:
+                fork, _ = self._live.fork_at(live, self._repo.snapshot(commit))
+                yield fork
+        finally:
+            if fork is not None:
+                fork.close()
+            live.close()
+
+    def follow_commit(self, documents: int) -> Ripple | None:
+        """Bring the live state to HEAD after a commit; None where it is left until somebody asks.
+
+        Args:
+            documents: Documents in the commit.
+        """
+        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
+        parent = self._parent_snapshot()
+        if not self._live.is_eager(snapshot, documents):
+            return None
+        if self._live.state_root(snapshot) is None and parent is not None:
+            before, _ = self._live.open_at(parent)
+            before.close()
+        consensus, ripple = self._live.open_at(snapshot)
+        consensus.close()
+        return ripple
+
+    def _parent_snapshot(self) -> Snapshot | None:
+        """The version before HEAD: the empty one before the first commit."""
+        head = self._repo.refs.head_oid()
+        if head is None:
+            return None
+        parents = self._repo.commit(head).parents
+        return self._repo.snapshot(parents[0] if parents else None)
+
+    def report(self, path: str, commit: bytes | None, progress: Progress | None = None) -> ConsensusReport:
+        """The consensus on a document.
+
+        Raises:
+            UsageError: when there is no such document, or it has no text.
+        """
+        self._repo.snapshot(commit).get(path)
+        with self._at(commit, progress) as consensus:
+            standing = consensus.label(path)
+            if standing is None:
+                raise UsageError(f"'{path}' has no text, so it has no consensus")
+            return ConsensusReport(path, standing, tuple(consensus.peers(path)))
+
+    def standings(self, commit: bytes | None, progress: Progress | None = None) -> list[tuple[str, Standing]]:
+        """(path, standing) of every document with text, in path order."""
+        with self._at(commit, progress) as consensus:
+            return list(consensus.items())
+
+    def counts(self, commit: bytes | None, progress: Progress | None = None) -> dict[Label, int]:
+        """How many documents carry each label."""
+        with self._at(commit, progress) as consensus:
+            return consensus.counts()
+
+    def history(self, path: str, commits: Sequence[bytes], progress: Progress | None = None) -> list[HistoryPoint]:
+        """The consensus on a document at each of these commits, in the order given (newest first is quickest)."""
+        points = []
+        with self._at(self._repo.refs.head_oid(), progress) as live:
+            fork = live.fork()
+            try:
+                for oid in commits[:HISTORY_COMMITS]:
+                    fork, old = self._moved(fork, oid), fork
+                    if old is not fork:
+                        old.close()
+                    commit = self._repo.commit(oid)
+                    subject = commit.message.split("\n", 1)[0]
+                    points.append(HistoryPoint(oid.hex(), commit.committer.seconds, subject, fork.label(path)))
+            finally:
+                fork.close()
+        return points
+
+    def _moved(self, fork: Consensus, commit: bytes) -> Consensus:
+        """The fork at another commit; a new one where the policy differs there."""
+        snapshot = self._repo.snapshot(commit)
+        if fork.policy != self._live.policy(snapshot):
+            return self._live.fork_at(fork, snapshot)[0]
+        self._live.advance(fork, snapshot)
+        return fork
+
+    def replay(self, old: bytes | None, new: bytes, progress: Progress | None = None) -> Ripple:
+        """What going from one commit to another moved."""
+        with self._at(self._repo.refs.head_oid(), progress) as live:
+            before, _ = self._live.fork_at(live, self._repo.snapshot(old))
+            try:
+                after = self._repo.snapshot(new)
+                if before.policy == self._live.policy(after):
+                    return self._live.advance(before, after)
+                fork, ripple = self._live.fork_at(before, after)
+                fork.close()
+                return ripple
+            finally:
+                before.close()
+
+    def preview(
+        self, snapshot: Snapshot, documents: Sequence[tuple[str, bytes | None]], progress: Progress | None = None
+    ) -> tuple[Ripple, dict[str, Standing]]:
+        """What (path, new document or None) would move against HEAD, and where those documents stand now."""
+        with self._at(self._repo.refs.head_oid(), progress) as consensus:
+            before = {path: standing for path, _ in documents for standing in [consensus.label(path)] if standing}
+            return self._live.preview(consensus, snapshot, documents), before
+
+    def labels(self, snapshot: Snapshot, progress: Progress | None = None) -> Consensus:
+        """The consensus of a version, for a search that shows or filters by labels; the caller closes it."""
+        head = self._repo.snapshot(self._repo.refs.head_oid())
+        live, _ = self._live.open_at(head, progress)
+        if snapshot.ledger_root == head.ledger_root:
+            return live
+        fork, _ = self._live.fork_at(live, snapshot)
+        live.close()
+        return fork
+
+    def is_live(self) -> bool:
+        """Whether the state on disk is that of HEAD."""
+        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
+        return self._live.state_root(snapshot) == snapshot.ledger_root

@@ -1,0 +1,204 @@
+"""A repository's consensus, kept with its commits: documents become facts, ledger differences become ripples."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from arbor.graph.consensus import Consensus
+from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
+from arbor.graph.policy import ConsensusPolicy, parse_policy
+from arbor.graph.ripple import NO_RIPPLE, Ripple
+from arbor.objects import ledger
+from arbor.objects.links import LinkRef
+from arbor.objects.model import Document, Manifest
+from arbor.repo.config import POLICY_FILE
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.store.lock import writer_lock
+
+STATE_FILE = "consensus.db"
+LOCK_FILE = "consensus.lock"
+LOCK_WAIT_S = 120.0
+DISPUTING = frozenset({"contradicts", "refutes"})
+EAGER_DOCUMENTS = 2_500
+"""A commit makes the state from nothing for as many documents; for more it waits until somebody asks."""
+_ORIGIN_KEYS = ("author", "authors", "source", "sources", "source-url", "source_url", "origin")
+_MAX_ORIGINS = 32
+
+
+class LiveConsensus:
+    """The consensus of a repository's versions."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._repo = repo
+
+    @property
+    def _fs_path(self) -> Path:
+        return self._repo.folder / "cache" / STATE_FILE
+
+    def policy(self, snapshot: Snapshot) -> ConsensusPolicy:
+        """The policy that a version carries in its `arbor.toml`."""
+        return parse_policy(self._repo.committed_policy(snapshot).section("ripple"))
+
+    def state_root(self, snapshot: Snapshot) -> bytes | None:
+        """The ledger root that the state on disk stands at; None where it must be made from nothing."""
+        if not self._fs_path.exists():
+            return None
+        consensus = Consensus.open(self._fs_path, self.policy(snapshot))
+        try:
+            return self._usable_root(consensus)
+        finally:
+            consensus.close()
+
+    def _usable_root(self, consensus: Consensus) -> bytes | None:
+        root = consensus.ledger_root
+        if root is None or (root != ledger.EMPTY_LEDGER and not self._repo.store.has(root)):
+            return None
+        return root
+
+    def is_eager(self, snapshot: Snapshot, documents: int) -> bool:
+        """Whether a commit should bring the state along: it is live already, or quickly made."""
+        return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) is not None
+
+    def open_at(self, snapshot: Snapshot, progress: Callable[[str], None] | None = None) -> tuple[Consensus, Ripple]:
+        """The consensus of a version, brought there as needed, and what that moved. The caller closes it.
+
+        Args:
+            snapshot: HEAD's version: the state on disk follows it.
+            progress: Told in a sentence when it will take a while.
+
+        Raises:
+            Locked: when another process keeps writing the state.
+        """
+        policy = self.policy(snapshot)
+        self._fs_path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with writer_lock(self._repo.folder / "cache" / LOCK_FILE, LOCK_WAIT_S):
+                consensus = Consensus.open(self._fs_path, policy)
+                return consensus, self._bring(consensus, snapshot, progress)
+        except PermissionError:
+            consensus = Consensus.open(None, policy)
+            return consensus, self._bring(consensus, snapshot, progress)
+
+    def fork_at(self, consensus: Consensus, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
+        """Another version's consensus, in memory, reached from one at hand by the difference of the ledgers."""
+        if consensus.policy == self.policy(snapshot):
+            fork = consensus.fork()
+        else:
+            fork = Consensus.open(None, self.policy(snapshot))
+        return fork, self._bring(fork, snapshot, None)
+
+    def advance(self, consensus: Consensus, snapshot: Snapshot) -> Ripple:
+        """Bring a state in memory to another version; what that moved."""
+        return self._bring(consensus, snapshot, None)
+
+    def preview(self, consensus: Consensus, before: Snapshot, documents: Iterable[tuple[str, bytes | None]]) -> Ripple:
+        """What staging these (path, document oid or None) over a version would do."""
+        rows = list(documents)
+        facts = [read_facts(before, path, oid) for path, oid in rows if oid is not None and path != POLICY_FILE]
+        return consensus.preview([each for each in facts if each is not None], [path for path, oid in rows if oid is None])
+
+    def _bring(
+        self, consensus: Consensus, snapshot: Snapshot, progress: Callable[[str], None] | None
+    ) -> Ripple:
+        root = self._usable_root(consensus)
+        if root == snapshot.ledger_root:
+            return NO_RIPPLE
+        if root is None:
+            rows = list(snapshot.paths())
+            if progress is not None and len(rows) > EAGER_DOCUMENTS:
+                progress(f"working out the consensus of {len(rows):,} documents")
+            consensus.rebuild(_gather(snapshot, rows), ledger_root=snapshot.ledger_root)
+            return NO_RIPPLE
+        changes = [change for change in snapshot.changes_since(root) if change.key != POLICY_FILE]
+        removed = [change.key for change in changes if change.after is None]
+        facts = _gather(snapshot, [(change.key, change.after) for change in changes if change.after is not None])
+        textless = {change.key for change in changes if change.after is not None} - {each.key for each in facts}
+        return consensus.apply(facts, [*removed, *textless], ledger_root=snapshot.ledger_root)
+
+
+def _gather(snapshot: Snapshot, rows: list[tuple[str, bytes]]) -> list[DocumentFacts]:
+    found = gather_facts(rows, lambda row: read_facts(snapshot, *row) or _NO_FACTS)
+    return [facts for facts in found if facts is not _NO_FACTS and facts.key]
+
+
+_NO_FACTS = DocumentFacts("", b"", (), (), b"")
+
+
+def read_facts(snapshot: Snapshot, path: str, oid: bytes) -> DocumentFacts | None:
+    """What consensus needs to know of a document; None for the policy file and what has no text."""
+    document = snapshot.document(oid)
+    if path == POLICY_FILE or not document.passage_count:
+        return None
+    manifest = snapshot.manifest(document)
+    text = "".join(snapshot.texts(document, manifest))
+    return document_facts(
+        path, oid, text, media_type=document.media_type, origins=declared_origins(document),
+        disputes=disputed_paths(path, _disputing_links(snapshot, document, manifest)),
+    )  # fmt: skip
+
+
+def _disputing_links(snapshot: Snapshot, document: Document, manifest: Manifest) -> Iterator[LinkRef]:
+    if not any(key.lower() in DISPUTING for key in document.front_matter):
+        return
+    for link in snapshot.links(manifest):
+        if link.relation in DISPUTING:
+            yield link
+
+
+def declared_origins(document: Document) -> list[str]:
+    """Origins that a document declares: the host it came from, its author, its source."""
+    origins = []
+    host = _host(document.source_uri)
+    if host:
+        origins.append(f"host:{host}")
+    for key, value in document.front_matter.items():
+        name = key.lower()
+        if name in _ORIGIN_KEYS:
+            kind = "author" if name.startswith("author") else "source"
+            origins += [_origin(kind, text) for text in _strings(value)][:_MAX_ORIGINS]
+    return [origin for origin in origins if origin]
+
+
+def _origin(kind: str, text: str) -> str:
+    plain = " ".join(text.casefold().strip().strip("[]").split())
+    host = _host(plain)
+    return f"host:{host}" if host else f"{kind}:{plain}" if plain else ""
+
+
+def _host(uri: str) -> str:
+    try:
+        parts = urlsplit(uri)
+        return (parts.hostname or "").removeprefix("www.") if parts.scheme in ("http", "https", "git", "ssh") else ""
+    except ValueError:
+        return ""
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, dict):
+        for key in ("name", "url", "title"):
+            yield from _strings(value.get(key))
+
+
+def disputed_paths(path: str, links: Iterable[LinkRef]) -> set[str]:
+    """The paths that a document's `contradicts` and `refutes` may mean: beside it or from the top, with `.md` or without.
+
+    Only the document itself is looked at, so that what it says does not depend on what else is there.
+    """
+    paths = set()
+    folder = posixpath.dirname(path)
+    for link in links:
+        for base in {folder, ""}:
+            place = posixpath.normpath(posixpath.join(base, link.target.lstrip("/")))
+            if link.target and not place.startswith(".."):
+                paths |= {place, f"{place}.md"}
+    return paths

@@ -1,0 +1,87 @@
+"""A push as the receiving side sees it: checked against the rules of refs, received, checked again, and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from arbor.errors import ArborError
+from arbor.objects.model import Signature
+from arbor.remote.connectivity import Checked, check_connected
+from arbor.remote.limits import Limits
+from arbor.remote.messages import RefResult, RefUpdate
+from arbor.remote.receiving import open_quarantine
+from arbor.repo.history import is_ancestor
+from arbor.repo.repository import Repository
+from arbor.repo.tiers import read_tiers
+from arbor.store.refs import HEADS, TAGS
+
+CHECKED_OUT = "it is checked out there; push to a bare knowledge base, or to another branch"
+MOVED = "it has moved there since it was read; fetch first"
+NOT_FORWARD = "it is not a fast-forward; fetch and merge first"
+TAG_EXISTS = "the tag exists there already"
+
+
+def refuse_updates(repo: Repository, updates: Sequence[RefUpdate]) -> dict[str, str]:
+    """The updates that cannot be done whatever is sent: ref name to reason."""
+    refused = {}
+    for update in updates:
+        if repo.fs_root is not None and repo.refs.head() == update.name:
+            refused[update.name] = CHECKED_OUT
+        elif (repo.refs.read(update.name) or b"") != update.old:
+            refused[update.name] = MOVED
+        elif update.name.startswith(TAGS) and update.old and update.new and not update.force:
+            refused[update.name] = TAG_EXISTS
+    return refused
+
+
+def accept_push(
+    repo: Repository, updates: Sequence[RefUpdate], frames: Iterator[bytes], key: str, limits: Limits, who: Signature
+) -> list[RefResult]:  # fmt: skip
+    """Receive the frames of a push and move the refs that may be moved; what became of each.
+
+    Raises:
+        IntegrityError: when what arrived is damaged, malformed or incomplete; nothing of it stays.
+    """
+    with open_quarantine(repo.folder, key, limits) as quarantine:
+        quarantine.recover()
+        quarantine.receive(frames)
+        refused = refuse_updates(repo, updates)
+        wanted = [update for update in updates if update.name not in refused]
+        if not wanted:
+            return [RefResult(update.name, refused[update.name]) for update in updates]
+        arrived = quarantine.inspect()
+        tiers = read_tiers(repo.folder)
+        targets = [update.new for update in wanted if update.new]
+        check_connected(repo, arrived, targets, lambda oid: False, tiers)
+        with repo.lock():
+            # Refs may have moved, and gc may have run, while nobody held the lock.
+            checked = check_connected(repo, arrived, targets, lambda oid: False, tiers)
+            refused |= refuse_updates(repo, wanted)
+            published = False
+            for update in wanted:
+                if update.name not in refused:
+                    if not published:
+                        quarantine.publish(repo.store.folder, arrived)
+                        repo.store.refresh()
+                        published = True
+                    reason = _move(repo, update, checked, who)
+                    if reason:
+                        refused[update.name] = reason
+    return [RefResult(update.name, refused.get(update.name, "")) for update in updates]
+
+
+def _move(repo: Repository, update: RefUpdate, checked: Checked, who: Signature) -> str:
+    """Move one ref under the lock; why not, or ""."""
+    forced = update.force or not (update.name.startswith(HEADS) and update.old and update.new)
+    if not forced and not is_ancestor(repo, update.old, checked.peeled[update.new]):
+        return NOT_FORWARD
+    try:
+        repo.refs.move(update.name, update.old or None, update.new or None, who, "push")
+    except ArborError as error:
+        return error.message
+    head = repo.refs.head()
+    if repo.fs_root is None and update.new and isinstance(head, str) and repo.refs.read(head) is None:
+        if update.name.startswith(HEADS):
+            # The first branch that arrives in an empty bare KB is the one that clones will check out.
+            repo.refs.set_head(update.name)
+    return ""

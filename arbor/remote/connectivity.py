@@ -1,0 +1,232 @@
+"""Whether what arrived hangs together: nothing that a ref would stand for may be absent, and each part fits the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from arbor.errors import IntegrityError
+from arbor.objects import ledger, merkle, model
+from arbor.objects.ids import Kind
+from arbor.objects.ledger_diff import Change
+from arbor.objects.model import Commit, Tag
+from arbor.remote.inspecting import DocumentRow, Inspection, ManifestFacts, manifest_facts
+from arbor.remote.ledger_walk import fresh_part
+from arbor.repo.history import ancestors
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import CORES, DOCUMENTS
+from arbor.repo.tiers import Tiers
+
+_MAX_TAG_DEPTH = 16
+
+MayBeCold = Callable[[bytes], bool]
+"""Whether a document oid may come without its passages."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a check found.
+
+    Attributes:
+        commits: The commits that were looked at, parents first.
+        peeled: The commit behind each target.
+        cold: Documents that came, as was said, without all of their passages.
+        paths: Fresh document paths of the targets, for warnings.
+    """
+
+    commits: dict[bytes, Commit] = field(default_factory=dict)
+    peeled: dict[bytes, bytes] = field(default_factory=dict)
+    cold: set[bytes] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+
+
+def check_connected(
+    repo: Repository, arrived: Inspection, targets: Iterable[bytes], may_be_cold: MayBeCold, tiers: Tiers
+) -> Checked:
+    """Walk from ref targets to every object that they need; what refs of this KB reach already is taken as whole.
+
+    Args:
+        repo: Where it arrived.
+        arrived: What is in quarantine.
+        targets: Commits or tag objects that refs are to stand at.
+        may_be_cold: Says of a document oid whether it may lack passages.
+        tiers: What is cold here already.
+
+    Raises:
+        IntegrityError: when something is absent or does not fit.
+    """
+    walk = _Walk(repo, arrived, may_be_cold, tiers)
+    for target in targets:
+        walk.checked.peeled[target] = walk.peel(target)
+    for oid in walk.new_commits(walk.checked.peeled.values()):
+        walk.check_commit(oid)
+    return walk.checked
+
+
+def complete_commits(repo: Repository) -> set[bytes]:
+    """Every commit that the KB's refs and HEAD reach: these are here with all they need."""
+    return ancestors(repo, ref_commits(repo))
+
+
+def ref_commits(repo: Repository) -> set[bytes]:
+    """The commits that refs and HEAD stand at, through tag objects."""
+    found = set()
+    oids = [repo.refs.read(name) for name in repo.refs.iter_names()]
+    for oid in [*oids, repo.refs.head_oid()]:
+        while oid is not None and oid not in found:
+            kind, data = repo.store.get(oid)
+            if kind != Kind.TAG:
+                found.add(oid)
+                break
+            oid = model.decode_tag(data, trusted=True).target
+    return found
+
+
+class _Walk:
+    """The state of one check. It is a source of ledger nodes: those that arrived, and those that were here."""
+
+    def __init__(self, repo: Repository, arrived: Inspection, may_be_cold: MayBeCold, tiers: Tiers) -> None:
+        self._repo = repo
+        self._arrived = arrived
+        self._may_be_cold = may_be_cold
+        self._tiers = tiers
+        self._nodes: dict[bytes, ledger.Node] = {}
+        self._documents: set[bytes] = set()
+        repo.store.refresh()
+        self._complete = complete_commits(repo) if any(repo.refs.iter_names()) else set()
+        self.checked = Checked()
+
+    # --- reading what arrived before what was here
+
+    def get_node(self, oid: bytes) -> ledger.Node:
+        node = self._nodes.get(oid)
+        if node is None:
+            data = self._arrived.nodes.get(oid)
+            node = self._repo.store.get_node(oid) if data is None else ledger.decode_node(data, trusted=True)
+            self._nodes[oid] = node
+        return node
+
+    def _get(self, oid: bytes, kind: Kind, arrived: dict[bytes, bytes]) -> bytes:
+        data = arrived.get(oid)
+        return self._repo.store.get_kind(oid, kind) if data is None else data
+
+    def _commit(self, oid: bytes) -> Commit:
+        return model.decode_commit(self._get(oid, Kind.COMMIT, self._arrived.commits))
+
+    def _tag(self, oid: bytes) -> Tag | None:
+        data = self._arrived.tags.get(oid)
+        if data is None and oid not in self._arrived.commits:
+            kind, data = self._repo.store.get(oid)
+            if kind != Kind.TAG:
+                return None
+        return None if data is None else model.decode_tag(data)
+
+    # --- commits
+
+    def peel(self, oid: bytes) -> bytes:
+        """The commit behind a target; raises IntegrityError when tags lead nowhere."""
+        for _ in range(_MAX_TAG_DEPTH):
+            tag = self._tag(oid)
+            if tag is None:
+                self._commit(oid)
+                return oid
+            oid = tag.target
+        raise IntegrityError("tags point at tags without end")
+
+    def new_commits(self, tips: Iterable[bytes]) -> list[bytes]:
+        """The commits that are not known to be whole, parents first."""
+        order: list[bytes] = []
+        state: dict[bytes, bool] = {}
+        stack = [(tip, False) for tip in tips]
+        while stack:
+            oid, done = stack.pop()
+            if done:
+                order.append(oid)
+                continue
+            if oid in state or oid in self._complete:
+                continue
+            state[oid] = True
+            commit = self._commit(oid)
+            self.checked.commits[oid] = commit
+            stack.append((oid, True))
+            stack += [(parent, False) for parent in commit.parents]
+        return order
+
+    def check_commit(self, oid: bytes) -> None:
+        """A commit whose parents are whole: its log, its ledger, and what the ledger has beyond the first parent's."""
+        commit = self.checked.commits[oid]
+        before = ledger.EMPTY_LEDGER
+        if commit.parents:
+            first = self.checked.commits.get(commit.parents[0]) or self._commit(commit.parents[0])
+            before = first.ledger_root
+            peaks = merkle.append_leaf(first.log_size, first.log_peaks, commit.parents[0])
+            if commit.log_size != first.log_size + 1 or list(commit.log_peaks) != peaks:
+                raise IntegrityError(f"commit {oid.hex()[:12]}: its log does not go on from its parent's")
+        if len(set(commit.parents)) != len(commit.parents):
+            raise IntegrityError(f"commit {oid.hex()[:12]}: it names a parent twice")
+        top = self.get_node(commit.ledger_root)
+        ledger.check_root(top.level, len(top.children), top.last_key)
+        changes = fresh_part(self, before, commit.ledger_root).changes
+        self._check_names(commit.ledger_root, changes, whole=before == ledger.EMPTY_LEDGER)
+        for key, _, value in changes:
+            if value is not None and key.startswith((DOCUMENTS, CORES)):
+                self._check_document(value)
+
+    # --- names
+
+    def _check_names(self, root: bytes, changes: list[Change], *, whole: bool) -> None:
+        """No document may stand where a folder of others must be."""
+        added = {key for key, old, new in changes if old is None and new is not None and key.startswith(DOCUMENTS)}
+        self.checked.paths.update(key[len(DOCUMENTS) :] for key in added)
+        folders = {key[:cut] for key in added for cut in _cuts(key)}
+        clash = folders & added
+        if not clash and not whole:
+            clash = {folder for folder in folders if ledger.find(self, root, folder) is not None}
+            clash |= {key for key in added if next(ledger.iter_entries(self, root, key + "/"), None) is not None}
+        if clash:
+            path = min(clash)[len(DOCUMENTS) :]
+            raise IntegrityError(f"the ledger has '{path}' both as a document and as a folder")
+
+    # --- documents
+
+    def _check_document(self, oid: bytes) -> None:
+        if oid in self._documents:
+            return
+        self._documents.add(oid)
+        row = self._arrived.documents.get(oid) or self._stored_document(oid)
+        facts = self._arrived.manifests.get(row[1]) or self._stored_manifest(row[1])
+        if row[2:7] != facts.fields:
+            raise IntegrityError(f"document {oid.hex()[:12]}: its roots or sizes do not fit its manifest")
+        if row[7] and row[7] not in self._arrived.derivations:
+            self._repo.store.get_kind(row[7], Kind.DERIVATION)
+        self._check_chunks(oid, facts, is_core=bool(row[7]))
+
+    def _check_chunks(self, oid: bytes, facts: ManifestFacts, *, is_core: bool) -> None:
+        chunks, holds = self._arrived.chunks, self._repo.store.holds
+        for chunk, size in facts.parts():
+            known = chunks.get(chunk)
+            if known == size:
+                continue
+            if known is not None:
+                raise IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is not as long as it says")
+            if not holds(chunk):
+                if is_core or not (oid in self._tiers.cold or self._may_be_cold(oid)):
+                    raise IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is missing")
+                self.checked.cold.add(oid)
+                return
+
+    def _stored_document(self, oid: bytes) -> DocumentRow:
+        d = model.decode_document(self._repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        return (oid, d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation)
+
+    def _stored_manifest(self, oid: bytes) -> ManifestFacts:
+        return ManifestFacts(*manifest_facts(self._repo.store.get_kind(oid, Kind.MANIFEST)))
+
+
+def _cuts(key: str) -> Iterator[int]:
+    """Where the folders of a document key end, the namespace itself excepted."""
+    cut = key.find("/", len(DOCUMENTS))
+    while cut >= 0:
+        yield cut
+        cut = key.find("/", cut + 1)
+

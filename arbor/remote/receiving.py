@@ -1,0 +1,214 @@
+"""What arrives is written to quarantine, looked at in full, and only then moved beside the KB's own packs.
+
+The quarantine of one source and question is a folder `.arbor/incoming-<key>/`. When a transfer is interrupted, its
+whole frames stay there and the next try asks only for what is missing; when a transfer is refused or done, the
+folder goes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from blake3 import blake3
+
+from arbor.errors import IntegrityError, Locked
+from arbor.remote.inspecting import Inspection, inspect_frames
+from arbor.remote.limits import DEFAULT_LIMITS, HELD_BYTES, Limits, Meter
+from arbor.remote.wire import Interrupted
+from arbor.store import pack_format as fmt
+from arbor.store.files import PositionedFile, fsync_folder, write_atomically
+from arbor.store.lock import writer_lock
+from arbor.store.pack_index import KEY_BYTES, encode_index
+
+INCOMING_PREFIX = "incoming-"
+_FRAMES_FILE = "frames"
+_READ_BYTES = 1 << 20
+
+TransferProgress = Callable[[int, int, int], None]
+"""Called with (objects so far, objects in all or 0 where unknown, bytes so far)."""
+
+
+def quarantine_key(*parts: str | bytes) -> str:
+    """The name of the quarantine for one source and question."""
+    hasher = blake3()
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        hasher.update(len(data).to_bytes(8, "little") + data)
+    return hasher.hexdigest(12)
+
+
+class _FrameFile:
+    """Frames read back from a quarantined file."""
+
+    def __init__(self, fs_path: Path) -> None:
+        self._file = PositionedFile(fs_path)
+        self.size_bytes = self._file.size_bytes
+
+    def header_at(self, offset: int) -> fmt.FrameHeader | None:
+        return fmt.decode_frame_header(self._file.read_at(offset, fmt.HEADER_BYTES))
+
+    def frame_at(self, offset: int, header: fmt.FrameHeader) -> fmt.Frame:
+        return fmt.decode_frame(header, self._file.read_at(offset + fmt.HEADER_BYTES, header.packed_bytes))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Quarantine:
+    """One transfer on its way in. Use `open_quarantine`."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.folder = folder
+        self._path = folder / _FRAMES_FILE
+        self._meter = Meter(limits)
+        self._frames: list[tuple[int, fmt.FrameHeader]] = []
+        self._end = 0
+        self.received_bytes = 0
+
+    def held(self) -> bytes:
+        """The first `HELD_BYTES` of each object that an interrupted transfer left here."""
+        self._recover()
+        if not self._frames:
+            return b""
+        try:
+            return b"".join([oid[:HELD_BYTES] for oid in self._inspect().oids()])
+        except IntegrityError:
+            self._truncate(0)
+            self._frames.clear()
+            return b""
+
+    def _recover(self) -> None:
+        """Find the whole frames of an earlier try, and cut off what follows them."""
+        try:
+            file = _FrameFile(self._path)
+        except FileNotFoundError:
+            return
+        with contextlib.closing(file):
+            offset = len(fmt.MAGIC)
+            while offset < file.size_bytes:
+                header = file.header_at(offset)
+                end = offset + fmt.HEADER_BYTES + (header.packed_bytes if header else 0)
+                if header is None or end > file.size_bytes:
+                    break
+                self._frames.append((offset, header))
+                self._meter.take(end - offset, header.raw_bytes, header.count)
+                offset = end
+        self._truncate(offset if self._frames else 0)
+
+    def _truncate(self, size_bytes: int) -> None:
+        os.truncate(self._path, size_bytes)
+        self._end = size_bytes
+
+    def receive(self, frames: Iterable[bytes], total: int = 0, progress: TransferProgress | None = None) -> None:
+        """Write frames as they come; only their headers are looked at.
+
+        Args:
+            frames: Encoded frames.
+            total: Objects in all, where that is known.
+            progress: Told after each frame.
+
+        Raises:
+            IntegrityError: when a frame has no sound header, or the transfer goes beyond its limits.
+        """
+        with open(self._path, "ab", buffering=0) as file:
+            if not self._end:
+                file.write(fmt.MAGIC)
+                self._end = len(fmt.MAGIC)
+            for frame in frames:
+                header = fmt.decode_frame_header(frame)
+                if header is None or len(frame) != fmt.HEADER_BYTES + header.packed_bytes:
+                    raise IntegrityError("a pack frame arrived damaged")
+                self._meter.take(len(frame), header.raw_bytes, header.count)
+                file.write(frame)
+                self._frames.append((self._end, header))
+                self._end += len(frame)
+                self.received_bytes += len(frame)
+                self._meter.check_pace(self._meter.packed_bytes)
+                if progress is not None:
+                    progress(self._meter.objects, total, self.received_bytes)
+
+    @property
+    def empty(self) -> bool:
+        """Whether no whole frame has arrived."""
+        return not self._frames
+
+    def inspect(self) -> Inspection:
+        """Look at everything that arrived, in this try and earlier ones.
+
+        Raises:
+            IntegrityError: at the first thing that is damaged or malformed.
+        """
+        return self._inspect() if self._frames else Inspection()
+
+    def _inspect(self) -> Inspection:
+        file = _FrameFile(self._path)
+        with contextlib.closing(file):
+            return inspect_frames(file, self._frames)
+
+    def publish(self, packs: Path, inspection: Inspection) -> str | None:
+        """Move what arrived into the folder of packs, durably; the pack's name, or None when nothing arrived.
+
+        Call it under the writer lock, when everything has been checked.
+        """
+        if not self._frames:
+            return None
+        rows = inspection.rows
+        unique = {row[:KEY_BYTES]: row for row in reversed(rows)}
+        if len(unique) != len(rows):
+            rows = list(unique.values())
+        hasher = blake3(max_threads=blake3.AUTO)
+        with open(self._path, "r+b") as file:
+            while block := file.read(_READ_BYTES):
+                hasher.update(block)
+            trailer = fmt.encode_trailer(len(self._frames), len(rows))
+            hasher.update(trailer)
+            digest = hasher.digest()
+            file.write(trailer + digest)
+            file.flush()
+            os.fsync(file.fileno())
+        name = digest.hex()
+        write_atomically(packs / f"{name}.idx", encode_index(digest, rows, [offset for offset, _ in self._frames]))
+        os.replace(self._path, packs / f"{name}.pack")
+        fsync_folder(packs)
+        return name
+
+    def discard(self) -> None:
+        """Remove everything."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def open_quarantine(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Quarantine]:
+    """The quarantine of a source; it goes when the block ends, unless the transfer was interrupted on the way.
+
+    While another process fills the quarantine of the same key, this one gets its own.
+    """
+    with contextlib.ExitStack() as stack:
+        folder = arbor_folder / f"{INCOMING_PREFIX}{key}"
+        try:
+            stack.enter_context(_locked(folder))
+        except Locked:
+            folder = arbor_folder / f"{INCOMING_PREFIX}{key}-{secrets.token_hex(4)}"
+            stack.enter_context(_locked(folder))
+        quarantine = Quarantine(folder, limits)
+        keep = False
+        try:
+            yield quarantine
+        except (Interrupted, KeyboardInterrupt):
+            keep = not quarantine.empty
+            raise
+        finally:
+            if not keep:
+                quarantine.discard()
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with writer_lock(folder / "lock", wait_s=0):
+        yield

@@ -1,0 +1,110 @@
+"""Chosen objects as pack frames: whole frames are copied as they lie in their packs, parts are framed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from arbor.errors import IntegrityError
+from arbor.remote.limits import HELD_BYTES
+from arbor.store.frames import FrameBuffer
+from arbor.store.odb import ObjectStore
+from arbor.store.pack_format import encode_frame
+from arbor.store.pack_index import KEY_BYTES
+from arbor.store.packs import Pack
+
+_SCAN_SHARE = 16
+"""With more than one object of this many wanted, reading whole indexes beats looking up each object."""
+
+
+class FramePart(NamedTuple):
+    """Some slots of one frame of a pack; all of them where `slots` is None."""
+
+    pack: Pack
+    frame: int
+    slots: tuple[int, ...] | None
+
+
+def plan_frames(store: ObjectStore, oids: Iterable[bytes]) -> list[FramePart]:
+    """Where the objects lie, frame by frame.
+
+    Raises:
+        IntegrityError: when one is not stored.
+    """
+    wanted = {oid[:KEY_BYTES]: oid for oid in oids}
+    packs = store.packs()
+    total = sum(pack.index.count for pack in packs)
+    scan = len(wanted) * _SCAN_SHARE > total
+    parts: list[FramePart] = []
+    for pack in packs:
+        if not wanted:
+            break
+        slots = _scan(pack, wanted) if scan else _look_up(pack, wanted)
+        counts = _frame_counts(pack) if scan else {}
+        for frame, found in sorted(slots.items()):
+            whole = len(found) == counts.get(frame, -1)
+            parts.append(FramePart(pack, frame, None if whole else tuple(sorted(found))))
+    if wanted:
+        oid = next(iter(wanted.values()))
+        raise IntegrityError(f"object {oid.hex()[:12]} is missing", "run: arbor verify")
+    return parts
+
+
+def _scan(pack: Pack, wanted: dict[bytes, bytes]) -> dict[int, list[int]]:
+    slots: dict[int, list[int]] = {}
+    for key, (frame, slot) in pack.index.places_from(b""):
+        if wanted.pop(key, None) is not None:
+            slots.setdefault(frame, []).append(slot)
+    return slots
+
+
+def _look_up(pack: Pack, wanted: dict[bytes, bytes]) -> dict[int, list[int]]:
+    slots: dict[int, list[int]] = {}
+    for key, oid in list(wanted.items()):
+        place = pack.index.find(oid)
+        if place is not None:
+            del wanted[key]
+            slots.setdefault(place.frame, []).append(place.slot)
+    return slots
+
+
+def _frame_counts(pack: Pack) -> dict[int, int]:
+    counts: dict[int, int] = {}
+    for _, (frame, _) in pack.index.places_from(b""):
+        counts[frame] = counts.get(frame, 0) + 1
+    return counts
+
+
+def iter_frames(parts: Sequence[FramePart], held: Container[bytes] = frozenset()) -> Iterator[bytes]:
+    """The encoded frames of a plan.
+
+    Args:
+        parts: What `plan_frames` gave.
+        held: Oid prefixes of `HELD_BYTES` that need not be sent; frames with such objects are framed anew.
+    """
+    buffer = FrameBuffer(lambda oid: oid[:HELD_BYTES] in held)
+    for part in parts:
+        if part.slots is None and not held:
+            yield part.pack.packed_frame(part.frame)
+            continue
+        frame = part.pack.read_frame(part.frame)
+        chosen = None if part.slots is None else set(part.slots)
+        for slot, (kind, oid, data) in enumerate(frame.objects()):
+            if chosen is None or slot in chosen:
+                batch = buffer.add(kind, data, oid)
+                if batch is not None:
+                    yield encode_frame(batch[0])
+    for batch in buffer.rest():
+        yield encode_frame(batch[0])
+
+
+def whole_packs(packs: Iterable[Pack]) -> Iterator[bytes]:
+    """Every frame of some packs."""
+    for pack in packs:
+        for number in range(len(pack.index.frame_offsets)):
+            yield pack.packed_frame(number)
+
+
+def parse_held(joined: bytes) -> frozenset[bytes]:
+    """The oid prefixes that stand one after the other."""
+    return frozenset(joined[i : i + HELD_BYTES] for i in range(0, len(joined), HELD_BYTES))

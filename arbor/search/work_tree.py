@@ -1,0 +1,79 @@
+"""Files of the work tree that are not committed as they are, for searches that make no claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from arbor.index.entries import entry_of_file
+from arbor.index.overlay import Overlay, ScoredUnit
+from arbor.index.reader import Found, Statistics, inverse_frequency
+from arbor.objects.ids import Kind, object_id
+from arbor.search.plan import Plan, RankedUnit
+from arbor.search.query import Query
+from arbor.search.results import ChunkPlace
+from arbor.search.retrieval import COLUMN_WEIGHTS, MAX_ROWS, Candidate, group_rows, retrieve
+from arbor.text.extraction import Extraction
+from arbor.text.reading import decode_passage
+
+
+class WorkTree:
+    """What differs from the version that is searched: files that were added or edited, and files that are gone.
+
+    Attributes:
+        paths: All of their paths; what is committed there is not shown.
+    """
+
+    def __init__(self, files: Mapping[str, Extraction | None], now: int) -> None:
+        """Index the files.
+
+        Args:
+            files: What was read by path; None for a file that is gone.
+            now: Seconds since 1970 UTC; dates the files.
+        """
+        self.paths = frozenset(files)
+        self._files = {path: file for path, file in files.items() if file is not None}
+        self.overlay = Overlay((entry_of_file(path, file) for path, file in self._files.items()), now)
+
+    def candidates(
+        self, query: Query, plan: Plan, units: tuple[RankedUnit, ...], beside: Statistics
+    ) -> list[Candidate]:
+        """All files that match, scored as if they were in the index beside."""
+        session = self.overlay.session
+        if query.raw or not query.has_words:
+            found = retrieve(session, query, plan, MAX_ROWS).candidates
+        elif units:
+            expression = " OR ".join(unit.expression for unit in units)
+            rows = {match.row for match in session.match(expression, COLUMN_WEIGHTS, plan.filters, MAX_ROWS)}
+            scores = self.overlay.scores(_scored(units, beside, session.statistics()), COLUMN_WEIGHTS, beside.mean_tokens)
+            found = group_rows(session, [Found(row, scores.get(row, 0.0)) for row in sorted(rows)])
+        else:
+            return []
+        return [
+            Candidate(each.document, each.score, each.passages, self._files[each.document.path]) for each in found
+        ]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.overlay.close()
+
+
+def _scored(units: tuple[RankedUnit, ...], beside: Statistics, own: Statistics) -> list[ScoredUnit]:
+    rows = beside.rows + own.rows
+    return [
+        ScoredUnit(each.tokens, each.unit.prefix, inverse_frequency(rows, each.frequency)) for each in units
+    ]
+
+
+def passage_of_file(file: Extraction, ordinal: int) -> tuple[str, ChunkPlace | None, tuple[str, ...]]:
+    """Text, place and heading path of a passage; an empty text and no place for a file without text."""
+    if ordinal >= len(file.passages):
+        return "", None, ()
+    before, passage = file.passages[:ordinal], file.passages[ordinal]
+    text = decode_passage(passage.data, file.encoding)
+    start_line = 1 + sum(each.newlines for each in before)
+    start_byte = sum(len(each.data) for each in before)
+    end_line = start_line + passage.newlines - (1 if passage.newlines and text.endswith("\n") else 0)
+    place = ChunkPlace(
+        ordinal, object_id(Kind.CHUNK, passage.data), start_line, end_line, start_byte, start_byte + len(passage.data)
+    )
+    return text, place, tuple(passage.headings)

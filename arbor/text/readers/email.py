@@ -1,0 +1,107 @@
+"""E-mail: the subject, who wrote to whom and when, and the text; attached files that are text as well."""
+
+from __future__ import annotations
+
+import email
+import email.errors
+import email.header
+import email.policy
+from collections.abc import Iterator
+from email.message import Message
+
+from arbor.text.encodings import decode_passage, detect_encoding
+from arbor.text.extraction import ChunkPolicy, FrontValue
+from arbor.text.front_matter import clean_text
+from arbor.text.links import find_addresses
+from arbor.text.readers import get_reader
+from arbor.text.readers.extracted_text import ExtractedText
+from arbor.text.readers.reading_result import Reading
+
+EXTRACTOR_ID = "email/1"
+
+_FIELDS = ("from", "to", "cc", "date", "message-id", "in-reply-to", "list-id")
+_PARTS_MAX = 200
+
+
+def read(data: bytes, policy: ChunkPolicy) -> Reading:
+    """Read a message.
+
+    Args:
+        data: The file, RFC 5322 with or without MIME.
+        policy: Passage sizes.
+
+    Returns:
+        Passages of extracted text; the subject is the title and the other headers are fields.
+    """
+    text = ExtractedText()
+    warnings: list[str] = []
+    fields: dict[str, FrontValue] = {}
+    title = ""
+    try:
+        message = email.message_from_bytes(data, policy=email.policy.compat32)
+        title = _read_header(message, "subject")
+        fields = {name: value for name in _FIELDS if (value := _read_header(message, name))}
+        for part in _iter_texts(message):
+            _add_part(part, text, policy)
+    except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
+        warnings.append(f"the message is damaged: {error}")
+    return text.finish(policy, EXTRACTOR_ID, title, fields, warnings)
+
+
+def _read_header(message: Message, name: str) -> str:
+    """A header with its encoded words decoded; empty where it is absent or cannot be read."""
+    value = message.get(name)
+    if value is None:
+        return ""
+    try:
+        pieces = email.header.decode_header(str(value))
+    except (ValueError, LookupError, email.errors.MessageError):
+        return clean_text(" ".join(str(value).split()))
+    shown = "".join(
+        _decode(piece, charset or "") if isinstance(piece, bytes) else piece for piece, charset in pieces
+    )
+    return clean_text(" ".join(shown.split()))[:2000]
+
+
+def _iter_texts(message: Message) -> Iterator[Message]:
+    """The parts to read: of alternatives the plain one, of everything else whatever is text."""
+    pending = [message]
+    for _ in range(_PARTS_MAX):
+        if not pending:
+            return
+        part = pending.pop()
+        payload = part.get_payload()
+        if isinstance(payload, list):
+            choices = [each for each in payload if isinstance(each, Message)]
+            if part.get_content_subtype() == "alternative":
+                plain = [each for each in choices if each.get_content_type() == "text/plain"]
+                choices = plain[:1] or choices[-1:]
+            pending += reversed(choices)
+        elif part.get_content_maintype() == "text":
+            yield part
+
+
+def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy) -> None:
+    raw = part.get_payload(decode=True)
+    if not isinstance(raw, bytes):
+        return
+    shown = _decode(raw, str(part.get_content_charset() or "")).replace("\r\n", "\n").replace("\0", "")
+    if part.get_content_type() == "text/html":
+        # The page reader brings its parser with it, which a message in plain text does not need.
+        page = get_reader("html")(shown.encode("utf-8", "replace"), policy)
+        shown = "".join(decode_passage(passage.data, "utf-8") for passage in page.passages)
+        links = list(page.links)
+    else:
+        links = find_addresses(shown, 1)
+    for paragraph in shown.split("\n\n"):
+        text.add_paragraph(paragraph, [link for link in links if link.target in paragraph])
+
+
+def _decode(raw: bytes, charset: str) -> str:
+    """Text in the declared charset if the bytes allow it, else in the one they look like."""
+    if charset:
+        try:
+            return raw.decode(charset)
+        except (UnicodeError, LookupError, ValueError):
+            pass
+    return decode_passage(raw, detect_encoding(raw) or "latin_1")

@@ -1,0 +1,7 @@
+"""The fixtures of the command line's tests."""
+
+from __future__ import annotations
+
+from tests.cli.harness import cli, kb, steady
+
+__all__ = ["cli", "kb", "steady"]
