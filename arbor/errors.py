@@ -1,6 +1,6 @@
 """Every error arbor raises on purpose: a message, a hint that can be typed, and an exit code.
 
-The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 partly done, 10 no knowledge base here,
+The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 not or partly done, 10 no knowledge base here,
 11 locked, 12 integrity, 13 conflict, 14 remote, 70 a bug in arbor.
 """
 
@@ -39,6 +39,12 @@ class UsageError(ArborError):
 
 class PartlyDone(ArborError):
     """Some of the work was done and some was not; the message says which."""
+
+    exit_code = 3
+
+
+class StorageError(ArborError):
+    """The system refused to write or read: a full disk, no permission, a read-only folder. Nothing was lost."""
 
     exit_code = 3
 

@@ -20,7 +20,7 @@ from arbor.repo.worktree import kb_path
 
 if TYPE_CHECKING:
     from arbor.objects.model import Signature
-    from arbor.graph import desk
+    from arbor.graph import checking, desk
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
     from arbor.repo import adding, committing, config, describing, history, restoring, results, verify
@@ -35,6 +35,7 @@ else:
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
+    checking = lazy_module("arbor.graph.checking")
     desk = lazy_module("arbor.graph.desk")
     history = lazy_module("arbor.repo.history")
     restoring = lazy_module("arbor.repo.restoring")
@@ -248,6 +249,11 @@ class KnowledgeBase:
             warnings.append(f"the consensus could not be brought up to date: {error}")
         return ripple, state, tuple(warnings)
 
+    def bring_up_to_date(self) -> Ripple | None:
+        """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""
+        documents = committing.count_documents(self.repo, self.repo.head_root())
+        return self._follow_up(documents)[0]
+
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""
         return revisions.resolve(self.repo, revision)
@@ -344,7 +350,7 @@ class KnowledgeBase:
 
     def search(
         self, query: str, *, mode: str = "HYBRID", limit: int = 10, at: str | None = None, passages: int = 3,
-        raw: bool = False,
+        raw: bool = False, rank: str | None = None, working_copy: bool = False,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD or another revision.
 
@@ -355,12 +361,14 @@ class KnowledgeBase:
             at: A revision; HEAD without.
             passages: Passages to show of each document.
             raw: The query is an FTS5 expression.
+            rank: A ranking profile: `relevance`, `ripple`, or one of `arbor.toml`.
+            working_copy: In VISUAL mode also look at files that are not committed as they are.
 
         Raises:
-            UsageError: when the query, the mode or the revision is not understood.
+            UsageError: when the query, the mode, the profile or the revision is not understood.
         """
         options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw)
-        return self._ask().search(query, options, at=at)
+        return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy)
 
     def reindex(self) -> float:
         """Make the index of HEAD anew from the objects; the seconds it took."""
@@ -421,6 +429,14 @@ class KnowledgeBase:
         else:
             old, new = revisions.resolve_range(self.repo, span)
         return desk.ConsensusDesk(self.repo).replay(old, new, progress)
+
+    def check_staged(self, *, progress: Callable[[str], None] | None = None) -> checking.StagedCheck:
+        """What the next commit (git's, where git has staged something) would move, held against the policy.
+
+        Raises:
+            UsageError: when the policy in `arbor.toml` cannot be understood.
+        """
+        return checking.check_staged(self.repo, progress)
 
     def _commit_at(self, revision: str | None) -> bytes | None:
         return self.repo.refs.head_oid() if revision is None else self.resolve(revision)

@@ -22,6 +22,18 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("mv", "Rename documents or folders"),
             Entry("restore", "Bring documents back to an earlier version"),
             Entry("commit", "Record what is staged"),
+            Entry("revert", "Undo a commit with another one"),
+            Entry("reset", "Move the branch to another commit"),
+        ),
+    ),
+    (
+        "Branch and merge",
+        (
+            Entry("branch", "List, make, rename and remove branches"),
+            Entry("switch", "Go to another branch"),
+            Entry("merge", "Join another branch into this one"),
+            Entry("tag", "List, make and remove tags"),
+            Entry("reflog", "Show where HEAD and branches have been"),
         ),
     ),
     (
@@ -35,6 +47,15 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("cat", "Print a document's bytes exactly"),
             Entry("ls", "List the documents"),
             Entry("links", "List the links in a document"),
+        ),
+    ),
+    (
+        "Corroborate",
+        (
+            Entry("consensus", "Show how many independent sources say the same"),
+            Entry("ripple", "Replay how a change moved the consensus"),
+            Entry("hook", "Let a git repository bring the knowledge base along"),
+            Entry("demo", "Walk through a life cycle on built-in documents"),
         ),
     ),
     (

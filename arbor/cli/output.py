@@ -24,8 +24,8 @@ class Output:
     """The two streams of a command, with colours where they are wanted and a pager where it helps."""
 
     def __init__(self) -> None:
-        self.stdout: TextIO = sys.stdout
-        self.stderr: TextIO = sys.stderr
+        self.stdout: TextIO = sys.stdout or _nowhere()
+        self.stderr: TextIO = sys.stderr or _nowhere()
         self.json_errors = False
         self.use_pager = True
         self.colour = "auto"
@@ -151,6 +151,11 @@ class Output:
     def flush(self) -> None:
         """Hand over what was written so far."""
         self.binary.flush()
+
+
+def _nowhere() -> TextIO:
+    """What stands for a stream that the caller has closed."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _number(variable: str, otherwise: int) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import posixpath
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from arbor.cli.output import Output
 from arbor.cli.progress import Progress
@@ -73,6 +74,14 @@ class Session:
         return Progress(self.out.stderr, verb)
 
     @property
-    def stderr(self) -> TextIO:
-        """Standard error."""
-        return self.out.stderr
+    def input_is_terminal(self) -> bool:
+        """Whether a person types at standard input."""
+        return sys.stdin is not None and sys.stdin.isatty()
+
+    def read_input(self, what: str) -> bytes:
+        """Everything on standard input; a person is told what is waited for."""
+        if sys.stdin is None:
+            return b""
+        if self.input_is_terminal:
+            self.out.note(f"reading {what} from the terminal; end it with Ctrl-D")
+        return sys.stdin.buffer.read()

@@ -187,7 +187,6 @@ class ConsensusDesk:
         live.close()
         return fork
 
-    def is_live(self) -> bool:
-        """Whether the state on disk is that of HEAD."""
-        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
+    def is_live_at(self, snapshot: Snapshot) -> bool:
+        """Whether the state on disk is that of a version."""
         return self._live.state_root(snapshot) == snapshot.ledger_root

@@ -48,8 +48,8 @@ class Overlay:
     ) -> dict[int, float]:
         """BM25 of each row that holds any of the units, as FTS5 computes it, but with the statistics given.
 
-        Source: Robertson and Zaragoza, The probabilistic relevance framework: BM25 and beyond (2009), with the
-        weights of fields put on the term frequencies.
+        Source: Robertson and Zaragoza, The probabilistic relevance framework: BM25 and beyond (2009), with
+        the weights of fields put on the term frequencies.
         """
         scores: Counter[int] = Counter()
         by_column = dict(zip(COLUMNS, weights, strict=True))
@@ -73,7 +73,9 @@ class Overlay:
         return found or set()
 
     def _iter_token(self, token: str, shift: int, *, prefix: bool) -> Iterator[tuple[int, str, int]]:
-        condition, values = ("term >= ? AND term < ?", (token, token + "\U0010ffff")) if prefix else ("term = ?", (token,))
+        condition, values = (
+            ("term >= ? AND term < ?", (token, token + "\U0010ffff")) if prefix else ("term = ?", (token,))
+        )
         found = self._connection.execute(f"SELECT doc, col, offset FROM places WHERE {condition}", values)
         return ((row, column, offset - shift) for row, column, offset in found)
 

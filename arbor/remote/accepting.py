@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from arbor.errors import ArborError
 from arbor.objects.model import Signature
-from arbor.remote.connectivity import Checked, check_connected
+from arbor.remote.connectivity import Checked, check_connected, descends
 from arbor.remote.limits import Limits
 from arbor.remote.messages import RefResult, RefUpdate
 from arbor.remote.receiving import open_quarantine
-from arbor.repo.history import is_ancestor
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import read_tiers
 from arbor.store.refs import HEADS, TAGS
 
 CHECKED_OUT = "it is checked out there; push to a bare knowledge base, or to another branch"
+CURRENT = "it is the branch that clones check out; it cannot be removed"
 MOVED = "it has moved there since it was read; fetch first"
 NOT_FORWARD = "it is not a fast-forward; fetch and merge first"
 TAG_EXISTS = "the tag exists there already"
@@ -27,6 +27,8 @@ def refuse_updates(repo: Repository, updates: Sequence[RefUpdate]) -> dict[str, 
     for update in updates:
         if repo.fs_root is not None and repo.refs.head() == update.name:
             refused[update.name] = CHECKED_OUT
+        elif not update.new and repo.refs.head() == update.name:
+            refused[update.name] = CURRENT
         elif (repo.refs.read(update.name) or b"") != update.old:
             refused[update.name] = MOVED
         elif update.name.startswith(TAGS) and update.old and update.new and not update.force:
@@ -50,38 +52,46 @@ def accept_push(
         if not wanted:
             return [RefResult(update.name, refused[update.name]) for update in updates]
         arrived = quarantine.inspect()
-        tiers = read_tiers(repo.folder)
         targets = [update.new for update in wanted if update.new]
         check_connected(repo, arrived, targets, lambda oid: False, tiers)
         with repo.lock():
-            # Refs may have moved, and gc may have run, while nobody held the lock.
-            checked = check_connected(repo, arrived, targets, lambda oid: False, tiers)
             refused |= refuse_updates(repo, wanted)
-            published = False
+            checked = check_connected(repo, arrived, targets, lambda oid: False, read_tiers(repo.folder))
             for update in wanted:
-                if update.name not in refused:
-                    if not published:
-                        quarantine.publish(repo.store.folder, arrived)
-                        repo.store.refresh()
-                        published = True
-                    reason = _move(repo, update, checked, who)
-                    if reason:
-                        refused[update.name] = reason
+                reason = refused.get(update.name) or _fault(repo, update, checked)
+                if reason:
+                    refused[update.name] = reason
+            wanted = [update for update in wanted if update.name not in refused]
+            if wanted:
+                quarantine.publish(repo.store.folder, arrived)
+                repo.store.refresh()
+            for update in wanted:
+                reason = _move(repo, update, who)
+                if reason:
+                    refused[update.name] = reason
     return [RefResult(update.name, refused.get(update.name, "")) for update in updates]
 
 
-def _move(repo: Repository, update: RefUpdate, checked: Checked, who: Signature) -> str:
-    """Move one ref under the lock; why not, or ""."""
-    forced = update.force or not (update.name.startswith(HEADS) and update.old and update.new)
-    if not forced and not is_ancestor(repo, update.old, checked.peeled[update.new]):
+def _fault(repo: Repository, update: RefUpdate, checked: Checked) -> str:
+    """Why an update may not be done, now that its commits are known; "" when it may."""
+    if not update.name.startswith(HEADS) or not update.new:
+        return ""
+    if checked.peeled[update.new] != update.new:
+        return "a branch stands at a commit, not at a tag"
+    if update.old and not update.force and not descends(repo, checked, update.new, update.old):
         return NOT_FORWARD
+    return ""
+
+
+def _move(repo: Repository, update: RefUpdate, who: Signature) -> str:
+    """Move one ref under the lock; why it could not be done, or ""."""
     try:
         repo.refs.move(update.name, update.old or None, update.new or None, who, "push")
     except ArborError as error:
         return error.message
     head = repo.refs.head()
-    if repo.fs_root is None and update.new and isinstance(head, str) and repo.refs.read(head) is None:
-        if update.name.startswith(HEADS):
-            # The first branch that arrives in an empty bare KB is the one that clones will check out.
-            repo.refs.set_head(update.name)
+    unborn = isinstance(head, str) and repo.refs.read(head) is None
+    if repo.fs_root is None and update.new and unborn and update.name.startswith(HEADS):
+        # The first branch that arrives in an empty bare KB is the one that clones will check out.
+        repo.refs.set_head(update.name)
     return ""

@@ -63,6 +63,20 @@ def check_connected(
     return walk.checked
 
 
+def descends(repo: Repository, checked: Checked, newer: bytes, older: bytes) -> bool:
+    """Whether `older` is `newer` or below it, the commits of a check included."""
+    stack, seen = [newer], {newer}
+    while stack:
+        oid = stack.pop()
+        if oid == older:
+            return True
+        commit = checked.commits.get(oid) or repo.commit(oid)
+        fresh = [parent for parent in commit.parents if parent not in seen]
+        seen.update(fresh)
+        stack += fresh
+    return False
+
+
 def complete_commits(repo: Repository) -> set[bytes]:
     """Every commit that the KB's refs and HEAD reach: these are here with all they need."""
     return ancestors(repo, ref_commits(repo))

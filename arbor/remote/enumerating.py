@@ -15,6 +15,7 @@ from arbor.remote.ledger_walk import Fresh, fresh_part
 from arbor.remote.messages import AT, COLD, FULL
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
+from arbor.repo.revisions import peel
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import read_tiers
 from arbor.store.sequential import SequentialReader
@@ -49,10 +50,32 @@ def select_missing(
     """
     walk = _Walk(repo, filter_text)
     tips = [walk.peel(want) for want in wants]
-    known = ancestors(repo, [oid for oid in haves if repo.store.has(oid)])
+    known = known_ancestors(repo, haves)
     for oid in _parents_first(repo, tips, known):
         walk.take_commit(oid)
     return walk.selection
+
+
+def known_ancestors(repo: Repository, haves: Iterable[bytes]) -> set[bytes]:
+    """All commits that are below the haves, themselves included, as far as these are commits of this KB."""
+    known: set[bytes] = set()
+    for oid in haves:
+        if oid not in known and repo.store.holds(oid):
+            try:
+                known |= ancestors(repo, [oid])
+            except IntegrityError:
+                continue  # what no ref reaches may have been collected in part
+    return known
+
+
+def known_commits(repo: Repository, oids: Iterable[bytes]) -> list[bytes]:
+    """Those of the oids that are commits reached by the KB's branches and tags."""
+    wanted = [oid for oid in oids if repo.store.holds(oid)]
+    if not wanted:
+        return []
+    refs = [repo.refs.read(name) for name in repo.refs.iter_names()]
+    reached = ancestors(repo, {peel(repo, oid) for oid in refs if oid is not None})
+    return [oid for oid in wanted if oid in reached]
 
 
 def _parents_first(repo: Repository, tips: Iterable[bytes], known: set[bytes]) -> list[bytes]:
@@ -169,15 +192,8 @@ def check_wants(repo: Repository, wants: Iterable[bytes]) -> None:
     shown = {repo.refs.read(name) for name in repo.refs.iter_names()}
     others = [want for want in wants if want not in shown]
     if others:
-        reached = ancestors(repo, [_commit_behind(repo, oid) for oid in shown if oid is not None])
+        reached = ancestors(repo, [peel(repo, oid) for oid in shown if oid is not None])
         for oid in others:
             if oid not in reached:
                 raise IntegrityError(f"object {oid.hex()[:12]} is not one that a branch or tag reaches")
 
-
-def _commit_behind(repo: Repository, oid: bytes) -> bytes:
-    while True:
-        kind, data = repo.store.get(oid)
-        if kind != Kind.TAG:
-            return oid
-        oid = model.decode_tag(data, trusted=True).target

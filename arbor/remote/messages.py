@@ -105,6 +105,8 @@ def decode_advertisement(message: Message) -> Advertisement:
         folders = {name[:cut] for name in names for cut in range(len(name)) if name[cut] == "/"}
         if names != sorted(set(names)) or not folders.isdisjoint(names):
             raise RemoteError("the other side shows refs that are not in order or stand in each other's way")
+        if any(ref.oid != ref.peeled for ref in refs if ref.name.startswith(HEADS)):
+            raise RemoteError("the other side shows a branch that is not at a commit")
         head = _text(message["head"])
         return Advertisement(_ref_name(head) if head else "", refs)
 
@@ -180,9 +182,9 @@ def decode_results(message: Message) -> tuple[RefResult, ...]:
     return _built("push", make)
 
 
-def decode_oids(message: Message, name: str) -> tuple[bytes, ...]:
+def decode_oids(message: Message, name: str, limit: int | None = None) -> tuple[bytes, ...]:
     """The oids that a field holds one after the other; raises RemoteError when it does not."""
-    return _built(name, lambda: _oids(message[name]))
+    return _built(name, lambda: _oids(message[name], limit))
 
 
 def decode_bytes(message: Message, name: str) -> bytes:

@@ -72,7 +72,7 @@ class Quarantine:
 
     def held(self) -> bytes:
         """The first `HELD_BYTES` of each object that an interrupted transfer left here."""
-        self._recover()
+        self.recover()
         if not self._frames:
             return b""
         try:
@@ -82,7 +82,7 @@ class Quarantine:
             self._frames.clear()
             return b""
 
-    def _recover(self) -> None:
+    def recover(self) -> None:
         """Find the whole frames of an earlier try, and cut off what follows them."""
         try:
             file = _FrameFile(self._path)
@@ -205,6 +205,18 @@ def open_quarantine(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMIT
         finally:
             if not keep:
                 quarantine.discard()
+
+
+def held_before(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """What `Quarantine.held` would say for this key, with the quarantine left as it is."""
+    folder = arbor_folder / f"{INCOMING_PREFIX}{key}"
+    if not folder.is_dir():
+        return b""
+    try:
+        with _locked(folder):
+            return Quarantine(folder, limits).held()
+    except Locked:
+        return b""
 
 
 @contextlib.contextmanager

@@ -12,13 +12,14 @@ from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.accepting import accept_push, refuse_updates
-from arbor.remote.enumerating import check_wants, peel, select_missing
-from arbor.remote.limits import DEFAULT_LIMITS, HELD_BYTES, Limits
+from arbor.remote.enumerating import check_wants, known_commits, select_missing
+from arbor.remote.limits import DEFAULT_LIMITS, HELD_BYTES, MAX_HAVES, Limits
 from arbor.remote.messages import (
     FULL,
     Advertisement,
     FetchAnswer,
     FetchRequest,
+    RefResult,
     RemoteRef,
     decode_bytes,
     decode_fetch_request,
@@ -28,10 +29,11 @@ from arbor.remote.messages import (
     encode_fetch_answer,
     encode_results,
 )
-from arbor.remote.receiving import open_quarantine
+from arbor.remote.receiving import held_before
 from arbor.remote.sending import FramePart, iter_frames, parse_held, plan_frames, whole_packs
 from arbor.remote.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
 from arbor.repo.repository import Repository, open_repository
+from arbor.repo.revisions import peel
 from arbor.repo.tiers import read_tiers
 from arbor.store.refs import HEADS, TAGS
 
@@ -87,6 +89,9 @@ class Service:
                 yield from answer_packets(encode_advertisement(advertise(repo)))
             elif command == "fetch":
                 yield from self._fetch(repo, decode_fetch_request(message))
+            elif command == "known":
+                known = known_commits(repo, decode_oids(message, "oids", MAX_HAVES))
+                yield from answer_packets({"oids": b"".join(known)})
             elif command == "chunks":
                 yield from _chunks(repo, decode_oids(message, "oids"))
             elif command == "prepare":
@@ -130,15 +135,13 @@ class Service:
         """Which of the objects that somebody would push are here already, in packs or from an interrupted try."""
         _require_push(may_push)
         updates = decode_updates(message)
-        refuse_updates(repo, updates)
+        refused = refuse_updates(repo, updates)
         oids = decode_oids(message, "oids")
         present = [oid for oid in oids if repo.store.holds(oid)] if repo.store.packs() else []
-        with open_quarantine(repo.folder, _push_key(message), self._limits) as quarantine:
-            held = quarantine.held()
-            if not quarantine.empty:
-                quarantine.keep()
+        held = held_before(repo.folder, _push_key(message), self._limits)
         joined = b"".join([oid[:HELD_BYTES] for oid in present]) + held
-        yield from answer_packets({"held": joined})
+        results = [RefResult(update.name, refused.get(update.name, "")) for update in updates]
+        yield from answer_packets({"held": joined, **encode_results(results)})
 
     def _push(self, repo: Repository, message: Message, frames: Iterator[bytes], may_push: bool) -> Packets:
         _require_push(may_push)

@@ -14,7 +14,7 @@ from typing import Any
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.store.files import write_atomically
+from arbor.store.files import storing, write_atomically
 from arbor.text.extraction import ChunkPolicy
 
 POLICY_FILE = "arbor.toml"
@@ -106,7 +106,9 @@ def read_policy(fs_root: Path | None) -> Policy:
 
 
 def _known_keys(name: str, section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in table:
+    for key, value in table.items():
+        if section == "chunking" and type(value) is not int:
+            raise UsageError(f"{name}: [{section}] {key} is a whole number of bytes, not {value!r}")
         if key not in keys:
             raise UsageError(f"{name}: [{section}] has an unknown key '{key}'", f"the keys are: {', '.join(keys)}")
 
@@ -152,6 +154,7 @@ class Settings:
 
         Raises:
             UsageError: when the file cannot be read as TOML, or there is no user-wide file here.
+            StorageError: when the system refuses to write it.
         """
         path = self._user if user_wide else self._local
         if path is None:
@@ -169,8 +172,9 @@ class Settings:
             table.pop(parts[-1], None)
         else:
             table[parts[-1]] = value
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, tomlkit.dumps(tree).encode("utf-8"))
+        with storing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, tomlkit.dumps(tree).encode("utf-8"))
 
     def _read(self, path: Path | None) -> dict[str, Any]:
         if path is None:

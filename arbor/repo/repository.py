@@ -15,13 +15,14 @@ from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
-from arbor.store.files import write_atomically
+from arbor.store.files import make_folders, remove_temporaries, storing, write_atomically
 from arbor.store.lock import WAIT_S, writer_lock
 from arbor.store.odb import ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
 
 FORMAT = "arbor 1\n"
 DEFAULT_BRANCH = "main"
+_STALE_S = 3600.0
 
 
 class Repository:
@@ -37,8 +38,15 @@ class Repository:
 
     @contextlib.contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
-        """Hold the writer lock; raises Locked when another writer keeps it longer than `wait_s` seconds."""
-        with writer_lock(self.folder / "lock", wait_s):
+        """Hold the writer lock for the block.
+
+        Raises:
+            Locked: when another writer keeps it longer than `wait_s` seconds.
+            StorageError: when the system refuses something in the block: a full disk, no permission.
+        """
+        with storing(self.folder), writer_lock(self.folder / "lock", wait_s):
+            remove_temporaries(self.store.folder)
+            remove_temporaries(self.folder, _STALE_S)
             self.store.refresh()
             yield
 
@@ -104,6 +112,7 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
 
     Raises:
         UsageError: when there is one already, or the branch name may not be used.
+        StorageError: when the system refuses to write there.
     """
     folder = fs_path if bare else fs_path / PRIVATE_FOLDER
     if (folder / "format").exists():
@@ -111,11 +120,12 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
     if bare and folder.is_dir() and any(folder.iterdir()) and not (folder / "packs").is_dir():
         raise UsageError(f"{fs_path} is not empty", "give a new folder for a bare knowledge base")
     check_ref_name(HEADS + branch)
-    for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    if not (folder / "HEAD").exists():
-        Refs(folder).set_head(HEADS + branch)
-    write_atomically(folder / "format", FORMAT.encode())
+    with storing(folder):
+        for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
+            make_folders(folder / name)
+        if not (folder / "HEAD").exists():
+            Refs(folder).set_head(HEADS + branch)
+        write_atomically(folder / "format", FORMAT.encode())
     return folder
 
 
@@ -147,7 +157,24 @@ def discover_repository(start: Path, user_config: Path | None = None) -> Reposit
         NoKnowledgeBase: when there is none up to the root.
     """
     start = start.resolve()
+    bare: Path | None = None
     for fs_path in (start, *start.parents):
-        if (fs_path / PRIVATE_FOLDER).is_dir() or ((fs_path / "format").is_file() and (fs_path / "packs").is_dir()):
-            return open_repository(fs_path, user_config)
+        if (fs_path / PRIVATE_FOLDER / "format").exists():
+            repo = open_repository(fs_path, user_config)
+            if bare is None or _holds_as_document(repo, bare / "format"):
+                return repo
+            repo.close()
+            break
+        if bare is None and (fs_path / "format").is_file() and (fs_path / "packs").is_dir():
+            bare = fs_path
+    if bare is not None:
+        return open_repository(bare, user_config)
     raise NoKnowledgeBase(f"there is no knowledge base in {start} or above it", "run: arbor init")
+
+
+def _holds_as_document(repo: Repository, fs_path: Path) -> bool:
+    """Whether a file belongs to this KB: documents from a clone could have the form of a bare KB with its own settings."""
+    if repo.fs_root is None:
+        return False
+    path = fs_path.relative_to(repo.fs_root).as_posix()
+    return path.startswith(f"{PRIVATE_FOLDER}/") or repo.stage().find(repo.store, f"d/{path}") is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +17,14 @@ from arbor.repo.history import iter_log
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
-from arbor.search.plan import Hooks
+from arbor.search.profiles import choose_profile
 from arbor.search.query import Query
+from arbor.search.ranking import LabelDesk, ProfileRanker, label_hooks
 from arbor.search.results import AuditMode, SearchResult
 from arbor.search.searching import Searcher, SearchOptions, parse
+from arbor.search.working_copy import read_changed_files
 from arbor.store.lock import writer_lock
+from arbor.text.extraction import Extraction
 
 _TRIES = 3
 
@@ -43,14 +46,15 @@ class Asker:
         self._repo = repo
         self._searcher = Searcher()
         self._reader: IndexReader | None = None
+        self._labels = LabelDesk(repo)
 
     @property
     def _cache(self) -> Path:
         return self._repo.folder / "cache"
 
     def search(
-        self, query: str, options: SearchOptions, *, at: str | None = None,
-        hooks_for: Callable[[Snapshot], Hooks] | None = None,
+        self, query: str, options: SearchOptions, *, at: str | None = None, rank: str | None = None,
+        working_copy: bool = False,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD, or the revision that `at` or the query's `rev:` names.
 
@@ -58,31 +62,47 @@ class Asker:
             query: As typed.
             options: Mode, limits.
             at: A revision.
-            hooks_for: Gives what other rooms know of a version.
+            rank: A ranking profile; the policy's default without.
+            working_copy: In VISUAL mode also look at files that are not committed as they are.
 
         Raises:
-            UsageError: when the query or the revision is not understood.
+            UsageError: when the query, the revision or the profile is not understood.
             IntegrityError: when stored objects are damaged.
         """
         parsed = parse(query, options)
         if at is not None and parsed.rev and at != parsed.rev:
             raise UsageError("the query names one revision and --at another", "name one of them")
         revision = at or parsed.rev or None
-        oid = self._repo.refs.head_oid() if revision is None else resolve(self._repo, revision)
+        head = self._repo.refs.head_oid()
+        oid = head if revision is None else resolve(self._repo, revision)
         snapshot = self._repo.snapshot(oid)
-        hooks = hooks_for(snapshot) if hooks_for is not None else Hooks()
+        profile = choose_profile(self._repo.policy().section("ranking"), rank)
         changed = self._changed_since(oid) if parsed.since is not None else None
-        options = replace(options, hooks=replace(hooks, paths_changed_since=changed))
-        result = self._ask(snapshot, parsed, options, current=oid == self._repo.refs.head_oid())
+        needs_labels = profile.consensus > 0 or bool(parsed.labels)
+        with self._labels.at(snapshot, required=needs_labels) as consensus:
+            hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
+            options = replace(options, hooks=hooks)
+            if not profile.is_plain:
+                now = time.time() if options.now is None else options.now
+                options = replace(options, ranker=ProfileRanker(profile, snapshot, consensus, parsed.text, now))
+            files = self._changed_files(snapshot) if working_copy and oid == head else None
+            result = self._ask(snapshot, parsed, options, files, current=oid == head)
         return replace(result, rev=oid or b"")
 
+    def _changed_files(self, snapshot: Snapshot) -> dict[str, Extraction | None] | None:
+        """What differs in the work tree from a version: new and edited files as read now, None for those gone."""
+        if self._repo.fs_root is None:
+            return None
+        return read_changed_files(self._repo, snapshot)
+
     def _ask(
-        self, snapshot: Snapshot, query: Query, options: SearchOptions, *, current: bool
-    ) -> SearchResult:
+        self, snapshot: Snapshot, query: Query, options: SearchOptions,
+        files: Mapping[str, Extraction | None] | None, *, current: bool,
+    ) -> SearchResult:  # fmt: skip
         for attempt in range(_TRIES):
             reader = self._open(snapshot) if current else access.open_at(self._cache, snapshot)
             try:
-                return self._searcher.search(snapshot, reader, query, options)
+                return self._searcher.search(snapshot, reader, query, options, files)
             except IndexMoved:
                 if attempt == _TRIES - 1:
                     raise
@@ -174,5 +194,6 @@ class Asker:
             reader.close()
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index and the consensus."""
         self._forget()
+        self._labels.close()

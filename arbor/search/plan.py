@@ -21,10 +21,88 @@ MAX_READ_UNITS = 10_000
 MAX_REPEATS = 4
 
 STOP_WORDS = frozenset(
-    "a about an and any are as at be been being but by can could did do does for from had has have he her him his "
-    "how i if in into is it its may might must my no not of on or our s she should so some such t than that the "
-    "their them then there these they this to us was we were what when where which who whom whose why will with "
-    "would you your".split()  # noqa: SIM905 - a list of a hundred strings would not be easier to read
+    [
+        "a",
+        "about",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "being",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "him",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "may",
+        "might",
+        "must",
+        "my",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "s",
+        "she",
+        "should",
+        "so",
+        "some",
+        "such",
+        "t",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "us",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
 )
 """English words that carry a question and not its subject. They rank only when a query has no other words."""
 
@@ -62,7 +140,8 @@ class Hooks:
     Attributes:
         documents_labelled: The oids of the documents that carry a consensus label.
         label_of: The label of a document, None where it has none.
-        paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents whose
+        paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents
+            whose
             text names no date. Without it, those never meet `since:`.
     """
 

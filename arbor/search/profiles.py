@@ -65,7 +65,9 @@ def _parse_profile(name: str, table: Mapping[str, Any]) -> RankingProfile:
                              f"the keys are: {', '.join(WEIGHTS)}, half_life_days")  # fmt: skip
     weights = {key: _number(name, key, table.get(key, 0.0), 1.0) for key in WEIGHTS}
     if abs(sum(weights.values()) - 1.0) > 1e-6:
-        raise UsageError(f"arbor.toml: the weights of [ranking.{name}] sum to {sum(weights.values()):g}, not to 1")
+        raise UsageError(
+            f"arbor.toml: the weights of [ranking.{name}] sum to {sum(weights.values()):g}, not to 1"
+        )
     half_life = _number(name, "half_life_days", table.get("half_life_days", 180.0), 100_000.0)
     if half_life < 1.0:
         raise UsageError(f"arbor.toml: half_life_days of [ranking.{name}] must be 1 or more")
@@ -90,5 +92,7 @@ def choose_profile(section: Mapping[str, Any], name: str | None) -> RankingProfi
     wanted = name or section.get("default") or DEFAULT.name
     profile = profiles.get(wanted) if isinstance(wanted, str) else None
     if profile is None:
-        raise UsageError(f"there is no ranking profile '{wanted}'", f"the profiles are: {', '.join(profiles)}")
+        raise UsageError(
+            f"there is no ranking profile '{wanted}'", f"the profiles are: {', '.join(profiles)}"
+        )
     return profile

@@ -19,8 +19,8 @@ _SOURCE_KINDS = {"core": 0.6, "surface": UNSTATED}
 def quality_of(front_matter: Mapping[str, Any], kind: str = "surface") -> float:
     """Quality from 0 to 1: the mean of `quality`, `confidence`, `status` and `verified` where they are given.
 
-    Numbers may be written from 0 to 1, to 10 or to 100, or with a per cent sign. A document that says nothing has
-    the value of its kind.
+    Numbers may be written from 0 to 1, to 10 or to 100, or with a per cent sign. A document that says nothing
+    has the value of its kind.
     """
     stated = [
         value

@@ -44,12 +44,15 @@ class WorkTree:
         elif units:
             expression = " OR ".join(unit.expression for unit in units)
             rows = {match.row for match in session.match(expression, COLUMN_WEIGHTS, plan.filters, MAX_ROWS)}
-            scores = self.overlay.scores(_scored(units, beside, session.statistics()), COLUMN_WEIGHTS, beside.mean_tokens)
+            scores = self.overlay.scores(
+                _scored(units, beside, session.statistics()), COLUMN_WEIGHTS, beside.mean_tokens
+            )
             found = group_rows(session, [Found(row, scores.get(row, 0.0)) for row in sorted(rows)])
         else:
             return []
         return [
-            Candidate(each.document, each.score, each.passages, self._files[each.document.path]) for each in found
+            Candidate(each.document, each.score, each.passages, self._files[each.document.path])
+            for each in found
         ]
 
     def close(self) -> None:
@@ -74,6 +77,11 @@ def passage_of_file(file: Extraction, ordinal: int) -> tuple[str, ChunkPlace | N
     start_byte = sum(len(each.data) for each in before)
     end_line = start_line + passage.newlines - (1 if passage.newlines and text.endswith("\n") else 0)
     place = ChunkPlace(
-        ordinal, object_id(Kind.CHUNK, passage.data), start_line, end_line, start_byte, start_byte + len(passage.data)
+        ordinal,
+        object_id(Kind.CHUNK, passage.data),
+        start_line,
+        end_line,
+        start_byte,
+        start_byte + len(passage.data),
     )
     return text, place, tuple(passage.headings)

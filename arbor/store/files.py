@@ -3,30 +3,99 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import threading
+import time
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 from blake3 import blake3
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, StorageError
 
-TEMPORARY_PREFIX = "tmp-"
+TEMPORARY_PREFIX = ".arbor-tmp-"
+"""What the names of files that are not finished begin with; no ref and no pack can be called so."""
 CHECK_BYTES = 16
+_MAX_LINE_BYTES = 64 * 1024
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+_SAFE = "free some space and run the command again; what was committed is safe"
+_OWNER = "check who owns the folder"
+_REASONS = {
+    errno.ENOSPC: ("the disk is full", _SAFE),
+    errno.EDQUOT: ("the disk quota is used up", _SAFE),
+    errno.EROFS: ("it is read-only here", "searching, showing and verifying work on a read-only knowledge base"),
+    errno.EACCES: ("permission denied", _OWNER),
+    errno.EPERM: ("permission denied", _OWNER),
+    errno.EMFILE: ("too many files are open", "raise the limit on open files: ulimit -n"),
+}
+
+
+@contextlib.contextmanager
+def storing(folder: Path) -> Iterator[None]:
+    """Let what the system refuses in this block come out as a clear error.
+
+    Args:
+        folder: What the message names where the system names no file.
+
+    Raises:
+        StorageError: in place of an OSError.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason, hint = _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
+        raise StorageError(f"'{os.fsdecode(error.filename or folder)}' cannot be used: {reason}", hint) from error
 
 
 def fsync_folder(fs_path: Path) -> None:
-    """Make the names in a folder durable; a no-op where folders cannot be opened (Windows)."""
+    """Make the names in a folder durable; a no-op where folders cannot be opened or synced (Windows).
+
+    Raises:
+        OSError: when the system tried and failed, so that nobody takes the names for durable.
+    """
     try:
         handle = os.open(fs_path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-    except (PermissionError, OSError):
+    except (FileNotFoundError, PermissionError):
         return
     try:
         os.fsync(handle)
-    except OSError:
-        return
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
     finally:
         os.close(handle)
+
+
+def make_folders(fs_path: Path) -> None:
+    """Make a folder and those above it that are missing, each of them durable.
+
+    Raises:
+        FileExistsError, NotADirectoryError: when a file is in the way.
+    """
+    if fs_path.is_dir():
+        return
+    make_folders(fs_path.parent)
+    fs_path.mkdir(exist_ok=True)
+    fsync_folder(fs_path.parent)
+
+
+def remove_temporaries(folder: Path, older_than_s: float = 0.0) -> None:
+    """Remove the unfinished files that writers left in a folder when they were killed.
+
+    Args:
+        folder: Where to look, not below it.
+        older_than_s: Spare younger ones: 0 only in a folder that nobody writes to without the lock.
+    """
+    latest = time.time() - older_than_s
+    with contextlib.suppress(OSError), os.scandir(folder) as listing:
+        for entry in [entry for entry in listing if entry.name.startswith(TEMPORARY_PREFIX)]:
+            with contextlib.suppress(OSError):
+                if not older_than_s or entry.stat(follow_symlinks=False).st_mtime < latest:
+                    os.unlink(entry.path)
 
 
 def temporary_path(folder: Path) -> Path:
@@ -59,6 +128,33 @@ def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True) -> Non
         fsync_folder(fs_path.parent)
 
 
+def append_line(fs_path: Path, line: bytes) -> None:
+    """Add a line to a file durably; the folder must exist.
+
+    A line that a crash cut short, so that it has no end, is taken away first: nobody can have acted on it yet. A write
+    that fails takes itself back.
+
+    Args:
+        fs_path: The file, made where it is absent.
+        line: The line with its line end.
+    """
+    with open(fs_path, "ab+") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - _MAX_LINE_BYTES, 0))
+        tail = file.read()
+        if tail and not tail.endswith(b"\n"):
+            size -= len(tail) - (tail.rfind(b"\n") + 1)
+            file.truncate(size)
+        try:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.truncate(fs_path, size)
+            raise
+
+
 def seal(data: bytes) -> bytes:
     """The data with its own checksum in front, so that a flipped bit is found when it is read."""
     return blake3(data).digest(CHECK_BYTES) + data
@@ -86,6 +182,8 @@ class PositionedFile:
 
     def __init__(self, fs_path: Path) -> None:
         self._file = open(fs_path, "rb", buffering=0)  # noqa: SIM115 - lives as long as this object
+        # Another thread may still read through a pack that this store has dropped: the last user closes it.
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
         self.size_bytes = os.fstat(self._file.fileno()).st_size
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from arbor.errors import UsageError
+from arbor.objects.codec import MAX_OBJECT_BYTES
 from arbor.objects.ids import Kind, object_id
 from arbor.store.pack_format import FRAME_TARGET_BYTES, MAX_FRAME_OBJECTS, encode_frame
 
@@ -28,9 +30,15 @@ class FrameBuffer:
         self._known.update(oids)
 
     def add(self, kind: int, data: bytes, oid: bytes) -> Batch | None:
-        """Keep an object unless it is known; the batch that is full now, if one is."""
+        """Keep an object unless it is known; the batch that is full now, if one is.
+
+        Raises:
+            UsageError: when it is larger than any reader takes.
+        """
         if oid in self._known or self._exists(oid):
             return None
+        if len(data) > MAX_OBJECT_BYTES:
+            raise UsageError(f"an object of {len(data):,} bytes is over the limit of {MAX_OBJECT_BYTES:,}")
         number = 0 if kind == Kind.CHUNK else 1
         objects, oids = self._streams[number]
         full = objects and self._held_bytes[number] + len(data) > FRAME_TARGET_BYTES

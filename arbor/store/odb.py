@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,6 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
-from arbor.store.files import TEMPORARY_PREFIX
 from arbor.store.pack_index import KEY_BYTES, Place
 from arbor.store.packs import Pack
 
@@ -23,6 +23,17 @@ else:
     pack_writer = lazy_module("arbor.store.pack_writer")
 
 _NODE_CACHE = 4096
+_REFRESH_TRIES = 8
+_PACK_NAME = re.compile(r"[0-9a-f]{64}\.pack\Z")
+
+
+def _read_sound(pack: Pack, place: Place, oid: bytes) -> tuple[int, bytes] | None:
+    """(kind, bytes) at a place, or None when they are damaged or are not the object of this oid."""
+    try:
+        kind, data = pack.get(place)
+    except IntegrityError:
+        return None
+    return (kind, data) if object_id(kind, data) == oid else None
 
 
 class ObjectStore:
@@ -44,17 +55,34 @@ class ObjectStore:
     def refresh(self) -> bool:
         """Look at the folder again; whether there is a pack that was not known."""
         with self._mutex:
-            found = {path.stem: path for path in self.folder.glob("*.pack") if not path.name.startswith(TEMPORARY_PREFIX)}
-            known = {name: pack for name, pack in self._packs.items() if name in found}
-            fresh = False
-            for name, path in found.items():
-                if name not in known:
-                    with contextlib.suppress(FileNotFoundError):
-                        known[name] = Pack(path)
-                        fresh = True
+            known, fresh = dict(self._packs), False
+            for _ in range(_REFRESH_TRIES):
+                found = self._list_packs()
+                known = {name: pack for name, pack in known.items() if name in found}
+                try:
+                    for name, path in found.items():
+                        if name not in known:
+                            known[name] = Pack(path)
+                            fresh = True
+                    break
+                except FileNotFoundError:
+                    continue  # a pack was merged while the folder was read: its successor may not be listed yet
             self._packs = dict(sorted(known.items(), key=lambda item: (-item[1].index.count, item[0])))
             self._loaded = True
             return fresh
+
+    def _list_packs(self) -> dict[str, Path]:
+        """The packs in the folder, listed until two listings agree.
+
+        While packs are merged, one listing may come too early for the new pack and too late for an old one.
+        """
+        found: dict[str, Path] = {}
+        for _ in range(_REFRESH_TRIES):
+            again = {path.stem: path for path in self.folder.glob("*.pack") if _PACK_NAME.match(path.name)}
+            if again == found:
+                break
+            found = again
+        return found
 
     def _find(self, oid: bytes) -> tuple[Pack, Place] | None:
         for pack in self.packs():
@@ -78,27 +106,25 @@ class ObjectStore:
             IntegrityError: when it is absent or damaged.
         """
         found = self._find(oid) or (self._find(oid) if self.refresh() else None)
-        if found is None:
-            found = self._find_past_damage(oid)
-        pack, place = found
-        kind, data = pack.get(place)
-        if object_id(kind, data) != oid:
-            pack.index = pack.scan_index()
-            again = pack.index.find(oid)
-            if again is None:
-                raise IntegrityError(f"object {oid.hex()[:12]} is damaged")
-            kind, data = pack.get(again)
-        return kind, data
+        sound = _read_sound(*found, oid) if found is not None else None
+        return sound or self._get_past_damage(oid)
 
-    def _find_past_damage(self, oid: bytes) -> tuple[Pack, Place]:
-        """A second look that trusts no index whose checksum is off."""
+    def _get_past_damage(self, oid: bytes) -> tuple[int, bytes]:
+        """A second look at every pack, which trusts no index that is damaged or names the object in vain."""
+        damaged = False
         for pack in self.packs():
-            if not pack.index.check():
-                pack.index = pack.scan_index()
+            place = pack.index.find(oid)
+            sound = _read_sound(pack, place, oid) if place is not None else None
+            if sound is None and not pack.scanned and (place is not None or not pack.index.check()):
+                damaged = damaged or place is not None
+                pack.rescan()
                 place = pack.index.find(oid)
-                if place is not None:
-                    return pack, place
-        raise IntegrityError(f"object {oid.hex()[:12]} is missing", "run: arbor verify")
+                sound = _read_sound(pack, place, oid) if place is not None else None
+            if sound is not None:
+                return sound
+            damaged = damaged or place is not None
+        state = "damaged" if damaged else "missing"
+        raise IntegrityError(f"object {oid.hex()[:12]} is {state}", "run: arbor verify")
 
     def get_kind(self, oid: bytes, kind: Kind) -> bytes:
         """The bytes of an object that must be of this kind.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
+from arbor.errors import StorageError
 from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder, temporary_path, write_atomically
@@ -37,6 +38,7 @@ class PackWriter:
         self._frames = 0
         self._pool: ThreadPoolExecutor | None = None
         self._queue: list[Future[bytes]] = []
+        self._broken = False
         self._write(fmt.MAGIC)
 
     def __contains__(self, oid: bytes) -> bool:
@@ -67,7 +69,13 @@ class PackWriter:
         self._enqueue(done)
 
     def seal(self) -> str | None:
-        """Make the pack durable and visible; its name, or None when nothing was added."""
+        """Make the pack durable and visible; its name, or None when nothing was added.
+
+        Raises:
+            StorageError: when something could not be written before; nothing becomes visible.
+        """
+        if self._broken:
+            raise StorageError("the pack was not written whole", "free some space and run the command again")
         for batch in self._buffer.rest():
             self._compress(batch)
         if not self._rows:
@@ -91,7 +99,9 @@ class PackWriter:
     def discard(self) -> None:
         """Forget everything; the temporary file goes."""
         self._stop_pool()
-        self._file.close()
+        # On a full disk even closing fails, since it writes what is left in the buffer.
+        with contextlib.suppress(OSError):
+            self._file.close()
         with contextlib.suppress(OSError):
             self._temporary.unlink()
 
@@ -113,7 +123,12 @@ class PackWriter:
             self._write(self._queue.pop(0).result())
 
     def _write(self, data: bytes) -> None:
-        self._file.write(data)
+        try:
+            self._file.write(data)
+        except BaseException:
+            # A part of it may be in the file: what comes after would not be where the index says.
+            self._broken = True
+            raise
         self._hasher.update(data)
         self._offset += len(data)
 

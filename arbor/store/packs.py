@@ -26,12 +26,15 @@ class Pack:
         self.name = fs_path.stem
         self._file = PositionedFile(fs_path)
         self._frames: OrderedDict[int, fmt.Frame] = OrderedDict()
+        self.scanned = False
+        """Whether the index was made from the pack's bytes by this process, so that another scan finds no more."""
         self.index = self._open_index()
 
     def _open_index(self) -> PackIndex:
         try:
             return open_index(self.fs_path.with_suffix(".idx"), bytes.fromhex(self.name))
         except (FileNotFoundError, IntegrityError, ValueError):
+            self.scanned = True
             return self.scan_index()
 
     def scan_index(self) -> PackIndex:
@@ -49,6 +52,12 @@ class Pack:
         with contextlib.suppress(OSError):
             write_atomically(self.fs_path.with_suffix(".idx"), data)
         return PackIndex(data, pack_hash)
+
+    def rescan(self) -> None:
+        """Replace an index that was found wrong; frames are numbered anew, so none is kept."""
+        self.index = self.scan_index()
+        self.scanned = True
+        self._frames = OrderedDict()
 
     def get(self, place: Place) -> tuple[int, bytes]:
         """(kind, bytes) at a place; not yet compared with any oid.
@@ -72,6 +81,15 @@ class Pack:
         if number >= len(self.index.frame_offsets):
             raise IntegrityError("a pack index points beyond its pack")
         return self._frame_at(self.index.frame_offsets[number])
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the pack on disk."""
+        return self._file.size_bytes
+
+    def read_raw(self, offset: int, size_bytes: int) -> bytes:
+        """Bytes as they lie in the pack, from an offset that `walk` gave."""
+        return self._file.read_at(offset, size_bytes)
 
     def packed_frame(self, number: int) -> bytes:
         """The frame's bytes as they lie in the pack, header included."""

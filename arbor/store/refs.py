@@ -17,13 +17,15 @@ from blake3 import blake3
 
 from arbor.errors import ConflictError, IntegrityError, UsageError
 from arbor.objects.model import Signature
-from arbor.store.files import fsync_folder, write_atomically
+from arbor.store.files import TEMPORARY_PREFIX, append_line, fsync_folder, make_folders, write_atomically
 
 HEADS, TAGS, REMOTES = "refs/heads/", "refs/tags/", "refs/remotes/"
 _SYMBOLIC = "ref: "
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$|^/|^\.|^-|^@$")
 _WINDOWS = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+_OID = re.compile(r"[0-9a-f]{64}\Z")
 _MAX_NAME_BYTES = 200
+_MAX_NAME_CHARS, _MAX_REASON_CHARS = 200, 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,30 @@ class ReflogEntry:
 def check_ref_name(name: str) -> str:
     """The name, when it may be a full ref name such as `refs/heads/main`.
 
-    The rules are git's (git-check-ref-format), plus no name that Windows reserves.
+    The rules are git's (git-check-ref-format), plus no part that Windows reserves or changes or that looks like an option.
 
     Raises:
         UsageError: when it may not.
     """
     parts = name.split("/")
-    bad = _FORBIDDEN.search(name) or any(not part or _WINDOWS.match(part) or part.startswith("-") for part in parts)
-    if bad or not name.startswith("refs/") or len(parts) < 3 or len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
+    bad = _FORBIDDEN.search(name) or any(_WINDOWS.match(part) or part[:1] == "-" or part[-1:] == "." for part in parts)
+    if bad or not name.startswith("refs/") or len(parts) < 3 or not 0 < _encoded_bytes(name) <= _MAX_NAME_BYTES:
         raise UsageError(f"'{name}' is not a name that a branch or tag may have", "letters, digits, - _ . and / are safe")
     return name
+
+
+def _encoded_bytes(name: str) -> int:
+    """Bytes of the name in UTF-8; 0 where it has none."""
+    try:
+        return len(name.encode())
+    except UnicodeEncodeError:
+        return 0
+
+
+def _parse_stored_oid(value: str, what: str) -> bytes:
+    if not _OID.match(value):
+        raise IntegrityError(f"{what} is damaged")
+    return bytes.fromhex(value)
 
 
 def _checked(value: str) -> bytes:
@@ -83,14 +99,7 @@ class Refs:
             data = (self._folder / name).read_bytes()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
-        value = _unchecked(data, f"ref '{name}'")
-        try:
-            oid = bytes.fromhex(value)
-        except ValueError as error:
-            raise IntegrityError(f"ref '{name}' is damaged") from error
-        if len(oid) != 32:
-            raise IntegrityError(f"ref '{name}' is damaged")
-        return oid
+        return _parse_stored_oid(_unchecked(data, f"ref '{name}'"), f"ref '{name}'")
 
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
         """The full names that start with `prefix`, in order."""
@@ -99,7 +108,7 @@ class Refs:
             folders.sort()
             for file in sorted(files):
                 name = (Path(folder) / file).relative_to(self._folder).as_posix()
-                if name.startswith(prefix) and not file.startswith("tmp-"):
+                if name.startswith(prefix) and not file.startswith(TEMPORARY_PREFIX):
                     yield name
 
     def head(self) -> str | bytes:
@@ -112,9 +121,12 @@ class Refs:
             value = _unchecked((self._folder / "HEAD").read_bytes(), "HEAD")
         except FileNotFoundError as error:
             raise IntegrityError("HEAD is missing") from error
-        if value.startswith(_SYMBOLIC):
-            return value[len(_SYMBOLIC) :]
-        return bytes.fromhex(value)
+        if not value.startswith(_SYMBOLIC):
+            return _parse_stored_oid(value, "HEAD")
+        try:
+            return check_ref_name(value[len(_SYMBOLIC) :])
+        except UsageError as error:
+            raise IntegrityError("HEAD is damaged: it follows no branch") from error
 
     def head_oid(self) -> bytes | None:
         """The commit HEAD stands for; None before the first commit."""
@@ -142,7 +154,7 @@ class Refs:
         path = self._folder / name
         if new is not None:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folders(path.parent)
             except (FileExistsError, NotADirectoryError) as error:
                 raise ConflictError(f"'{name}' cannot be made: a shorter name is in the way") from error
             if path.is_dir():
@@ -157,6 +169,7 @@ class Refs:
             fsync_folder(path.parent)
             with contextlib.suppress(OSError):
                 (self._logs / name).unlink()
+            self._prune((self._logs / name).parent)
             self._prune(path.parent)
         else:
             write_atomically(path, _checked(new.hex()))
@@ -174,7 +187,7 @@ class Refs:
     def reflog(self, name: str) -> list[ReflogEntry]:
         """The moves of a ref (or "HEAD"), newest first; lines that do not fit their checksum are left out."""
         try:
-            lines = (self._logs / name).read_text("utf-8", errors="replace").splitlines()
+            lines = (self._logs / name).read_text("utf-8", errors="replace").split("\n")[:-1]
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return []
         entries = [_parse_log_line(line) for line in reversed(lines)]
@@ -185,36 +198,51 @@ class Refs:
         bad = []
         for path in sorted(self._logs.rglob("*")) if self._logs.is_dir() else []:
             if path.is_file():
-                lines = path.read_text("utf-8", errors="replace").splitlines()
+                # What stands after the last line end is a line that a crash cut short.
+                lines = path.read_text("utf-8", errors="replace").split("\n")[:-1]
                 name = path.relative_to(self._folder).as_posix()
                 bad += [f"{name}:{n}" for n, line in enumerate(lines, 1) if _parse_log_line(line) is None]
         return bad
 
     def _log(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
         path = self._logs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        clean = " ".join(reason.split())
+        self._make_room_for_log(path)
         zero = bytes(32)
         body = "\t".join([
-            (old or zero).hex(), (new or zero).hex(), who.name, who.email, str(who.seconds),
-            str(who.offset_minutes), clean,
+            (old or zero).hex(), (new or zero).hex(), _one_line(who.name)[:_MAX_NAME_CHARS],
+            _one_line(who.email)[:_MAX_NAME_CHARS], str(who.seconds),
+            str(who.offset_minutes), _one_line(reason)[:_MAX_REASON_CHARS],
         ])  # fmt: skip
         line = f"{body}\t{blake3(body.encode('utf-8', 'replace')).hexdigest(8)}\n"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        with os.fdopen(handle, "ab") as file:
-            file.write(line.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(path, line.encode("utf-8", "replace"))
+
+    def _make_room_for_log(self, path: Path) -> None:
+        """Clear away logs of names that are gone: a crash can leave one, and none can stand where a folder must be."""
+        for folder in path.parents:
+            if folder == self._folder:
+                break
+            if folder.is_file():
+                folder.unlink()
+        make_folders(path.parent)
+        if path.is_dir():
+            for below in sorted(path.rglob("*"), reverse=True):
+                (below.rmdir if below.is_dir() else below.unlink)()
+            path.rmdir()
 
     def _prune(self, folder: Path) -> None:
         """Remove empty folders of names that are gone, up to the namespace."""
-        keep = {self._folder / "refs", self._folder / "refs/heads", self._folder / "refs/tags"}
+        keep = {self._folder / name for name in ("refs", "refs/heads", "refs/tags", "logs")}
         while folder not in keep and folder.is_dir() and folder != self._folder:
             try:
                 folder.rmdir()
             except OSError:
                 return
             folder = folder.parent
+
+
+def _one_line(text: str) -> str:
+    """The text as one field of a line: every run of white space is one space."""
+    return " ".join(text.split())
 
 
 def _parse_log_line(line: str) -> ReflogEntry | None:
@@ -224,6 +252,9 @@ def _parse_log_line(line: str) -> ReflogEntry | None:
         return None
     old, new, name, email, seconds, offset, reason = fields
     zero = bytes(32)
-    old_oid, new_oid = bytes.fromhex(old), bytes.fromhex(new)
-    who = Signature(name, email, int(seconds), int(offset))
+    try:
+        old_oid, new_oid = bytes.fromhex(old), bytes.fromhex(new)
+        who = Signature(name, email, int(seconds), int(offset))
+    except ValueError:
+        return None
     return ReflogEntry(b"" if old_oid == zero else old_oid, b"" if new_oid == zero else new_oid, who, reason)

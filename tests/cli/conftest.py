@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.cli.harness import cli, kb, steady
+from tests.cli.harness import cli, kb, steady, template
 
-__all__ = ["cli", "kb", "steady"]
+__all__ = ["cli", "kb", "steady", "template"]

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -110,7 +111,9 @@ def run_process(
 
 
 @pytest.fixture
-def steady(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def steady(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Iterator[int]]:
     """A fixed identity, a clock that ticks once a signature, UTC, and a terminal of 80 columns."""
     for name, value in IDENTITY.items():
         monkeypatch.setenv(name, value)
@@ -125,23 +128,37 @@ def steady(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
         return who(repo, next(ticks) if now is None else now)
 
     monkeypatch.setattr(Repository, "who", at_fixed_time)
-    yield
+    yield ticks
     monkeypatch.undo()
     time.tzset()
 
 
 @pytest.fixture
-def cli(tmp_path: Path, steady: None) -> Cli:
+def cli(tmp_path: Path, steady: Iterator[int]) -> Cli:
     """Commands in an empty folder."""
     folder = tmp_path / "kb"
     folder.mkdir()
     return Cli(folder)
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the knowledge base of `kb` is kept, to be copied for each test."""
+    return tmp_path_factory.mktemp("template") / "kb"
+
+
 @pytest.fixture
-def kb(cli: Cli) -> Cli:
-    """Commands in a knowledge base with three documents in one commit, whose names are never ambiguous."""
-    cli("init")
+def kb(cli: Cli, template: Path, steady: Iterator[int]) -> Cli:
+    """Commands in a knowledge base with three documents in one commit."""
+    if template.exists():
+        next(steady)
+    else:
+        _make_template(Cli(template))
+    shutil.copytree(template, cli.folder, dirs_exist_ok=True)
+    return cli
+
+
+def _make_template(cli: Cli) -> None:
     cli.write(
         "notes/merkle.md", "# Merkle trees\n\nA leaf is hashed, then its parent. See [proofs](proofs.md).\n"
     )
@@ -150,8 +167,8 @@ def kb(cli: Cli) -> Cli:
         "---\ntags: [hash]\n---\n# Proofs\n\nAn inclusion proof leads from a leaf to the root.\n",
     )
     cli.write("zh/默克尔.md", "# 默克尔树\n\n默克尔树把数据块的散列组织成一棵树。\n")
+    cli("init")
     cli.commit("First notes")
-    return cli
 
 
 _HEX = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{16}|[0-9a-f]{12})\b")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
@@ -62,8 +60,8 @@ def command(
     PATH is a file, a folder or a pattern ('*.md' also matches in folders); a file that is gone is staged as
     removed. What .gitignore and .arborignore name is left out. - reads one document from standard input.
 
-      arbor add .                        everything here and below
-      arbor add 'notes/*.md'             a pattern, quoted so that arbor and not the shell expands it
+      arbor add .                  everything here and below
+      arbor add 'notes/*.md'       a pattern, quoted against the shell
       curl -s $URL | arbor add - --as clips/page.html --source-uri $URL
     """
     if "-" in paths:
@@ -87,9 +85,7 @@ def command(
 def _add_input(session: Session, as_path: str | None, source_uri: str, *, force: bool) -> AddResult:
     if as_path is None:
         raise UsageError("a document from standard input needs a path", "run: arbor add - --as notes/new.md")
-    if sys.stdin.isatty():
-        session.out.note("reading the document from the terminal; end it with Ctrl-D")
-    data = sys.stdin.buffer.read()
+    data = session.read_input("the document")
     kb = session.open()
     return kb.add_bytes(session.kb_path(as_path), data, source_uri=source_uri, overwrite=force)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
+from arbor.cli.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.identity import parse_author, set_identity
+from arbor.cli.ripple_view import ripple_fields, ripple_line
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
@@ -58,11 +59,12 @@ _TEMPLATE = """
 @click.option("--amend", is_flag=True, help="Replace the last commit instead of following it.")
 @click.option("--allow-empty", is_flag=True, help="Commit even when nothing is staged.")
 @click.option("--author", metavar="'NAME <EMAIL>'", help="Who wrote it, when that is somebody else.")
+@click.option("--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
 @click.option("--no-index", is_flag=True, help="Leave the search index for the next search.")
 @json_option
 def command(
     session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
-    allow_empty: bool, author: str | None, no_index: bool, as_json: bool,
+    allow_empty: bool, author: str | None, no_verify: bool, no_index: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Record what is staged.
 
@@ -75,11 +77,14 @@ def command(
     if everything:
         with session.progress("adding") as progress:
             kb.add(update=True, progress=progress)
+    if not no_verify:
+        run_pre_commit(session)
     message = _message(session, kb, messages, message_file, amend=amend)
     who = _author(kb, author)
     made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=not no_index, author=who)
     for text in made.warnings:
         session.out.warning(text)
+    run_post_hook(session, "post-commit")
     if as_json:
         _answer_json(session, made)
     else:
@@ -104,14 +109,14 @@ def _message(
         return _read_message(session, message_file)
     before = kb.show("HEAD", with_text=False)[0].message if amend and kb.repo.refs.head_oid() else ""
     waiting = before or kb.repo.stage().message
-    if not (sys.stdin.isatty() and session.out.interactive):
+    if not (session.input_is_terminal and session.out.interactive):
         return waiting
     return _edit(kb, waiting)
 
 
 def _read_message(session: Session, name: str) -> str:
     try:
-        data = sys.stdin.buffer.read() if name == "-" else session.from_here(name).read_bytes()
+        data = session.read_input("the message") if name == "-" else session.from_here(name).read_bytes()
     except OSError as error:
         reason = (error.strerror or "it cannot be read").lower()
         raise UsageError(f"the message file '{name}': {reason}") from error
@@ -146,14 +151,9 @@ def _answer_json(session: Session, made: CommitResult) -> None:
         "documents": made.documents,
         "changes": [change_fields(change) for change in made.changes],
         "index": made.index,
-        "ripple": ripple_fields(made),
+        "ripple": ripple_fields(made.ripple),
         "warnings": list(made.warnings),
     })  # fmt: skip
-
-
-def ripple_fields(made: CommitResult) -> object:
-    """What the commit meant for consensus, for `--json`."""
-    return getattr(made, "ripple", None)
 
 
 def _answer(session: Session, made: CommitResult) -> None:
@@ -165,3 +165,7 @@ def _answer(session: Session, made: CommitResult) -> None:
     changed = summary_of(change.status for change in made.changes)
     out.line(f"  {changed or 'no document changed'}")
     out.line(f"  {count(made.documents, 'document')}, root {made.ledger_root}")
+    if made.ripple is not None and made.ripple.origins:
+        out.line(f"  {ripple_line(session, made.ripple)}")
+    elif made.ripple is None and made.index != "skipped":
+        out.note("the consensus waits until it is asked for; run: arbor consensus")

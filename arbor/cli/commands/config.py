@@ -25,10 +25,10 @@ _ACTIONS = ("get", "set", "unset", "list")
 def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bool, as_json: bool) -> None:
     """Read and change settings.
 
-      arbor config                                   everything in force
-      arbor config user.name                         one setting
-      arbor config --global user.name 'Ada Lovelace' set it for all your knowledge bases
-      arbor config unset user.name                   remove it from this one
+      arbor config                             everything in force
+      arbor config user.name                   one setting
+      arbor config --global user.name 'Ada'    for all your knowledge bases
+      arbor config unset user.name             remove it from this one
 
     Settings of this knowledge base are in .arbor/config.toml and never leave it; your own are in config.toml
     in your configuration folder (ARBOR_CONFIG names another file). Policy that travels with the documents is

@@ -48,9 +48,9 @@ def command(
 
     For example:
 
-      arbor log --oneline -5             the last five commits
-      arbor log -- notes/a.md            the commits that changed a document (or a folder)
-      arbor log v1..main                 what main has that v1 has not
+      arbor log --oneline -5       the last five commits
+      arbor log -- notes/a.md      commits that changed a document (or folder)
+      arbor log v1..main           what main has that v1 has not
     """
     kb = session.open()
     chosen = split_revisions(session, words, paths_after_dashes(ctx), most=1)

@@ -33,9 +33,9 @@ def command(
 
     For example:
 
-      arbor restore notes/a.md               undo edits that are not staged
-      arbor restore --staged notes/a.md      take it out of the next commit, keep the edits
-      arbor restore -s HEAD~3 notes          files as they were three commits ago
+      arbor restore notes/a.md            undo edits that are not staged
+      arbor restore --staged notes/a.md   out of the next commit, edits kept
+      arbor restore -s HEAD~3 notes       files as they were three commits ago
     """
     files = worktree or not staged
     done = session.open().restore(paths, source=source, staged=staged, worktree=files, cwd=session.cwd)

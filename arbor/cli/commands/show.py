@@ -42,9 +42,9 @@ def command(session: Session, thing: str, stat: bool, name_status: bool, as_json
 
     For example:
 
-      arbor show                       the last commit
-      arbor show notes/a.md            what is known of a document, as staged
-      arbor show notes/a.md@HEAD~2     the same two commits ago; HEAD~2:notes/a.md means the same
+      arbor show                     the last commit
+      arbor show notes/a.md          what is known of a document
+      arbor show notes/a.md@HEAD~2   two commits ago; or HEAD~2:notes/a.md
     """
     revision = _as_revision(session, thing)
     if revision is not None:

@@ -1,0 +1,59 @@
+"""`arbor merge`."""
+
+from __future__ import annotations
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.completing import REVISION
+from arbor.cli.hooks_view import run_post_hook
+from arbor.cli.identity import set_identity
+from arbor.cli.merge_view import finish_merge, merge_fields
+from arbor.cli.session import Session
+from arbor.errors import UsageError
+from arbor.repo import merging
+
+FIELDS = {
+    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
+    "commit": "the commit HEAD stands at now",
+    "merged": "the commit that was merged",
+    "changed": "documents that the merge brought",
+    "conflicts": "documents to be resolved by hand",
+}
+
+
+@arbor_command("merge", fields=FIELDS)
+@click.argument("revision", required=False, metavar="REV", type=REVISION)
+@click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
+@click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
+@click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
+@click.option("--abort", is_flag=True, help="Leave a merge in progress: everything as before it.")
+@click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
+@click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
+@json_option
+def command(
+    session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
+    allow_unrelated: bool, message: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Merge another branch or commit into the current branch.
+
+    Documents are merged by content, renames followed; where both sides changed the same lines, the file gets
+    conflict markers: resolve them, `arbor add` the document, and `arbor commit`.
+    """
+    kb = session.open()
+    set_identity(kb)
+    if abort:
+        merging.abort_merge(kb.repo)
+        session.out.note("the merge is left; everything is as before it")
+        return
+    if revision is None:
+        raise UsageError("name a branch or commit to merge", "run: arbor branch")
+    result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
+                           unrelated=allow_unrelated, message=message)  # fmt: skip
+    outcome = finish_merge(session, result, commit=not no_commit)
+    if outcome.kind in ("fast-forward", "merged"):
+        run_post_hook(session, "post-merge", "0")
+    if as_json:
+        session.out.json("merge", merge_fields(session, outcome))
+    if outcome.conflicts:
+        raise click.exceptions.Exit(13)

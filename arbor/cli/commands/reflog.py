@@ -1,0 +1,42 @@
+"""`arbor reflog`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.safe_text import clean_line
+from arbor.cli.session import Session
+from arbor.cli.views import short
+from arbor.errors import UsageError
+from arbor.repo.revisions import find_ref
+
+FIELDS = {"ref": "the name as typed", "moves": "newest first: `old`, `new`, `who`, `time`, `reason`"}
+
+
+@arbor_command("reflog", fields=FIELDS, number_option="-n")
+@click.argument("name", default="HEAD", metavar="[REF]")
+@click.option("-n", "--limit", type=click.IntRange(1), help="Show only the last moves; also -NUM.")
+@json_option
+def command(session: Session, name: str, limit: int | None, as_json: bool) -> None:
+    """Show where HEAD, a branch or a tag has been on this machine.
+
+    Each line can be used as a revision: HEAD@{1} is where HEAD was before the last move.
+    """
+    repo, out = session.open().repo, session.out
+    ref = "HEAD" if name in ("HEAD", "@") else find_ref(repo, name)
+    if ref is None:
+        raise UsageError(f"there is no ref '{name}'", "run: arbor branch")
+    moves = repo.refs.reflog(ref)[:limit]
+    if as_json:
+        rows = [{"old": m.old.hex() or None, "new": m.new.hex() or None, "who": m.who.name, "time": m.who.seconds,
+                 "reason": m.reason} for m in moves]  # fmt: skip
+        out.json("reflog", {"ref": name, "moves": rows})
+        return
+    with out.paged():
+        for number, move in enumerate(moves):
+            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(move.who.seconds))
+            oid = out.style(short(move.new.hex()) if move.new else "(removed)", "yellow")
+            out.line(f"{oid} {clean_line(name)}@{{{number}}} {day} {clean_line(move.reason)}")

@@ -1,0 +1,49 @@
+"""`arbor reset`."""
+
+from __future__ import annotations
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.completing import REVISION
+from arbor.cli.identity import set_identity
+from arbor.cli.session import Session
+from arbor.cli.views import short
+from arbor.repo import branching
+
+FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"}
+
+
+@arbor_command("reset", fields=FIELDS)
+@click.argument("revision", default="HEAD", metavar="[REV]", type=REVISION)
+@click.option("--soft", "mode", flag_value="soft", help="Move the branch only; stage and files stay.")
+@click.option(
+    "--mixed",
+    "mode",
+    flag_value="mixed",
+    default="mixed",
+    help="Also empty the stage; files stay (the default).",
+)
+@click.option(
+    "--hard", "mode", flag_value="hard", help="Also bring back the files: what is not committed is LOST."
+)
+@json_option
+def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
+    """Move the current branch to a revision.
+
+    --hard throws away every change to tracked documents that is not committed. The commits that the branch leaves
+    behind stay in the reflog: `arbor reflog` finds them.
+    """
+    kb = session.open()
+    set_identity(kb)
+    if mode == "hard":
+        lost = [change.path for change in (*kb.status().staged, *kb.status().unstaged)]
+        if lost:
+            named = ", ".join(lost[:5]) + (" …" if len(lost) > 5 else "")
+            session.out.warning(f"changes that were not committed are lost: {named}")
+    oid = branching.reset(kb.repo, revision, mode)
+    kb.bring_up_to_date()
+    if as_json:
+        session.out.json("reset", {"commit": oid.hex(), "mode": mode})
+    else:
+        session.out.line(f"HEAD is at {short(oid.hex())}")

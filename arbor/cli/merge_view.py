@@ -1,0 +1,63 @@
+"""Finishing a merge or revert, and telling what it did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from arbor.cli.ripple_view import ripple_line
+from arbor.cli.safe_text import clean_line
+from arbor.cli.session import Session
+from arbor.cli.views import count, short
+
+if TYPE_CHECKING:
+    from arbor.repo.merging import MergeResult
+
+
+def finish_merge(session: Session, result: MergeResult, *, commit: bool) -> MergeResult:
+    """Commit a clean merge, or say what is left to do; the result with kind `merged` or `staged` for a clean one."""
+    kb, out = session.open(), session.out
+    if result.kind == "clean" and commit:
+        made = kb.commit(result.message)
+        if not out.json_errors:
+            out.line(
+                f"[{clean_line(made.branch or 'detached HEAD')} {short(made.commit)}] {clean_line(made.subject)}"
+            )
+            out.line(f"  {count(len(result.changed), 'document')} changed, root {made.ledger_root}")
+            if made.ripple is not None and made.ripple.origins:
+                out.line(f"  {ripple_line(session, made.ripple)}")
+        for text in made.warnings:
+            out.warning(text)
+        return replace(result, kind="merged")
+    if result.kind == "clean":
+        result = replace(result, kind="staged")
+    if result.kind == "fast-forward":
+        kb.bring_up_to_date()
+    if not out.json_errors:
+        out.line(
+            _WORDS[result.kind].format(
+                commit=short(result.commit), changed=count(len(result.changed), "document")
+            )
+        )
+        for path in result.conflicts:
+            out.line(f"  conflict: {session.shown(path)}")
+    if result.conflicts:
+        out.hint(
+            "resolve them, then run: arbor add PATH and arbor commit; or leave with: arbor merge --abort"
+        )
+    return result
+
+
+_WORDS = {
+    "up-to-date": "already up to date",
+    "fast-forward": "fast-forward to {commit}, {changed} changed",
+    "staged": "staged, {changed} changed; run: arbor commit",
+    "conflict": "the merge has conflicts",
+}
+
+
+def merge_fields(session: Session, result: MergeResult) -> dict[str, Any]:
+    """A merge for `--json`."""
+    head = session.open().repo.refs.head_oid()
+    return {"kind": result.kind, "commit": head.hex() if head else None, "merged": result.commit,
+            "changed": list(result.changed), "conflicts": list(result.conflicts)}  # fmt: skip

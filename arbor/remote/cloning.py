@@ -1,0 +1,225 @@
+"""clone: a new KB from another one. `format` comes last, so a clone that was cut short does not look like one."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from arbor.errors import RemoteError, UsageError
+from arbor.objects import ledger
+from arbor.objects.ledger_diff import Change
+from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.remote.fetching import FetchOptions, advertised, choose_refs
+from arbor.remote.messages import FULL, Advertisement, RemoteRef
+from arbor.remote.receiving import INCOMING_PREFIX
+from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
+from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
+from arbor.remote.wire import Interrupted, Transport
+from arbor.repo.checkout import apply_checkout, plan_checkout
+from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.stage import Stage
+from arbor.repo.status import remember_states
+from arbor.repo.tiers import read_tiers
+from arbor.store.files import write_atomically
+from arbor.store.refs import HEADS, Refs
+
+_MARKER = "cloning"
+
+
+@dataclass(frozen=True, slots=True)
+class CloneOptions:
+    """How to clone.
+
+    Attributes:
+        bare: Without a work tree.
+        branch: Short name of the branch to stand at; "" for the one that HEAD follows there.
+        remote: What the other KB is called here.
+        url: Where later fetches go; "" for the transport's own.
+        checkout: Whether files are written.
+        tags: Whether tags come too.
+    """
+
+    bare: bool = False
+    branch: str = ""
+    remote: str = DEFAULT_REMOTE
+    url: str = ""
+    checkout: bool = True
+    tags: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CloneResult:
+    """What a clone brought.
+
+    Attributes:
+        folder: The new KB: its work tree, or itself where it is bare.
+        url: Where from.
+        branch: Short name of the branch that HEAD follows.
+        commit: Where it stands, hexadecimal; "" for an empty KB.
+        branches, tags: How many there are.
+        documents: Files written.
+        objects, received_bytes: What was received.
+        cold: Documents that came without their passages.
+        warnings: What the person should know.
+    """
+
+    folder: Path
+    url: str
+    branch: str
+    commit: str
+    branches: int
+    tags: int
+    documents: int
+    objects: int
+    received_bytes: int
+    cold: int
+    warnings: tuple[str, ...] = ()
+
+
+def clone(transport: Transport, target: Path, options: CloneOptions, transfer: TransferOptions) -> CloneResult:
+    """Make a KB from what another one has.
+
+    Args:
+        transport: Where from.
+        target: A folder that does not exist, is empty, or holds what an interrupted clone of the same left.
+        options: How.
+        transfer: How to receive.
+
+    Raises:
+        UsageError: when the folder is not empty, or the branch is not there.
+        IntegrityError: when what comes is damaged, malformed or incomplete; the folder is as before then.
+        RemoteError: when the other side fails.
+    """
+    check_remote_name(options.remote)
+    with _new_folder(target, transport, options, transfer.filter) as folder:
+        repo = Repository(folder, None if options.bare else target)
+        with contextlib.closing(repo):
+            shown = advertised(transport)
+            head = _choose_head(shown, options)
+            chosen = choose_refs(shown, options.remote, FetchOptions(tags=options.tags))
+            targets = sorted({ref.oid for ref, _ in chosen})
+            with download(repo, transport, targets, (), targets, transfer) as arrival:
+                _check_tags(arrival, [ref for ref, _ in chosen])
+                arrival.publish()
+                tip = shown.find(HEADS + head)
+                written = _check_out(repo, tip.oid) if tip and options.checkout and not options.bare else 0
+                _record(repo, transport, options, transfer.filter, chosen, head)
+                result = _describe(target, transport, shown, head, written, arrival)
+    return result
+
+
+def _describe(
+    target: Path, transport: Transport, shown: Advertisement, head: str, written: int, arrival: Arrival
+) -> CloneResult:  # fmt: skip
+    branches = sum(1 for ref in shown.refs if ref.name.startswith(HEADS))
+    tip, warnings = shown.find(HEADS + head), twin_warnings(arrival.checked.paths)
+    if tip is None:
+        warnings.append("the other side has no commit yet")
+    return CloneResult(target, transport.url, head, tip.oid.hex() if tip else "", branches, len(shown.refs) - branches,
+                       written, arrival.objects, arrival.received_bytes, len(arrival.checked.cold),
+                       tuple(warnings))  # fmt: skip
+
+
+@contextlib.contextmanager
+def _new_folder(target: Path, transport: Transport, options: CloneOptions, filter_text: str) -> Iterator[Path]:
+    """The `.arbor` folder of the new KB, complete when the block ends; gone when the block fails.
+
+    When the transfer is interrupted, it stays without its `format`, for the same clone to go on with.
+    """
+    folder = target if options.bare else target / PRIVATE_FOLDER
+    marker = f"{transport.url}\n{filter_text}\n"
+    existed = target.exists()
+    if existed and (not target.is_dir() or any(target.iterdir())) and not _may_go_on(folder, marker):
+        raise UsageError(f"{target} exists already and is not empty", "clone into a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MARKER).write_text(marker, "utf-8")
+    try:
+        for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        Refs(folder).set_head(HEADS + DEFAULT_BRANCH)
+        yield folder
+        (folder / _MARKER).unlink()
+        write_atomically(folder / "format", FORMAT.encode())
+    except (Interrupted, KeyboardInterrupt):
+        if not any(folder.glob(f"{INCOMING_PREFIX}*/frames")):
+            _clear(target, existed=existed)
+        raise
+    except BaseException:
+        _clear(target, existed=existed)
+        raise
+
+
+def _may_go_on(folder: Path, marker: str) -> bool:
+    """Whether a folder holds only what an interrupted clone of the same left."""
+    try:
+        return not (folder / "format").exists() and (folder / _MARKER).read_text("utf-8") == marker
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _clear(target: Path, *, existed: bool) -> None:
+    if not existed:
+        shutil.rmtree(target, ignore_errors=True)
+        return
+    for path in target.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _choose_head(shown: Advertisement, options: CloneOptions) -> str:
+    """The short name of the branch to stand at."""
+    if options.branch:
+        if shown.find(HEADS + options.branch) is None:
+            raise UsageError(f"there is no branch '{options.branch}' on the other side")
+        return options.branch
+    if shown.head and (shown.find(shown.head) or not shown.refs):
+        return shown.head.removeprefix(HEADS)
+    first = next((ref.name for ref in shown.refs if ref.name.startswith(HEADS)), HEADS + DEFAULT_BRANCH)
+    return first.removeprefix(HEADS)
+
+
+def _check_tags(arrival: Arrival, refs: list[RemoteRef]) -> None:
+    for ref in refs:
+        if arrival.checked.peeled[ref.oid] != ref.peeled:
+            raise RemoteError(f"the other side says another commit of '{ref.name}' than its tag does")
+
+
+def _record(
+    repo: Repository, transport: Transport, options: CloneOptions, filter_text: str,
+    chosen: list[tuple[RemoteRef, str]], head: str,
+) -> None:  # fmt: skip
+    """Refs, HEAD and settings. Nothing that the other side said becomes a setting but its branch's name."""
+    who, reason = repo.who(), f"clone: from {transport.url}"
+    for ref, here in chosen:
+        name = ref.name if options.bare else here
+        repo.refs.move(name, repo.refs.read(name), ref.oid, who, reason)
+    tip = next((ref.oid for ref, _ in chosen if ref.name == HEADS + head), None)
+    if tip is not None and not options.bare:
+        repo.refs.move(HEADS + head, repo.refs.read(HEADS + head), tip, who, reason)
+    repo.refs.set_head(HEADS + head)
+    settings = {f"remote.{options.remote}.url": options.url or transport.url}
+    if filter_text != FULL:
+        settings[f"remote.{options.remote}.filter"] = filter_text
+    if not options.bare:
+        settings[f"branch.{head}.upstream"] = f"{options.remote}/{head}"
+    for name, value in settings.items():
+        repo.settings.set(name, value)
+
+
+def _check_out(repo: Repository, tip: bytes) -> int:
+    """Write the documents that are not cold; how many there are."""
+    snapshot = Snapshot(repo.store, repo.ledger_root(tip))
+    cold = read_tiers(repo.folder).cold
+    changes = [Change(path, None, oid) for path, oid in snapshot.paths() if oid not in cold]
+    stage = Stage(ledger.EMPTY_LEDGER)
+    entries = apply_checkout(repo, plan_checkout(repo, stage, changes, force=True), snapshot)
+    remember_states(repo, replace(stage, base=snapshot.ledger_root), entries)
+    return len(changes)
+
+

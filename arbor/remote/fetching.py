@@ -1,0 +1,213 @@
+"""fetch: what a remote has comes here, and remote-tracking refs and tags follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arbor.errors import UsageError
+from arbor.remote.connectivity import Checked, complete_commits, descends
+from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
+from arbor.remote.negotiating import find_haves
+from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
+from arbor.remote.wire import Transport, open_packets
+from arbor.repo.repository import Repository
+from arbor.store.refs import HEADS, REMOTES, TAGS
+
+ROLLED_BACK = "the other side has rolled it back from what it showed before"
+TAG_MOVED = "the tag is another one here"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """What to fetch.
+
+    Attributes:
+        branches: Short names; () for all.
+        tags: Whether tags come too.
+        prune: Remove remote-tracking refs of branches that are gone there.
+        force: Accept branches that were rolled back and tags that moved.
+    """
+
+    branches: tuple[str, ...] = ()
+    tags: bool = True
+    prune: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefChange:
+    """What became of one ref.
+
+    Attributes:
+        there, here: Its full names on the other side and here ("" where it was only looked at).
+        old, new: Oids as hexadecimal digits, "" for none.
+        status: `new`, `forward`, `forced`, `pruned`, `same` or `rejected`.
+        reason: Why it was rejected.
+    """
+
+    there: str
+    here: str
+    old: str
+    new: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """What a fetch brought.
+
+    Attributes:
+        url: Where from.
+        head: The branch that HEAD follows there, short; "" where there is none.
+        changes: The refs that were asked for.
+        objects, received_bytes: What was received; 0 where nothing was new.
+        commits: New commits.
+        cold: Documents that came without their passages.
+        warnings: What the person should know.
+    """
+
+    url: str
+    head: str
+    changes: tuple[RefChange, ...]
+    objects: int = 0
+    received_bytes: int = 0
+    commits: int = 0
+    cold: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def rejected(self) -> tuple[RefChange, ...]:
+        """The refs that were not moved."""
+        return tuple(change for change in self.changes if change.status == "rejected")
+
+
+def advertised(transport: Transport) -> Advertisement:
+    """The refs of the other side; raises RemoteError when it does not answer well."""
+    message, frames = open_packets(transport.call("refs", {}))
+    for _ in frames:
+        pass
+    return decode_advertisement(message)
+
+
+def fetch(
+    repo: Repository, transport: Transport, remote: str, options: FetchOptions, transfer: TransferOptions
+) -> FetchResult:  # fmt: skip
+    """Bring refs and what they need from another KB.
+
+    Args:
+        repo: Where to.
+        transport: Where from.
+        remote: Name of the remote whose tracking refs follow; "" moves no branch refs.
+        options: What.
+        transfer: How.
+
+    Raises:
+        UsageError: when a branch that was asked for is not there.
+        IntegrityError: when what comes is damaged, malformed or incomplete.
+        RemoteError: when the other side fails.
+    """
+    shown = advertised(transport)
+    chosen = choose_refs(shown, remote, options)
+    before = {here: repo.refs.read(here) for _, here in chosen if here}
+    known = {oid for oid in before.values() if oid is not None}
+    complete = _complete(repo, {ref.peeled for ref, _ in chosen} - known)
+    wants = sorted({ref.oid for ref, _ in chosen if not _is_here(repo, ref, known, complete)})
+    if not wants and all(here and before[here] == ref.oid for ref, here in chosen) and not options.prune:
+        same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
+        return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
+    seen = [oid for name in repo.refs.iter_names(f"{REMOTES}{remote}/") if remote and (oid := repo.refs.read(name))]
+    haves = find_haves(repo, transport, shown, complete, seen) if wants else ()
+    targets = {ref.oid for ref, _ in chosen}
+    with download(repo, transport, wants, haves, targets, transfer) as arrival:
+        changes = [_judge(repo, arrival.checked, ref, here, force=options.force) for ref, here in chosen]
+        if wants and any(change.status != "rejected" and change.new in _hex(wants) for change in changes):
+            arrival.publish()
+        _move_refs(repo, changes, transport.url)
+        if options.prune and remote:
+            changes += _prune(repo, remote, shown)
+    return _result(transport, shown, changes, arrival)
+
+
+def _result(transport: Transport, shown: Advertisement, changes: list[RefChange], arrival: Arrival) -> FetchResult:
+    checked = arrival.checked
+    return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(changes), arrival.objects,
+                       arrival.received_bytes, len(checked.commits), len(checked.cold),
+                       tuple(twin_warnings(checked.paths)))  # fmt: skip
+
+
+def _hex(oids: Sequence[bytes]) -> set[str]:
+    return {oid.hex() for oid in oids}
+
+
+def choose_refs(shown: Advertisement, remote: str, options: FetchOptions) -> list[tuple[RemoteRef, str]]:
+    """(ref there, full name here) of what is to be fetched.
+
+    Raises:
+        UsageError: when a branch that was asked for is not there.
+    """
+    for branch in options.branches:
+        if shown.find(HEADS + branch) is None:
+            raise UsageError(f"there is no branch '{branch}' on the other side")
+    chosen = []
+    for ref in shown.refs:
+        short = ref.name.split("/", 2)[2]
+        if ref.name.startswith(HEADS) and (not options.branches or short in options.branches):
+            chosen.append((ref, f"{REMOTES}{remote}/{short}" if remote else ""))
+        elif ref.name.startswith(TAGS) and options.tags:
+            chosen.append((ref, ref.name))
+    return chosen
+
+
+def _complete(repo: Repository, unknown: set[bytes]) -> set[bytes]:
+    """The commits that are here in full; walked for only where a ref shows something new."""
+    if not unknown or not any(repo.refs.iter_names()):
+        return set()
+    return complete_commits(repo)
+
+
+def _is_here(repo: Repository, ref: RemoteRef, known: set[bytes], complete: set[bytes]) -> bool:
+    if ref.oid in known:
+        return True
+    return ref.peeled in (complete | known) and repo.store.holds(ref.oid)
+
+
+def _judge(repo: Repository, checked: Checked, ref: RemoteRef, here: str, *, force: bool) -> RefChange:
+    """What is to become of a ref here."""
+    old = repo.refs.read(here) if here else None
+    change = RefChange(ref.name, here, old.hex() if old else "", ref.oid.hex(), "new")
+    if checked.peeled[ref.oid] != ref.peeled:
+        return _with(change, "rejected", "the other side says another commit than its tag does")
+    if old is None:
+        return change
+    if old == ref.oid:
+        return _with(change, "same")
+    if ref.name.startswith(TAGS):
+        return _with(change, "forced") if force else _with(change, "rejected", TAG_MOVED)
+    if descends(repo, checked, ref.oid, old):
+        return _with(change, "forward")
+    return _with(change, "forced") if force else _with(change, "rejected", ROLLED_BACK)
+
+
+def _with(change: RefChange, status: str, reason: str = "") -> RefChange:
+    return RefChange(change.there, change.here, change.old, change.new, status, reason)
+
+
+def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None:
+    for change in changes:
+        if change.here and change.status in ("new", "forward", "forced"):
+            old = bytes.fromhex(change.old) or None
+            repo.refs.move(change.here, old, bytes.fromhex(change.new), repo.who(), f"fetch from {url}: {change.status}")
+
+
+def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:
+    prefix = f"{REMOTES}{remote}/"
+    there = {ref.name[len(HEADS) :] for ref in shown.refs if ref.name.startswith(HEADS)}
+    gone = []
+    for name in list(repo.refs.iter_names(prefix)):
+        old = repo.refs.read(name)
+        if name[len(prefix) :] not in there and old is not None:
+            repo.refs.move(name, old, None, repo.who(), "fetch: pruned")
+            gone.append(RefChange(HEADS + name[len(prefix) :], name, old.hex(), "", "pruned"))
+    return gone

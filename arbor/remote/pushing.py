@@ -1,0 +1,218 @@
+"""push: what is here goes to a remote, whose refs move only from where they were seen to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from arbor.errors import ColdDocument, UsageError
+from arbor.objects.ids import OID_BYTES
+from arbor.remote.accepting import NOT_FORWARD, TAG_EXISTS
+from arbor.remote.connectivity import complete_commits
+from arbor.remote.enumerating import select_missing
+from arbor.remote.fetching import advertised
+from arbor.remote.limits import HELD_BYTES
+from arbor.remote.messages import (
+    Advertisement,
+    RefResult,
+    RefUpdate,
+    decode_bytes,
+    decode_results,
+    encode_updates,
+)
+from arbor.remote.negotiating import find_haves
+from arbor.remote.receiving import TransferProgress, quarantine_key
+from arbor.remote.sending import iter_frames, parse_held, plan_frames
+from arbor.remote.wire import Message, Transport, open_packets
+from arbor.repo.history import is_ancestor
+from arbor.repo.repository import Repository
+from arbor.repo.revisions import peel
+from arbor.store.pack_format import HEADER_BYTES, decode_frame_header
+from arbor.store.refs import HEADS, REMOTES, check_ref_name
+
+STALE = "it is not where it was last seen; fetch first"
+
+
+@dataclass(frozen=True, slots=True)
+class PushSpec:
+    """One ref to be pushed.
+
+    Attributes:
+        there: Its full name on the other side.
+        new: What it is to hold; b"" removes it.
+        force: Also when it is no fast-forward, or a tag that exists.
+        lease: Where it must be for a forced push (b"" for absent); None for wherever it is now.
+    """
+
+    there: str
+    new: bytes
+    force: bool = False
+    lease: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PushedRef:
+    """What became of one ref: `new`, `forward`, `forced`, `removed`, `same` or `rejected` with a reason."""
+
+    there: str
+    old: str
+    new: str
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PushResult:
+    """What a push did.
+
+    Attributes:
+        url: Where to.
+        refs: What became of each ref.
+        objects, sent_bytes: What was sent.
+    """
+
+    url: str
+    refs: tuple[PushedRef, ...]
+    objects: int = 0
+    sent_bytes: int = 0
+
+    @property
+    def rejected(self) -> tuple[PushedRef, ...]:
+        """The refs that did not move."""
+        return tuple(ref for ref in self.refs if ref.status == "rejected")
+
+
+def push(
+    repo: Repository, transport: Transport, remote: str, specs: Sequence[PushSpec], *, dry_run: bool = False,
+    progress: TransferProgress | None = None,
+) -> PushResult:  # fmt: skip
+    """Send what the refs need, and have them moved.
+
+    Args:
+        repo: Where from.
+        transport: Where to.
+        remote: Name of the remote whose tracking refs follow; "" for none.
+        specs: Which refs.
+        dry_run: Only say what would be done, as far as it can be known from here.
+        progress: Told of objects and bytes sent.
+
+    Raises:
+        UsageError: when nothing is to be pushed, or a name may not be used.
+        ColdDocument: when passages that the other side lacks are cold here.
+        RemoteError: when the other side fails or refuses.
+    """
+    if not specs:
+        raise UsageError("there is nothing to push", "name a branch, or make a commit first")
+    for spec in specs:
+        check_ref_name(spec.there)
+    shown = advertised(transport)
+    judged = [_judge(repo, shown, spec) for spec in specs]
+    updates = [update for update, done in judged if done.status not in ("same", "rejected")]
+    if not updates or dry_run:
+        return PushResult(transport.url, tuple(done for _, done in judged))
+    results, objects, sent = _send(repo, transport, remote, shown, updates, progress)
+    reasons = {result.name: result.reason for result in results}
+    refs = []
+    for update, done in judged:
+        reason = reasons.get(update.name, "the other side does not say what became of it")
+        pushed = done.status not in ("same", "rejected")
+        refs.append(PushedRef(done.there, done.old, done.new, "rejected", reason) if pushed and reason else done)
+    _follow(repo, remote, refs)
+    return PushResult(transport.url, tuple(refs), objects, sent)
+
+
+def _judge(repo: Repository, shown: Advertisement, spec: PushSpec) -> tuple[RefUpdate, PushedRef]:
+    """What is to be asked of the other side for one ref, and what that will be called."""
+    there = shown.find(spec.there)
+    old = there.oid if there else b""
+    update = RefUpdate(spec.there, old if spec.lease is None else spec.lease, spec.new, spec.force)
+
+    def as_(status: str, reason: str = "") -> tuple[RefUpdate, PushedRef]:
+        return update, PushedRef(spec.there, old.hex(), spec.new.hex(), status, reason)
+
+    if old == spec.new:
+        return as_("same") if old else as_("rejected", "there is no such ref on the other side")
+    if spec.lease is not None and spec.lease != old:
+        return as_("rejected", STALE)
+    if not spec.new:
+        return as_("removed")
+    if not old:
+        return as_("new")
+    if not spec.there.startswith(HEADS):
+        return as_("forced") if spec.force else as_("rejected", TAG_EXISTS)
+    if repo.store.has(old) and is_ancestor(repo, old, peel(repo, spec.new)):
+        return as_("forward")
+    return as_("forced") if spec.force else as_("rejected", NOT_FORWARD)
+
+
+def _send(
+    repo: Repository, transport: Transport, remote: str, shown: Advertisement, updates: Sequence[RefUpdate],
+    progress: TransferProgress | None,
+) -> tuple[tuple[RefResult, ...], int, int]:  # fmt: skip
+    """(results, objects sent, bytes sent)."""
+    news = sorted({update.new for update in updates if update.new})
+    seen = [oid for name in repo.refs.iter_names(f"{REMOTES}{remote}/") if remote and (oid := repo.refs.read(name))]
+    complete = complete_commits(repo) if news else set()
+    haves = find_haves(repo, transport, shown, complete, seen) if shown.refs else ()
+    selection = select_missing(repo, news, haves)
+    key = bytes.fromhex(quarantine_key(*news))
+    arguments: Message = {"updates": encode_updates(updates), "key": key, "who": str(repo.who().name)}
+    held: frozenset[bytes] = frozenset()
+    if selection.oids:
+        held, refused = _prepare(transport, arguments, list(selection.oids))
+        if len([result for result in refused if result.reason]) == len(updates):
+            return refused, 0, 0
+    oids = [oid for oid in selection.oids if oid[:HELD_BYTES] not in held]
+    if selection.cold and not held:
+        raise ColdDocument(f"{len(selection.cold)} documents are cold here and not on the other side",
+                           "bring them back first: arbor rehydrate-cold")  # fmt: skip
+    meter = _Counter(iter_frames(plan_frames(repo.store, oids)), len(oids), progress)
+    message, frames = open_packets(transport.call("push", arguments, meter))
+    for _ in frames:
+        pass
+    return decode_results(message), len(oids), meter.sent_bytes
+
+
+def _prepare(transport: Transport, arguments: Message, oids: list[bytes]) -> tuple[frozenset[bytes], tuple[RefResult, ...]]:
+    """What the other side holds of these objects, and which refs it will refuse whatever is sent."""
+    message, frames = open_packets(transport.call("prepare", {**arguments, "oids": b"".join(oids)}))
+    for _ in frames:
+        pass
+    held = decode_bytes(message, "held")
+    if len(held) > len(oids) * OID_BYTES * 2:
+        held = b""  # more than was asked about: what it says is of no use
+    return parse_held(held), decode_results(message)
+
+
+class _Counter:
+    """Passes frames on and counts them."""
+
+    def __init__(self, frames: Iterator[bytes], total: int, progress: TransferProgress | None) -> None:
+        self._frames = frames
+        self._total = total
+        self._progress = progress
+        self._objects = 0
+        self.sent_bytes = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for frame in self._frames:
+            yield frame
+            header = decode_frame_header(frame[:HEADER_BYTES])
+            self._objects += header.count if header else 0
+            self.sent_bytes += len(frame)
+            if self._progress is not None:
+                self._progress(self._objects, self._total, self.sent_bytes)
+
+
+def _follow(repo: Repository, remote: str, refs: Sequence[PushedRef]) -> None:
+    """Remote-tracking refs stand where the other side's branches stand now."""
+    if not remote:
+        return
+    with repo.lock():
+        for ref in refs:
+            if ref.status == "rejected" or not ref.there.startswith(HEADS):
+                continue
+            name = f"{REMOTES}{remote}/{ref.there[len(HEADS) :]}"
+            old, new = repo.refs.read(name), bytes.fromhex(ref.new) or None
+            if old != new:
+                repo.refs.move(name, old, new, repo.who(), "push")

@@ -1,0 +1,154 @@
+"""Named remotes and the upstreams of branches: local settings, which no clone brings along."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from arbor.errors import UsageError
+from arbor.remote.messages import FULL, check_filter
+from arbor.repo.repository import Repository
+from arbor.store.refs import HEADS, REMOTES, check_ref_name
+
+_NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")
+DEFAULT_REMOTE = "origin"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """One named remote: its URL, and the filter of a partial clone ("" for none)."""
+
+    name: str
+    url: str
+    filter: str = FULL
+
+
+def list_remotes(repo: Repository) -> list[Remote]:
+    """The remotes, by name."""
+    found = []
+    for name, row in sorted(repo.settings.table("remote").items()):
+        if isinstance(row, dict) and isinstance(row.get("url"), str) and _NAME.match(name):
+            found.append(Remote(name, row["url"], check_filter(row.get("filter", FULL))))
+    return found
+
+
+def find_remote(repo: Repository, name: str) -> Remote | None:
+    """The remote of this name, or None."""
+    return next((remote for remote in list_remotes(repo) if remote.name == name), None)
+
+
+def get_remote(repo: Repository, name: str) -> Remote:
+    """The remote of this name; raises UsageError when there is none."""
+    remote = find_remote(repo, name)
+    if remote is None:
+        raise UsageError(f"there is no remote '{name}'", "run: arbor remote")
+    return remote
+
+
+def check_remote_name(name: str) -> str:
+    """The name, when a remote may have it; raises UsageError when not."""
+    if not _NAME.match(name):
+        raise UsageError(f"'{name}' is not a name for a remote", "letters, digits, - and _ are safe")
+    check_ref_name(f"{REMOTES}{name}/x")
+    return name
+
+
+def add_remote(repo: Repository, name: str, url: str, filter_text: str = FULL) -> None:
+    """Record a remote; nothing is fetched.
+
+    Raises:
+        UsageError: when the name may not be used or is taken.
+    """
+    check_remote_name(name)
+    with repo.lock():
+        if find_remote(repo, name) is not None:
+            raise UsageError(f"remote '{name}' exists already", f"change it with: arbor remote set-url {name} URL")
+        repo.settings.set(f"remote.{name}.url", url)
+        if filter_text:
+            repo.settings.set(f"remote.{name}.filter", check_filter(filter_text))
+
+
+def set_remote_url(repo: Repository, name: str, url: str) -> None:
+    """Give a remote another URL; raises UsageError when there is no such remote."""
+    with repo.lock():
+        get_remote(repo, name)
+        repo.settings.set(f"remote.{name}.url", url)
+
+
+def remove_remote(repo: Repository, name: str) -> None:
+    """Forget a remote, its remote-tracking refs and what follows it; raises UsageError when there is none."""
+    with repo.lock():
+        get_remote(repo, name)
+        for ref in list(repo.refs.iter_names(f"{REMOTES}{name}/")):
+            repo.refs.move(ref, repo.refs.read(ref), None, repo.who(), f"remote: removed {name}")
+        for branch, upstream in _followers(repo, name):
+            repo.settings.set(f"branch.{branch}.upstream", None)
+            del upstream
+        repo.settings.set(f"remote.{name}", None)
+
+
+def rename_remote(repo: Repository, old: str, new: str) -> None:
+    """Give a remote another name; its refs and the branches that follow it go along.
+
+    Raises:
+        UsageError: when there is no such remote, or the new name is taken or may not be used.
+    """
+    check_remote_name(new)
+    with repo.lock():
+        remote = get_remote(repo, old)
+        if find_remote(repo, new) is not None:
+            raise UsageError(f"remote '{new}' exists already")
+        for ref in list(repo.refs.iter_names(f"{REMOTES}{old}/")):
+            oid = repo.refs.read(ref)
+            moved = f"{REMOTES}{new}/" + ref[len(f"{REMOTES}{old}/") :]
+            repo.refs.move(moved, repo.refs.read(moved), oid, repo.who(), f"remote: renamed from {old}")
+            repo.refs.move(ref, oid, None, repo.who(), f"remote: renamed to {new}")
+        repo.settings.set(f"remote.{new}.url", remote.url)
+        if remote.filter:
+            repo.settings.set(f"remote.{new}.filter", remote.filter)
+        for branch, upstream in _followers(repo, old):
+            repo.settings.set(f"branch.{branch}.upstream", new + upstream[len(old) :])
+        repo.settings.set(f"remote.{old}", None)
+
+
+def _followers(repo: Repository, remote: str) -> list[tuple[str, str]]:
+    """(branch, upstream) of the local branches that follow a remote."""
+    found = []
+    for ref in repo.refs.iter_names(HEADS):
+        branch = ref[len(HEADS) :]
+        upstream = str(repo.settings.get(f"branch.{branch}.upstream") or "")
+        if upstream.startswith(f"{remote}/"):
+            found.append((branch, upstream))
+    return found
+
+
+def upstream_of(repo: Repository, branch: str) -> tuple[Remote, str] | None:
+    """The remote that a branch follows and the branch's name there, or None."""
+    upstream = repo.settings.get(f"branch.{branch}.upstream")
+    name, slash, there = str(upstream or "").partition("/")
+    remote = find_remote(repo, name) if slash else None
+    return None if remote is None else (remote, there)
+
+
+def set_upstream(repo: Repository, branch: str, remote: str, there: str) -> None:
+    """Let a branch follow one of a remote."""
+    check_ref_name(HEADS + there)
+    repo.settings.set(f"branch.{branch}.upstream", f"{remote}/{there}")
+
+
+def choose_remote(repo: Repository, name: str | None, branch: str) -> Remote:
+    """The remote that is named, else the one that the branch follows, else `origin`, else the only one.
+
+    Raises:
+        UsageError: when none can be meant.
+    """
+    if name is not None:
+        return get_remote(repo, name)
+    followed = upstream_of(repo, branch) if branch else None
+    if followed is not None:
+        return followed[0]
+    remotes = list_remotes(repo)
+    for remote in remotes:
+        if remote.name == DEFAULT_REMOTE or len(remotes) == 1:
+            return remote
+    raise UsageError("there is no remote to talk to" if not remotes else "name the remote", "run: arbor remote add NAME URL")

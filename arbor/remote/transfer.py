@@ -1,0 +1,107 @@
+"""One download from first question to checked quarantine; what it brought is published under the writer lock."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from arbor.objects.paths import collision_key
+from arbor.remote.connectivity import Checked, check_connected
+from arbor.remote.inspecting import Inspection
+from arbor.remote.limits import DEFAULT_LIMITS, Limits
+from arbor.remote.messages import FULL, FetchRequest, decode_fetch_answer, encode_fetch_request
+from arbor.remote.receiving import Quarantine, TransferProgress, open_quarantine, quarantine_key
+from arbor.remote.wire import Transport, open_packets
+from arbor.repo.repository import Repository
+from arbor.repo.tiers import Tiers, read_tiers, write_tiers
+
+_MAX_TWINS_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TransferOptions:
+    """How to receive.
+
+    Attributes:
+        filter: Which passages are wanted, see `FetchRequest.filter`.
+        limits: Bounds.
+        progress: Told of objects and bytes.
+        accept: Gets the new commits before anything is published; what it raises refuses the transfer.
+    """
+
+    filter: str = FULL
+    limits: Limits = DEFAULT_LIMITS
+    progress: TransferProgress | None = None
+    accept: Callable[[Checked], None] | None = None
+
+
+@dataclass(slots=True)
+class Arrival:
+    """What came and was checked. `publish` makes it part of the KB; without it nothing stays."""
+
+    repo: Repository
+    checked: Checked
+    objects: int
+    received_bytes: int
+    _quarantine: Quarantine
+    _inspection: Inspection
+
+    def publish(self) -> None:
+        """Move the pack in place, and note what is cold. Refs are moved afterwards."""
+        self._quarantine.publish(self.repo.store.folder, self._inspection)
+        self.repo.store.refresh()
+        if self.checked.cold:
+            tiers = read_tiers(self.repo.folder)
+            write_tiers(self.repo.folder, Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold))
+
+
+@contextlib.contextmanager
+def download(
+    repo: Repository, transport: Transport, wants: Sequence[bytes], haves: Sequence[bytes], targets: Collection[bytes],
+    options: TransferOptions,
+) -> Iterator[Arrival]:  # fmt: skip
+    """Fetch what is wanted into quarantine and check it; the block runs under the writer lock.
+
+    Args:
+        repo: Where to.
+        transport: Where from.
+        wants: Commits or tag objects that are not here.
+        haves: Commits that are here in full.
+        targets: What refs are to stand at: `wants`, and perhaps more that was here.
+        options: How.
+
+    Raises:
+        IntegrityError: when what came is damaged, malformed or incomplete.
+        RemoteError: when the other side fails.
+    """
+    with open_quarantine(repo.folder, quarantine_key(transport.url, options.filter), options.limits) as quarantine:
+        cold: frozenset[bytes] = frozenset()
+        if wants:
+            request = FetchRequest(tuple(wants), tuple(haves), options.filter, quarantine.held())
+            message, frames = open_packets(transport.call("fetch", encode_fetch_request(request)))
+            answer = decode_fetch_answer(message)
+            cold = frozenset(answer.cold)
+            quarantine.receive(frames, answer.objects, options.progress)
+        inspection = quarantine.inspect()
+        with repo.lock():
+            checked = check_connected(
+                repo, inspection, targets, lambda oid: bool(options.filter) or oid in cold, read_tiers(repo.folder)
+            )
+            if options.accept is not None:
+                options.accept(checked)
+            yield Arrival(repo, checked, len(inspection.rows), quarantine.received_bytes, quarantine, inspection)
+
+
+def twin_warnings(paths: Collection[str]) -> list[str]:
+    """A warning for paths that some file systems take for one."""
+    seen: dict[str, str] = {}
+    twins = []
+    for path in sorted(paths):
+        other = seen.setdefault(collision_key(path), path)
+        if other != path:
+            twins.append(f"'{other}' and '{path}'")
+    if not twins:
+        return []
+    named = ", ".join(twins[:_MAX_TWINS_NAMED]) + (" …" if len(twins) > _MAX_TWINS_NAMED else "")
+    return [f"names that are one on a file system without case or with Unicode form D: {named}"]

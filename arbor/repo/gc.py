@@ -1,0 +1,175 @@
+"""Collecting what nothing reaches, in two phases, and keeping the number of packs small.
+
+An object is only dropped when an earlier run found it unreachable, a grace period has passed since, and it is still
+unreachable now, with the writer lock held. So an object that a reader found through a name just before the name
+moved stays for that reader, and one that a slow command has written but not named yet stays for that command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgpack
+
+from arbor.errors import IntegrityError
+from arbor.objects.ids import OID_BYTES
+from arbor.repo.reachability import Reach
+from arbor.repo.repository import Repository
+from arbor.repo.tiers import read_tiers
+from arbor.store.files import remove_temporaries, seal, unseal, write_atomically
+from arbor.store.journal import Journal
+from arbor.store.odb import ObjectStore
+from arbor.store.repacking import Repacked, drop_objects, merge_packs
+
+GRACE_S = 14 * 24 * 3600
+CANDIDATES_FILE = "unreachable"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GcReport:
+    """What a collection did.
+
+    Attributes:
+        reachable: Objects that are needed.
+        waiting: Objects that nothing reaches and whose grace period runs.
+        dropped, dropped_bytes: Objects that went, and their size unpacked.
+        freed_bytes: How much smaller the packs are now.
+        packs: How many packs there are now.
+        merged: How many packs were merged.
+        damaged: Packs that were left alone because they cannot be read in full.
+    """
+
+    reachable: int
+    waiting: int
+    dropped: int
+    dropped_bytes: int
+    freed_bytes: int
+    packs: int
+    merged: int
+    damaged: tuple[str, ...] = ()
+
+
+def collect(
+    repo: Repository, *, grace_s: float = GRACE_S, now: float | None = None, dry_run: bool = False
+) -> GcReport:
+    """Drop what has been unreachable for the grace period, and merge packs.
+
+    Args:
+        repo: Where.
+        grace_s: Seconds that an object must have been unreachable. 0 drops at once what nothing reaches: only
+            when no other command is at work.
+        now: The time, in seconds since 1970 UTC.
+        dry_run: Write nothing; `dropped` is what would go.
+
+    Raises:
+        IntegrityError: when something reachable is absent or damaged: then nothing may be dropped.
+        Locked: when another writer holds the lock.
+    """
+    moment = time.time() if now is None else now
+    with repo.lock():
+        needed = needed_objects(repo)
+        stored = stored_objects(repo.store)
+        garbage = stored - needed
+        known = _read_candidates(repo.folder)
+        since = {oid: min(known.get(oid, moment), moment) for oid in garbage}
+        due = frozenset(oid for oid, first in since.items() if moment - first >= grace_s)
+        if dry_run:
+            return GcReport(len(stored) - len(garbage), len(garbage) - len(due), len(due), 0, 0,
+                            len(repo.store.packs()), 0)  # fmt: skip
+        size_before = packed_bytes(repo.store)
+        done = Repacked()
+        if due:
+            Journal(repo.folder).append("gc", {"objects": len(due), "grace_s": int(grace_s)})
+            done = drop_objects(repo.store, due.__contains__)
+        merged = merge_packs(repo.store)
+        _write_candidates(repo.folder, {oid: first for oid, first in since.items() if oid not in due})
+        _tidy(repo)
+        return GcReport(
+            len(stored) - len(garbage), len(garbage) - len(due), done.dropped, done.dropped_bytes,
+            size_before - packed_bytes(repo.store), len(repo.store.packs()), merged.packs_before,
+            (*done.damaged, *merged.damaged),
+        )  # fmt: skip
+
+
+def maintain(repo: Repository) -> int:
+    """Merge packs when there are many; how many were merged. Cheap when there is nothing to do.
+
+    Raises:
+        Locked: when another writer holds the lock.
+    """
+    with repo.lock():
+        return merge_packs(repo.store).packs_before
+
+
+def needed_objects(repo: Repository) -> set[bytes]:
+    """Every oid that a name, a reflog or the stage needs; the chunks of cold documents are not among them.
+
+    Raises:
+        IntegrityError: when something on the way cannot be read.
+    """
+    reach = Reach(repo)
+    found = reach.walk().objects()
+    cold = read_tiers(repo.folder).cold
+    kept = reach.chunks()
+    del cold
+    return found | kept
+
+
+def stored_objects(store: ObjectStore) -> set[bytes]:
+    """Every oid in the packs, computed from their bytes; damaged frames are passed over."""
+    found: set[bytes] = set()
+    for pack in store.packs():
+        for _, frame in pack.iter_frames():
+            if frame is not None:
+                found.update(oid for _, oid, _ in frame.objects())
+    return found
+
+
+def packed_bytes(store: ObjectStore) -> int:
+    """Bytes of all packs on disk, without their indexes."""
+    return sum(pack.size_bytes for pack in store.packs())
+
+
+def _tidy(repo: Repository) -> None:
+    """Remove what killed writers left. The lock is held, so nobody is writing a pack here now."""
+    remove_temporaries(repo.store.folder)
+    names = {pack.name for pack in repo.store.packs()}
+    for path in repo.store.folder.glob("*.idx"):
+        if path.stem not in names:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _read_candidates(folder: Path) -> dict[bytes, float]:
+    """Unreachable objects by the time they were first found so; none where the record is absent or damaged.
+
+    A lost record only means that the grace period begins again.
+    """
+    try:
+        data = unseal((folder / CANDIDATES_FILE).read_bytes(), "the record of unreachable objects")
+        version, groups = msgpack.unpackb(data)
+    except (FileNotFoundError, IntegrityError, ValueError, TypeError):
+        return {}
+    if version != _VERSION:
+        return {}
+    return {
+        joined[start : start + OID_BYTES]: float(first)
+        for first, joined in groups
+        for start in range(0, len(joined), OID_BYTES)
+    }
+
+
+def _write_candidates(folder: Path, since: dict[bytes, float]) -> None:
+    groups: dict[int, list[bytes]] = {}
+    for oid, first in since.items():
+        groups.setdefault(int(first), []).append(oid)
+    path = folder / CANDIDATES_FILE
+    if not groups:
+        path.unlink(missing_ok=True)
+        return
+    row = [_VERSION, [[first, b"".join(sorted(oids))] for first, oids in sorted(groups.items())]]
+    write_atomically(path, seal(msgpack.packb(row)))

@@ -1,0 +1,225 @@
+"""From candidates to hits: each passage read, audited, and shown where it answers best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from arbor.errors import IntegrityError
+from arbor.index.reader import Session, inverse_frequency
+from arbor.index.tokens import Tokenizer
+from arbor.objects.model import Document
+from arbor.repo.snapshot import Snapshot, display_title
+from arbor.search import audit
+from arbor.search.audit import Auditor, ProvenDocument, label_passage
+from arbor.search.fusion import Ranked
+from arbor.search.matching import Matcher, Span
+from arbor.search.plan import RankedUnit
+from arbor.search.query import Query
+from arbor.search.results import AuditMode, Hit, PassageHit
+from arbor.search.snippet import make_snippet
+from arbor.search.work_tree import passage_of_file
+from arbor.text.analyzer import index_text
+from arbor.text.extraction import Extraction
+
+EVIDENCE_WORDS = 8
+HIDDEN = "its file in the work tree is another now"
+"""Reason of a document that a file of the work tree stands in for; it is not counted as withheld."""
+
+
+class Wishes(NamedTuple):
+    """What the caller wants of a hit: see `SearchOptions`."""
+
+    mode: AuditMode
+    passages: int
+    check_core: Callable[[bytes, Document], bool] | None
+    label_of: Callable[[bytes], str | None] | None
+
+
+class _Standing(NamedTuple):
+    """What is proven of a hit's document as a whole."""
+
+    committed: bool
+    core_problem: bool
+
+
+class _Shown(NamedTuple):
+    """What a hit says of its document."""
+
+    paths: Sequence[str]
+    oid: bytes
+    kind: str
+    title: str
+    label: str | None
+
+
+class HitMaker:
+    """Makes the hits of one search."""
+
+    def __init__(
+        self, snapshot: Snapshot, session: Session, auditor: Auditor, tokenizer: Tokenizer, query: Query, wishes: Wishes
+    ) -> None:  # fmt: skip
+        self._snapshot = snapshot
+        self._session = session
+        self._auditor = auditor
+        self._tokenizer = tokenizer
+        self._query = query
+        self._wishes = wishes
+        self._audited = wishes.mode is not AuditMode.VISUAL
+        self._units: tuple[RankedUnit, ...] = ()
+        self._matcher = Matcher((), tokenizer)
+        self._weights: dict[int, float] = {}
+
+    def look_for(self, units: tuple[RankedUnit, ...]) -> None:
+        """Take the units that the candidates were ranked by: they are evidence, and highlighted."""
+        if units == self._units:
+            return
+        self._units = units
+        distinct = {unit.unit: unit.frequency for unit in units}
+        self._matcher = Matcher(list(distinct), self._tokenizer)
+        rows = self._session.statistics().rows
+        self._weights = {
+            number: inverse_frequency(rows, min(frequency, rows))
+            for number, frequency in enumerate(distinct.values())
+        }
+
+    def make(self, ranked: Ranked, rank: int, hidden: frozenset[str]) -> tuple[Hit | None, str]:
+        """The hit of a candidate, or None and why it is withheld.
+
+        Args:
+            ranked: The candidate.
+            rank: What it gets.
+            hidden: Paths where something else is in the work tree.
+        """
+        candidate = ranked.candidate
+        if candidate.file is not None:
+            return self._hit_of_file(ranked, rank, candidate.file), ""
+        info = candidate.document
+        paths = self._session.paths_of(info.first)
+        if hidden:
+            paths = [path for path in paths if path not in hidden]
+            if not paths:
+                return None, HIDDEN
+        try:
+            proven = self._auditor.document(self._snapshot, info.oid)
+        except IntegrityError:
+            return self._unproven_hit(ranked, rank, paths)
+        committed = True
+        if self._audited:
+            in_ledger = [path for path in paths if self._auditor.is_in_ledger(self._snapshot, path, info.oid)]
+            committed, paths = bool(in_ledger), in_ledger or paths
+        standing = _Standing(committed, self._audited and self._has_core_problem(info.oid, proven.document))
+        passages, reason = self._passages(ranked, proven, standing)
+        if not passages:
+            return None, reason
+        label = self._wishes.label_of(info.oid) if self._wishes.label_of else None
+        title = display_title(proven.document, paths[0])
+        return _join(ranked, rank, _Shown(paths, info.oid, proven.document.kind, title, label), passages), ""
+
+    def _has_core_problem(self, oid: bytes, document: Document) -> bool:
+        check = self._wishes.check_core
+        return document.kind == "core" and not (check is not None and check(oid, document))
+
+    def _passages(
+        self, ranked: Ranked, proven: ProvenDocument, standing: _Standing
+    ) -> tuple[list[PassageHit], str]:
+        """The passages that the mode allows, best first; without any, why the best one is withheld."""
+        allowed: list[PassageHit] = []
+        reason = ""
+        for ordinal, score in ranked.candidate.passages:
+            if len(allowed) == self._wishes.passages:
+                break
+            passage = self._passage(proven, ordinal, score, standing)
+            if self._wishes.mode.allows(passage.audit):
+                allowed.append(passage)
+            else:
+                reason = reason or passage.reasons[-1]
+        return allowed, reason
+
+    def _passage(self, proven: ProvenDocument, ordinal: int, score: float, standing: _Standing) -> PassageHit:
+        if ordinal >= len(proven.manifest.passages):
+            label, reasons = self._label(standing, audit.NO_TEXT, "")
+            return PassageHit(None, (), "", "", (), score, label, reasons)
+        found = self._auditor.passage(self._snapshot, proven, ordinal)
+        spans = self._matcher.spans(found.text)
+        evidence = self._evidence(found.text, spans) if self._audited else ""
+        label, reasons = self._label(standing, found.problem, evidence)
+        snippet = make_snippet(found.text, spans, self._weights)
+        headings = tuple(proven.manifest.passages[ordinal].headings)
+        place = proven.place(ordinal, found.text)
+        return PassageHit(
+            place, headings, found.text, snippet.text, snippet.highlights, score, label, reasons
+        )
+
+    def _label(self, standing: _Standing, problem: str, evidence: str) -> tuple[AuditMode, tuple[str, ...]]:
+        if not self._audited:
+            return AuditMode.VISUAL, (audit.NO_CLAIM, *([problem] if problem else []))
+        return label_passage(
+            committed=standing.committed,
+            problem=problem,
+            evidence=evidence,
+            core_problem=standing.core_problem,
+        )
+
+    def _evidence(self, text: str, spans: Sequence[Span]) -> str:
+        """What in the text speaks for the query, in words; "" where nothing does."""
+        if spans:
+            words = dict.fromkeys(" ".join(text[span.start : span.end].split()) for span in spans)
+            return "in the text: " + ", ".join(list(words)[:EVIDENCE_WORDS])
+        if self._query.raw:
+            matched = self._tokenizer.matches(index_text(text), [self._query.raw])
+        else:
+            matched = self._matcher.has_match(text)
+        return "the text matches the query" if matched else ""
+
+    def _unproven_hit(self, ranked: Ranked, rank: int, paths: list[str]) -> tuple[Hit | None, str]:
+        """A document that the index knows and the store cannot give."""
+        if self._audited:
+            return None, audit.DOCUMENT_DAMAGED
+        info = ranked.candidate.document
+        reasons = (audit.NO_CLAIM, audit.DOCUMENT_DAMAGED)
+        passage = PassageHit(None, (), "", "", (), ranked.score, AuditMode.VISUAL, reasons)
+        return _join(ranked, rank, _Shown(paths, info.oid, info.kind, info.title, None), [passage]), ""
+
+    def _hit_of_file(self, ranked: Ranked, rank: int, file: Extraction) -> Hit:
+        passages = []
+        for ordinal, score in ranked.candidate.passages[: self._wishes.passages]:
+            text, place, headings = passage_of_file(file, ordinal)
+            snippet = make_snippet(text, self._matcher.spans(text), self._weights)
+            passages.append(
+                PassageHit(
+                    place,
+                    headings,
+                    text,
+                    snippet.text,
+                    snippet.highlights,
+                    score,
+                    AuditMode.VISUAL,
+                    (audit.WORK_TREE,),
+                )
+            )
+        info = ranked.candidate.document
+        return _join(ranked, rank, _Shown([info.path], b"", info.kind, info.title, None), passages)
+
+
+def _join(ranked: Ranked, rank: int, shown: _Shown, passages: Sequence[PassageHit]) -> Hit:
+    best = passages[0]
+    return Hit(
+        rank=rank,
+        path=shown.paths[0],
+        paths=tuple(shown.paths),
+        document=shown.oid,
+        kind=shown.kind,
+        title=shown.title,
+        chunk=best.chunk,
+        heading=best.heading,
+        text=best.text,
+        snippet=best.snippet,
+        highlights=best.highlights,
+        score=ranked.score,
+        scores=ranked.scores,
+        label=shown.label,
+        audit=best.audit,
+        reasons=best.reasons,
+        passages=tuple(passages[1:]),
+    )

@@ -1,0 +1,133 @@
+"""Ranking by a profile: consensus, quality and freshness beside relevance, and the labels that hits carry."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from arbor.graph.consensus import Consensus
+from arbor.graph.desk import ConsensusDesk, parse_label
+from arbor.graph.policy import MILLI, PPM
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.search.fusion import Ranked, rank_by_relevance
+from arbor.search.profiles import RankingProfile
+from arbor.search.quality import freshness_of, quality_of
+from arbor.search.results import Score
+from arbor.search.retrieval import Candidate
+
+POOL_DOCUMENTS = 100
+"""A profile looks at so many of the most relevant documents; what is not relevant is never brought up."""
+
+
+class LabelDesk:
+    """The consensus of a version for searches, kept open from one to the next while the version stays the same."""
+
+    def __init__(self, repo: Repository) -> None:
+        self._desk = ConsensusDesk(repo)
+        self._held: tuple[bytes, Consensus] | None = None
+
+    @contextlib.contextmanager
+    def at(self, snapshot: Snapshot, *, required: bool) -> Iterator[Consensus | None]:
+        """The consensus of a version; None where it is not at hand and not `required`."""
+        held = self._held
+        if held is not None and held[0] == snapshot.ledger_root == held[1].ledger_root:
+            yield held[1]
+            return
+        self.close()
+        if not required and not self._desk.is_live_at(snapshot):
+            yield None
+            return
+        consensus = self._desk.labels(snapshot)
+        self._held = (snapshot.ledger_root, consensus)
+        yield consensus
+
+    def close(self) -> None:
+        """Give the consensus back."""
+        held, self._held = self._held, None
+        if held is not None:
+            held[1].close()
+
+
+def label_hooks(consensus: Consensus | None) -> dict[str, Any]:
+    """What a search asks of consensus: a document's label, and the documents that carry a label."""
+    if consensus is None:
+        return {}
+
+    def label_of(oid: bytes) -> str | None:
+        label = consensus.label_of_document(oid)
+        return None if label is None else label.value
+
+    def documents_labelled(name: str) -> Collection[bytes]:
+        return consensus.documents_labelled(parse_label(name))
+
+    return {"label_of": label_of, "documents_labelled": documents_labelled}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRanker:
+    """Ranks candidates by a profile.
+
+    score = relevance w_r + consensus w_c + quality w_q + freshness w_f, each signal from 0 to 1 (Ripple Consensus,
+    fusion profile). A document whose title or name is the query itself is what was asked for: nothing passes it.
+
+    Attributes:
+        profile: The weights.
+        snapshot: The version that is searched.
+        consensus: Its consensus; None gives every document 0.
+        query: As typed.
+        now: Seconds since 1970 UTC.
+    """
+
+    profile: RankingProfile
+    snapshot: Snapshot
+    consensus: Consensus | None
+    query: str
+    now: float
+
+    @property
+    def pool(self) -> int:
+        """How many candidates to look at."""
+        return POOL_DOCUMENTS
+
+    def __call__(self, candidates: Sequence[Candidate]) -> list[Ranked]:
+        """The candidates, best first; ties by path."""
+        asked_for = " ".join(self.query.casefold().split()).strip('"')
+        weighed = [self._weigh(ranked) for ranked in rank_by_relevance(candidates)]
+        return sorted(weighed, key=lambda r: (not _is_item(r.candidate, asked_for), -r.score, r.candidate.document.path))
+
+    def _weigh(self, ranked: Ranked) -> Ranked:
+        document, profile = ranked.candidate.document, self.profile
+        relevance = ranked.scores.lexical.normalised if ranked.scores.lexical else 0.0
+        consensus = self._consensus_score(document.oid)
+        quality = self._quality(document.oid, document.kind)
+        freshness = Score(0.0 if document.dated is None else float(document.dated),
+                          freshness_of(document.dated, self.now, profile.half_life_days))  # fmt: skip
+        score = (
+            profile.relevance * relevance + profile.consensus * consensus.normalised
+            + profile.quality * quality + profile.freshness * freshness.normalised
+        )  # fmt: skip
+        scores = replace(ranked.scores, consensus=consensus, quality=Score(quality, quality), freshness=freshness)
+        return Ranked(ranked.candidate, score, scores)
+
+    def _consensus_score(self, oid: bytes) -> Score:
+        """1 where as many fully similar groups as CORROBORATED needs reach the document directly."""
+        if self.consensus is None or not oid:
+            return Score(0.0, 0.0)
+        raw = self.consensus.score_of_document(oid) / PPM
+        policy = self.consensus.policy
+        return Score(raw, min(1.0, raw / (policy.corroborated_from * policy.lambda_milli / MILLI)))
+
+    def _quality(self, oid: bytes, kind: str) -> float:
+        return quality_of(self.snapshot.document(oid).front_matter if oid else {}, kind)
+
+
+def _is_item(candidate: Candidate, asked_for: str) -> bool:
+    """Whether a document is the very item that the query names."""
+    document = candidate.document
+    stem = document.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    names = (document.title, document.path, stem, stem.replace("-", " ").replace("_", " "))
+    return bool(asked_for) and any(" ".join(name.casefold().split()) == asked_for for name in names)
+

@@ -1,0 +1,45 @@
+"""The files of the work tree that differ from a version, read for a search that claims nothing."""
+
+from __future__ import annotations
+
+from arbor.errors import ArborError
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.status import folders_of, same_bytes, tracked_files
+from arbor.repo.worktree import read_file, scan
+from arbor.text.extraction import Extraction
+from arbor.text.reading import extract
+
+MAX_FILES = 2_000
+MAX_FILE_BYTES = 4 * 1024 * 1024
+
+
+def read_changed_files(repo: Repository, snapshot: Snapshot) -> dict[str, Extraction | None]:
+    """New and edited files as they are now, and None for files that are gone.
+
+    Args:
+        repo: Whose work tree.
+        snapshot: The version to compare with.
+
+    Returns:
+        By path; at most `MAX_FILES` files, none over `MAX_FILE_BYTES` bytes.
+    """
+    fs_root = repo.work_tree()
+    tracked = tracked_files(repo, repo.stage())
+    folders = folders_of(tracked)
+    files = scan(fs_root, tracked=tracked.__contains__, tracked_below=folders.__contains__).files
+    equal = same_bytes(snapshot, fs_root)
+    policy = repo.policy()
+    changed: dict[str, Extraction | None] = {}
+    for path, oid in snapshot.paths():
+        if path not in files:
+            changed[path] = None
+        elif tracked.get(path, (b"", None)) == (oid, files[path][1]) or equal(oid, files[path][0]):
+            del files[path]
+    for path, (name, _) in list(files.items())[:MAX_FILES]:
+        try:
+            data, _ = read_file(fs_root / name, MAX_FILE_BYTES)
+        except (ArborError, OSError):
+            continue
+        changed[path] = extract(data, path, policy.chunking)
+    return changed

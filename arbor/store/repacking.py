@@ -1,0 +1,218 @@
+"""Packs rewritten: many small ones merged into one, and objects left out that nobody needs.
+
+A crash at any byte loses nothing. The new pack is written and made durable first, read back and compared with
+what it must hold, and only then do the old ones go; until the last of them is gone, objects are merely stored
+twice. What a pack holds is taken from its own bytes, never from its index, and a pack that cannot be read in
+full stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from arbor.errors import IntegrityError
+from arbor.store import pack_format as fmt
+from arbor.store.files import fsync_folder
+from arbor.store.odb import ObjectStore
+from arbor.store.pack_writer import PackWriter
+from arbor.store.packs import Pack
+
+MERGE_ABOVE = 16
+"""With no more packs than this a look-up is cheap enough, and nothing is merged."""
+FACTOR = 2
+"""A pack that stays is at least this many times as large as all that were merged below it."""
+_WHOLE_FRAME_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Repacked:
+    """What a rewrite did.
+
+    Attributes:
+        packs_before, packs_after: Packs that were rewritten, and what became of them.
+        dropped: Objects left out.
+        dropped_bytes: Their bytes, unpacked.
+        bytes_before, bytes_after: Sizes of those packs.
+        damaged: Names of packs that stay as they are because they cannot be read in full.
+    """
+
+    packs_before: int = 0
+    packs_after: int = 0
+    dropped: int = 0
+    dropped_bytes: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    damaged: tuple[str, ...] = ()
+
+
+def plan_merge(sizes: Sequence[int], *, above: int = MERGE_ABOVE, factor: int = FACTOR) -> int:
+    """How many of the smallest packs to merge: 0 when there are few enough.
+
+    Args:
+        sizes: Bytes of each pack, ascending.
+        above: Merge only when there are more packs than this.
+        factor: As `FACTOR`.
+
+    Source: `git repack --geometric`: what stays forms a geometric progression, so each byte is rewritten
+        O(log n)
+    times over the life of a store.
+    """
+    if len(sizes) <= above:
+        return 0
+    split = 0
+    for position in range(len(sizes) - 1, 0, -1):
+        if sizes[position] < factor * sizes[position - 1]:
+            split = position + 1
+            break
+    total = sum(sizes[:split])
+    while split < len(sizes) and sizes[split] < factor * total:
+        total += sizes[split]
+        split += 1
+    if split < 2:
+        split = len(sizes) - above + 1
+    return split
+
+
+def merge_packs(store: ObjectStore, *, above: int = MERGE_ABOVE) -> Repacked:
+    """Merge the smallest packs when there are too many; the caller holds the writer lock."""
+    store.refresh()
+    packs = sorted(store.packs(), key=lambda pack: pack.size_bytes)
+    count = plan_merge([pack.size_bytes for pack in packs], above=above)
+    return rewrite_packs(store, packs[:count]) if count else Repacked()
+
+
+def drop_objects(store: ObjectStore, unwanted: Callable[[bytes], bool]) -> Repacked:
+    """Rewrite every pack that holds an object that is not wanted; the caller holds the writer lock.
+
+    Args:
+        store: Where.
+        unwanted: Whether an object of this oid goes.
+    """
+    store.refresh()
+    total = Repacked()
+    for pack in store.packs():
+        found, sound = _scan(pack, unwanted)
+        if not sound:
+            total = _sum(total, Repacked(damaged=(pack.name,)))
+        elif found:
+            total = _sum(total, rewrite_packs(store, [pack], unwanted))
+    return total
+
+
+def rewrite_packs(
+    store: ObjectStore, packs: Sequence[Pack], unwanted: Callable[[bytes], bool] = lambda oid: False
+) -> Repacked:
+    """Replace packs by one without the unwanted objects; the caller holds the writer lock.
+
+    Raises:
+        IntegrityError: when the new pack does not read back as it must; the old ones are untouched then.
+        OSError: as the system says, with the old packs untouched.
+    """
+    damaged = tuple(pack.name for pack in packs if not pack.check_hash())
+    packs = [pack for pack in packs if pack.name not in damaged]
+    staying = [pack for pack in store.packs() if pack not in packs]
+
+    def elsewhere(oid: bytes) -> bool:
+        return any(pack.index.find(oid) is not None for pack in staying)
+
+    writer = PackWriter(store.folder, elsewhere)
+    moved = _Moved()
+    try:
+        for pack in packs:
+            _move_frames(pack, writer, unwanted, elsewhere, moved)
+        name = writer.seal()
+    except BaseException:
+        writer.discard()
+        raise
+    store.refresh()
+    after = 0
+    if name is not None:
+        fresh = next((pack for pack in store.packs() if pack.name == name), None)
+        if fresh is None or not fresh.check_hash():
+            raise IntegrityError("a rewritten pack does not read back as it was written; the old ones stay")
+        after = fresh.size_bytes
+    _compare(store, packs, moved.kept)
+    before = sum(pack.size_bytes for pack in packs)
+    _remove([pack for pack in packs if pack.name != name])
+    store.refresh()
+    return Repacked(
+        len(packs), int(name is not None), moved.dropped, moved.dropped_bytes, before, after, damaged
+    )
+
+
+class _Moved:
+    """What went over to the new pack, and what did not."""
+
+    def __init__(self) -> None:
+        self.kept: set[bytes] = set()
+        self.dropped = 0
+        self.dropped_bytes = 0
+
+
+def _scan(pack: Pack, unwanted: Callable[[bytes], bool]) -> tuple[bool, bool]:
+    """(whether an unwanted object is in a pack, whether the pack can be read in full)."""
+    found = False
+    for _, frame in pack.iter_frames():
+        if frame is None:
+            return False, False
+        found = found or any(unwanted(oid) for _, oid, _ in frame.objects())
+    return found, True
+
+
+def _move_frames(
+    pack: Pack, writer: PackWriter, unwanted: Callable[[bytes], bool], elsewhere: Callable[[bytes], bool],
+    moved: _Moved,
+) -> None:  # fmt: skip
+    """Copy a pack's frames: whole ones as they are, small and partly dropped ones object by object."""
+    for offset, header in pack.walk():
+        if header is None:
+            raise IntegrityError(f"pack {pack.name[:12]} has a damaged frame at byte {offset}")
+        frame = pack.frame_at(offset, header)
+        objects = list(frame.objects())
+        keep = [(kind, oid, data) for kind, oid, data in objects if not unwanted(oid)]
+        moved.kept.update(oid for _, oid, _ in keep)
+        moved.dropped += len(objects) - len(keep)
+        moved.dropped_bytes += sum(len(data) for _, _, data in objects) - sum(
+            len(data) for _, _, data in keep
+        )
+        if len(keep) == len(objects) and header.raw_bytes >= _WHOLE_FRAME_BYTES:
+            if all(oid in writer or elsewhere(oid) for _, oid, _ in keep):
+                continue
+            size = fmt.HEADER_BYTES + header.packed_bytes
+            writer.add_frame(pack.read_raw(offset, size), [oid for _, oid, _ in keep])
+        else:
+            for kind, oid, data in keep:
+                writer.add(kind, data, oid)
+
+
+def _compare(store: ObjectStore, old: Sequence[Pack], kept: set[bytes]) -> None:
+    """Every object that stays must be found in a pack that is not one of the old ones."""
+    others = [pack for pack in store.packs() if pack not in old]
+    found: set[bytes] = set().union(*(pack.index.keys() for pack in others))
+    width = len(next(iter(found), b""))
+    if any(oid[:width] not in found for oid in kept):
+        raise IntegrityError("a rewritten pack lacks objects that it must hold; the old ones stay")
+
+
+def _remove(packs: Sequence[Pack]) -> None:
+    """Unlink packs. Who has one open reads on; where the system forbids it, the pack stays as a copy."""
+    for pack in packs:
+        with contextlib.suppress(PermissionError):
+            pack.fs_path.unlink(missing_ok=True)
+            pack.fs_path.with_suffix(".idx").unlink(missing_ok=True)
+    if packs:
+        fsync_folder(packs[0].fs_path.parent)
+
+
+def _sum(left: Repacked, right: Repacked) -> Repacked:
+    return Repacked(
+        left.packs_before + right.packs_before,
+        left.packs_after + right.packs_after,
+        left.dropped + right.dropped,
+        left.dropped_bytes + right.dropped_bytes,
+        left.bytes_before + right.bytes_before,
+        left.bytes_after + right.bytes_after,
+        left.damaged + right.damaged,
+    )

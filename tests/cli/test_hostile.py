@@ -1,0 +1,106 @@
+"""A document, a file name, a message or an author that holds terminal commands: none of them reaches the terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from tests.cli.harness import Cli
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\r\x08"
+FORBIDDEN = ("\x1b", "\x9b", "\x07", "\x08", "\r", "\u202e")
+DOCUMENT = f"""---
+title: "evil {EVIL.encode("unicode_escape").decode()}"
+author: "{EVIL.encode("unicode_escape").decode()}"
+---
+# Heading {EVIL}
+
+A pomegranate {EVIL} in the text, with a [link {EVIL}](target.md) and [[wiki{EVIL}|label{EVIL}]].
+
+## Second {EVIL}
+
+More.
+"""
+
+COMMANDS = (
+    ("log",),
+    ("log", "--oneline"),
+    ("log", "--stat"),
+    ("show",),
+    ("show", "evil.md"),
+    ("show", "--stat"),
+    ("links", "evil.md"),
+    ("search", "pomegranate"),
+    ("search", "pomegranate", "--mode", "visual"),
+    ("search", "pomegranate", "--porcelain"),
+    ("search", "pomegranate", "--json"),
+    ("diff", "HEAD~1..HEAD"),
+    ("diff",),
+    ("status",),
+    ("ls",),
+    ("verify",),
+)
+
+
+@pytest.fixture
+def evil(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """A knowledge base whose last commit was made by an enemy."""
+    monkeypatch.setenv("ARBOR_AUTHOR_NAME", f"Mallory {EVIL}".replace("\r", ""))
+    kb.write("evil.md", DOCUMENT)
+    kb.write("crlf.md", "one\r\ntwo\r\n")
+    kb("add", ".")
+    kb("commit", "-m", f"message {EVIL}\n\nbody {EVIL}")
+    kb.write("evil.md", DOCUMENT.replace("More.", f"Less. {EVIL}"))
+    (kb.folder / os.fsdecode(b"bad\x1b[31m\xff name.md")).write_bytes(b"x")
+    return kb
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("colour", ["auto", "always"])
+def test_nothing_is_obeyed(words: tuple[str, ...], colour: str, evil: Cli) -> None:
+    done = evil.run("--color", colour, *words)
+    assert done.code == 0
+    shown = done.out + done.err
+    if colour == "always":
+        shown = remove_own_colours(shown)
+    elif words[0] in ("diff", "show") and "diff a/evil.md" in shown:
+        return  # a patch for a program: the bytes of the document as they are
+    found = [repr(char) for char in FORBIDDEN if char in shown]
+    assert found == []
+
+
+def remove_own_colours(text: str) -> str:
+    """The text without what `Output.style` writes."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_a_patch_for_a_program_is_exact(evil: Cli) -> None:
+    done = evil("diff")
+    assert f"+Less. {EVIL}\n".encode() in done.raw
+
+
+def test_the_bytes_of_a_document_are_exact(evil: Cli) -> None:
+    assert evil("cat", "evil.md").raw == DOCUMENT.encode()
+
+
+def test_names_that_cannot_be_tracked_are_named_safely(evil: Cli) -> None:
+    done = evil("add", ".", code=3)
+    assert 'skipped "bad\\033[31m\\377 name.md": its name is not valid Unicode' in done.err
+    listed = evil("status", "--json").json["skipped"]
+    assert [entry["reason"] for entry in listed] == ["its name is not valid Unicode"]
+
+
+def test_errors_are_safe(evil: Cli) -> None:
+    for words in (
+        ("cat", EVIL),
+        ("log", EVIL),
+        ("show", EVIL),
+        ("search", f'"{EVIL}'),
+        (EVIL,),
+        ("log", f"--{EVIL}"),
+    ):
+        done = evil.run(*words)
+        assert done.code == 2
+        assert [char for char in FORBIDDEN if char in done.err] == []

@@ -1,0 +1,213 @@
+"""Colours, the pager, progress: what depends on who is at the other end."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Mapping
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+from arbor.cli.pager import Paged, PagerClosed, find_pager
+from arbor.cli.progress import Progress, format_progress
+from tests.cli.harness import Cli, command_line, process_environment
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def run_on_terminal(
+    folder: Path, *words: str, env: Mapping[str, str] | None = None, rows: int = 24, columns: int = 80
+) -> tuple[int, str]:
+    """Run arbor with standard output and error on a terminal; (exit code, what the terminal got)."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    environment = {**process_environment(folder), "TERM": "xterm-256color", **(env or {})}
+    process = subprocess.Popen(
+        command_line(*words), cwd=folder, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    pieces = []
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError as error:
+            assert error.errno == errno.EIO
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    os.close(ours)
+    return process.wait(timeout=60), b"".join(pieces).decode().replace("\r\n", "\n")
+
+
+def test_a_pipe_gets_no_colours(kb: Cli) -> None:
+    assert COLOUR.search(kb("log").out) is None
+
+
+def test_colours_on_request(kb: Cli) -> None:
+    assert COLOUR.search(kb("--color", "always", "log").out)
+    assert COLOUR.search(kb("log", "--color=always").out)
+    assert COLOUR.search(kb("log", "--color=always", env={"NO_COLOR": "1"}).out)
+
+
+def test_no_colours_for_scripts_even_on_request(kb: Cli) -> None:
+    kb.write("new.md", "# New\n")
+    assert kb("--color", "always", "status", "--porcelain").out == "?? new.md\n"
+    assert COLOUR.search(kb("--color", "always", "status", "--json").out) is None
+
+
+def test_forcing_variables_of_other_tools_mean_nothing(kb: Cli) -> None:
+    assert COLOUR.search(kb("log", env={"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}).out) is None
+
+
+def test_a_setting_turns_colours_on_and_the_option_wins(kb: Cli) -> None:
+    kb("config", "color.ui", "always")
+    assert COLOUR.search(kb("log").out)
+    assert COLOUR.search(kb("--color", "never", "log").out) is None
+
+
+def test_colours_only_colour(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "# Changed\n")
+    for words in (("log", "--stat"), ("show",), ("diff",), ("status",), ("search", "leaf"), ("ls", "-l")):
+        assert COLOUR.sub("", kb("--color", "always", *words).out) == kb(*words).out
+
+
+@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=["plain", "NO_COLOR", "dumb"])
+def test_a_terminal_gets_colours_unless_it_says_no(env: dict[str, str], kb: Cli) -> None:
+    code, shown = run_on_terminal(kb.folder, "status", env=env)
+    assert code == 0
+    assert bool(COLOUR.search(shown)) is (env == {})
+    assert "On branch main" in shown
+
+
+def test_a_terminal_gets_readable_json(kb: Cli) -> None:
+    _, shown = run_on_terminal(kb.folder, "status", "--json")
+    assert shown.startswith('{\n  "schema": "arbor.status/1",\n')
+
+
+def test_lines_follow_the_width_of_the_terminal(kb: Cli) -> None:
+    for columns in (60, 100):
+        _, shown = run_on_terminal(kb.folder, "search", "leaf", columns=columns)
+        first = COLOUR.sub("", shown).splitlines()[0]
+        assert len(first) == columns
+        assert first.endswith("STRICT")
+
+
+def test_what_fits_the_screen_is_not_paged(kb: Cli, tmp_path: Path) -> None:
+    mark = tmp_path / "paged"
+    code, shown = run_on_terminal(kb.folder, "log", env={"PAGER": f"touch {mark}"})
+    assert code == 0
+    assert "First notes" in shown
+    assert not mark.exists()
+
+
+def test_what_does_not_fit_is_paged(kb: Cli) -> None:
+    code, shown = run_on_terminal(kb.folder, "show", env={"PAGER": "sed s/^/paged:/"}, rows=10)
+    assert code == 0
+    assert {COLOUR.sub("", line).startswith("paged:") for line in shown.splitlines()} == {True}
+    assert "默克尔树把数据块的散列组织成一棵树。" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        (("--no-pager", "show"), {}),
+        (("show", "--no-pager"), {}),
+        (("show",), {"ARBOR_PAGER": "cat"}),
+        (("show",), {"ARBOR_PAGER": ""}),
+        (("show",), {"PAGER": "no-such-pager-anywhere"}),
+    ],
+    ids=["before", "after", "cat", "empty", "missing"],
+)
+def test_paging_can_be_turned_off(words: tuple[str, ...], env: dict[str, str], kb: Cli) -> None:
+    code, shown = run_on_terminal(kb.folder, *words, env={"PAGER": "sed s/^/paged:/", **env}, rows=10)
+    assert code == 0
+    assert "paged:" not in shown
+    assert "默克尔树把数据块的散列组织成一棵树。" in shown
+
+
+def test_a_setting_turns_paging_off(kb: Cli) -> None:
+    kb("config", "core.pager", "false")
+    _, shown = run_on_terminal(kb.folder, "show", env={"PAGER": "sed s/^/paged:/"}, rows=10)
+    assert "paged:" not in shown
+
+
+def test_leaving_the_pager_early_is_no_error(kb: Cli) -> None:
+    kb.write("long.md", "a line\n" * 50_000)
+    kb.commit("long")
+    code, shown = run_on_terminal(kb.folder, "show", env={"PAGER": "head -n 3"}, rows=10)
+    assert code == 0
+    assert len(shown.splitlines()) == 3
+
+
+def test_which_pager() -> None:
+    assert find_pager({"ARBOR_PAGER": "sed -n p", "PAGER": "cat"}) == ["sed", "-n", "p"]
+    assert find_pager({"PAGER": "cat"}) == []
+    assert find_pager({"PAGER": 'sed "'}) == []
+
+
+def test_a_pager_that_cannot_run_leaves_the_output_alone() -> None:
+    terminal = io.BytesIO()
+    paged = Paged(["/"], 3, 80, terminal)
+    for number in range(9):
+        paged.write(f"{number}\n", f"{number}\n".encode())
+    paged.close()
+    assert terminal.getvalue() == b"0\n1\n2\n3\n4\n5\n6\n7\n8\n"
+
+
+def test_wrapped_lines_count_as_the_rows_they_take() -> None:
+    terminal = io.BytesIO()
+    paged = Paged(["false"], 4, 10, terminal)
+    paged.write("x" * 30 + "\n", b"")
+    assert paged._process is None
+    with pytest.raises(PagerClosed):
+        for _ in range(100_000):
+            paged.write("more\n", b"more\n" * 100)
+    paged.close()
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_drawn_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(100))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
+    terminal, pipe = (
+        Terminal(io.BytesIO(), encoding="utf-8"),
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8"),
+    )
+    for stream in (terminal, pipe):
+        with Progress(stream, "adding") as progress:
+            progress(1, 4)
+            progress(3, 4)
+    drawn = terminal.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert "1/4  25%" in drawn
+    assert "3/4  75%" in drawn
+    assert drawn.endswith("\r\x1b[K")
+    assert pipe.buffer.getvalue() == b""  # type: ignore[attr-defined]
+
+
+def test_quick_work_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    terminal = Terminal(io.BytesIO(), encoding="utf-8")
+    with Progress(terminal, "adding") as progress:
+        progress(1, 4)
+    assert terminal.buffer.getvalue() == b""  # type: ignore[attr-defined]
+
+
+def test_progress_line() -> None:
+    assert format_progress("adding", 1, 2) == f"adding  {'━' * 15}{'─' * 15}  1/2  50%"
+    assert format_progress("adding", 7, 4).endswith("4/4  100%")

@@ -1,0 +1,167 @@
+"""arbor as a process: pipes that close, signals, standard streams, exit codes, what is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from arbor import errors
+from arbor.cli.failures import describe_failure
+from arbor.kb import KnowledgeBase
+from tests.cli.harness import Cli, command_line, process_environment, run_process
+
+
+def loaded_modules(folder: Path, *words: str) -> set[str]:
+    code = (
+        "import sys\nfrom arbor.cli import main\nsys.argv[1:] = sys.argv[2:]\nend = main()\n"
+        "print(*sys.modules, sep='\\n', file=sys.stderr)\nsys.exit(end)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-s", "-P", "-c", code, "--", *words],
+        cwd=folder, env=process_environment(folder), capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ()], ids=["help", "version", "nothing"])
+def test_the_overview_loads_no_command(words: tuple[str, ...], tmp_path: Path) -> None:
+    found = {name for name in loaded_modules(tmp_path, *words) if name.startswith("arbor.cli.commands")}
+    assert found == set()
+
+
+def test_a_command_loads_no_other_command(kb: Cli) -> None:
+    found = {name for name in loaded_modules(kb.folder, "status") if name.startswith("arbor.cli.commands.")}
+    assert found == {"arbor.cli.commands.status"}
+
+
+def test_a_reader_who_leaves_is_no_error(kb: Cli) -> None:
+    kb.write("long.md", "a line of some length\n" * 100_000)
+    kb.commit("long")
+    process = subprocess.Popen(
+        command_line("cat", "long.md"), cwd=kb.folder, env=process_environment(kb.folder),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.read(10) == b"a line of "
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 141
+    process.stderr.close()
+
+
+def test_a_reader_who_leaves_before_the_end_of_a_short_answer(kb: Cli) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        command_line("log"), cwd=kb.folder, env=process_environment(kb.folder), stdout=writing,
+        stderr=subprocess.PIPE, timeout=60, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+def test_an_interrupt_ends_quietly(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KnowledgeBase, "status", interrupt)
+    done = kb("status", code=130)
+    assert (done.out, done.err) == ("", "")
+
+
+def test_standard_input_becomes_a_document(kb: Cli) -> None:
+    data = b"caf\xe9\r\nline\x00\n"
+    done = run_process(kb.folder, "add", "-", "--as", "clips/in.txt", stdin=data)
+    assert (done.returncode, done.stdout) == (0, b"added 1\n")
+    assert (kb.folder / "clips/in.txt").read_bytes() == data
+    assert run_process(kb.folder, "cat", "clips/in.txt").stdout == data
+
+
+def test_porcelain_with_nul_bytes(kb: Cli) -> None:
+    kb.write("a b.md", "# Spaces\n")
+    kb("mv", "notes/proofs.md", "notes/über.md")
+    done = run_process(kb.folder, "status", "--porcelain", "-z")
+    assert done.stdout == "R  notes/über.md\0notes/proofs.md\0?? a b.md\0".encode()
+    assert run_process(kb.folder, "ls", "-z").stdout.split(b"\0")[:2] == [
+        b"notes/merkle.md",
+        b"notes/proofs.md",
+    ]
+
+
+def test_names_beyond_the_locale(kb: Cli) -> None:
+    done = run_process(
+        kb.folder, "ls", env={"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    )
+    assert done.returncode == 0
+    assert b"zh/" in done.stdout
+
+
+def test_closed_streams(kb: Cli) -> None:
+    for closed in (">&-", "2>&-", "<&-"):
+        line = " ".join(f"'{word}'" for word in command_line("status"))
+        done = subprocess.run(
+            ["sh", "-c", f"{line} {closed}"], cwd=kb.folder, env=process_environment(kb.folder),
+            capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (closed, done.returncode, done.stderr) == (closed, 0, b"")
+
+
+def test_a_bug_is_called_one(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a \x1b[31mtest")
+
+    monkeypatch.setattr(KnowledgeBase, "status", broken)
+    done = kb("status", code=70)
+    assert done.err.splitlines() == [
+        "error: a bug in arbor: ZeroDivisionError: a ␛[31mtest",
+        "hint: ARBOR_DEBUG=1 shows where; please report it with what you typed",
+    ]
+    assert "Traceback" in kb("status", code=70, env={"ARBOR_DEBUG": "1"}).err
+    assert json.loads(kb("status", "--json", code=70).err)["exit_code"] == 70
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in vars(errors).values() if isinstance(kind, type) and kind is not errors.ArborError],
+)
+def test_every_error_ends_with_its_exit_code(
+    kind: type[errors.ArborError], kb: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise kind("it did not work", "try this")
+
+    monkeypatch.setattr(KnowledgeBase, "status", refuse)
+    assert kb("status", code=kind.exit_code).err == "error: it did not work\nhint: try this\n"
+
+
+def test_system_errors_are_put_into_words() -> None:
+    full = describe_failure(OSError(28, "No space left on device", "/kb/.arbor/x"))
+    assert full.message == "no space left on device: '/kb/.arbor/x'"
+    assert full.exit_code == 3
+    assert "free some space" in full.hint
+    assert describe_failure(OSError(13, "Permission denied")).message == "permission denied"
+
+
+def test_a_folder_that_is_read_only(kb: Cli) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("the superuser may write everywhere")
+    (kb.folder / ".arbor").chmod(0o555)
+    try:
+        kb.write("new.md", "x\n")
+        assert "permission denied" in kb("add", ".", code=3).err
+    finally:
+        (kb.folder / ".arbor").chmod(0o755)
+
+
+def test_python_dash_m_and_the_exit_code(tmp_path: Path) -> None:
+    done = run_process(tmp_path, "status")
+    assert done.returncode == 10
+    assert done.stderr.startswith(b"error: there is no knowledge base in ")
+    assert run_process(tmp_path, "--version").stdout.startswith(b"arbor ")
