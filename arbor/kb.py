@@ -19,14 +19,14 @@ from arbor.repo.status import PathChange, Status, get_status, staged_changes
 from arbor.repo.worktree import kb_path
 
 if TYPE_CHECKING:
-    from arbor.objects.model import Signature
     from arbor.graph import checking, desk
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
+    from arbor.objects.model import Signature
     from arbor.repo import adding, committing, config, describing, history, restoring, results, verify
     from arbor.repo.adding import AddResult
-    from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
     from arbor.repo.restoring import RestoreResult
+    from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
     from arbor.repo.verify import VerifyReport
     from arbor.search import asking, searching
     from arbor.search.results import SearchResult
@@ -43,6 +43,7 @@ else:
     verify = lazy_module("arbor.repo.verify")
     asking = lazy_module("arbor.search.asking")
     searching = lazy_module("arbor.search.searching")
+
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
@@ -161,7 +162,9 @@ class KnowledgeBase:
         return adding.add(self.repo, self.resolve_paths(paths, cwd), update=update, force=force, dry_run=dry_run,
                           progress=progress)  # fmt: skip
 
-    def add_bytes(self, path: str, data: bytes, *, source_uri: str = "", overwrite: bool = False) -> AddResult:
+    def add_bytes(
+        self, path: str, data: bytes, *, source_uri: str = "", overwrite: bool = False
+    ) -> AddResult:
         """Stage bytes under a path and write them to the work tree.
 
         Raises:
@@ -288,7 +291,9 @@ class KnowledgeBase:
             shown += 1
             yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
 
-    def show(self, revision: str = "HEAD", *, with_text: bool = True) -> tuple[CommitInfo, tuple[TextDiff, ...]]:
+    def show(
+        self, revision: str = "HEAD", *, with_text: bool = True
+    ) -> tuple[CommitInfo, tuple[TextDiff, ...]]:
         """A commit and what it changed against its first parent."""
         oid = self.resolve(revision)
         commit = self.repo.commit(oid)
@@ -392,7 +397,11 @@ class KnowledgeBase:
         return desk.ConsensusDesk(self.repo).report(path, self._commit_at(at), progress)
 
     def standings(
-        self, *, label: str | None = None, at: str | None = None, progress: Callable[[str], None] | None = None
+        self,
+        *,
+        label: str | None = None,
+        at: str | None = None,
+        progress: Callable[[str], None] | None = None,
     ) -> list[tuple[str, Standing]]:
         """(path, standing) of every document with text, or of those that carry a label.
 
@@ -407,7 +416,7 @@ class KnowledgeBase:
         self, path: str, *, limit: int = 20, progress: Callable[[str], None] | None = None
     ) -> list[desk.HistoryPoint]:
         """How the consensus on a document moved over the last commits of this branch, newest first."""
-        commits = []
+        commits: list[bytes] = []
         oid = self.repo.refs.head_oid()
         while oid is not None and len(commits) < limit:
             commits.append(oid)
@@ -443,7 +452,9 @@ class KnowledgeBase:
 
     # --- trust
 
-    def verify(self, revision: str | None = None, *, root: str | None = None, deep: bool = False) -> VerifyReport:
+    def verify(
+        self, revision: str | None = None, *, root: str | None = None, deep: bool = False
+    ) -> VerifyReport:
         """Read, hash and check everything a revision needs (every ref and the index without one).
 
         Args:

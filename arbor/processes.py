@@ -5,6 +5,7 @@ Children hold one end of one pipe each: when the parent dies, even by `kill -9`,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import struct
@@ -60,7 +61,9 @@ def map_forked(function: Callable[[T], R], tasks: Sequence[T], *, at_least: int 
     finally:
         for pid, pipe in children:
             pipe.close()
-            os.waitpid(pid, 0)
+            # A program that ignores SIGCHLD has no children to wait for.
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
 
 def _start(function: Callable[[T], R], tasks: Sequence[T], others: list[BinaryIO]) -> tuple[int, BinaryIO]:

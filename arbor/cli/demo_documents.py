@@ -20,10 +20,10 @@ Spring tides, after full moon and new moon, flood the lower quay.
 潮汐主要由月球的引力引起。海水在面向月球和背向月球的两侧隆起，地球自转使海岸每天经过两次，
 所以每天有两次涨潮和两次落潮。满月和新月时太阳的引力叠加，形成大潮。
 """,
-    "ivy/songs.md": """# Songs to learn
+    "ivy/songs.md": """# High tides and the moon
 
-High Tides and the Moon is in D minor, capo on the third fret. Practise the bridge slowly, then the chorus with the
-whole choir. Other songs for the autumn concert: Lanterns, The Old Mill, Winter Road.
+Song in D minor, capo on the third fret, from the album High Tides. Refrain: high tides, oh the moon, high tides.
+Practise the bridge slowly, then the chorus with the whole choir before the autumn concert.
 """,
     "dora/bread.md": """# Sourdough
 
@@ -71,4 +71,4 @@ day before opening it, or the pots crack.
 """,
 )
 
-QUESTION = "high tides and the moon"
+QUESTION = "high tides, low tides and the moon"

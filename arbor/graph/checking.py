@@ -69,16 +69,21 @@ def parse_rules(section: Mapping[str, Any]) -> dict[str, str]:
     rules = dict(RULES)
     for name, severity in section.items():
         if name not in RULES:
-            raise UsageError(f"arbor.toml: [hooks] has an unknown rule '{name}'", f"the rules are: {', '.join(RULES)}")
+            raise UsageError(
+                f"arbor.toml: [hooks] has an unknown rule '{name}'", f"the rules are: {', '.join(RULES)}"
+            )
         if severity not in SEVERITIES:
-            raise UsageError(f"arbor.toml: [hooks] {name} is '{severity}'", f"it can be {', '.join(SEVERITIES)}")
+            raise UsageError(
+                f"arbor.toml: [hooks] {name} is '{severity}'", f"it can be {', '.join(SEVERITIES)}"
+            )
         rules[name] = severity
     return rules
 
 
 def check_staged(repo: Repository, progress: Callable[[str], None] | None = None) -> StagedCheck:
-    """What the next commit would do: git's, where the work tree is in a git repository that has staged something,
-    else arbor's own.
+    """What the next commit would do to the consensus, and what the policy objects to.
+
+    The next commit is git's where the work tree is in a git repository and nothing is staged in arbor itself.
 
     Raises:
         UsageError: when `[hooks]` of `arbor.toml` cannot be understood.
@@ -92,14 +97,18 @@ def check_staged(repo: Repository, progress: Callable[[str], None] | None = None
     if rules["verified-becomes-novel"] != "off":
         findings += _became_novel(overlay, ripple, rules["verified-becomes-novel"], set(before))
     if rules["dangling-link"] != "off":
-        findings += _dangling(overlay, [path for path, oid in documents if oid is not None], rules["dangling-link"])
+        findings += _dangling(
+            overlay, [path for path, oid in documents if oid is not None], rules["dangling-link"]
+        )
     return StagedCheck(ripple, tuple(findings))
 
 
 def _staged_documents(repo: Repository) -> list[tuple[str, bytes | None]]:
     """(path, document or None) of what the next commit changes; git's staged bytes are stored as objects first."""
     stage = repo.stage()
-    own = [(key[len(DOCUMENTS) :], value) for key, value in stage.changes.items() if key.startswith(DOCUMENTS)]
+    own = [
+        (key[len(DOCUMENTS) :], value) for key, value in stage.changes.items() if key.startswith(DOCUMENTS)
+    ]
     fs_root = repo.fs_root
     if own or fs_root is None or not (git_bridge.git_top(fs_root) / ".git").exists():
         return sorted(own)
@@ -108,7 +117,9 @@ def _staged_documents(repo: Repository) -> list[tuple[str, bytes | None]]:
     files = git_bridge.staged_files(repo)
     with repo.lock(), repo.store.writer() as writer:
         for path, data in ((file.path, file.data) for file in files):
-            oid = None if data is None else store_extraction(writer, extract(data, path, policy.chunking), data)
+            oid = (
+                None if data is None else store_extraction(writer, extract(data, path, policy.chunking), data)
+            )
             documents.append((path, oid))
     return sorted(documents)
 
@@ -142,10 +153,15 @@ def _became_novel(overlay: _Overlay, ripple: Ripple, severity: str, known: set[s
         if change.after is not Label.NOVEL or (change.before is Label.NOVEL and change.key in known):
             continue
         oid = overlay.find(change.key)
-        if oid is None or str(overlay.snapshot.document(oid).front_matter.get("status", "")).casefold() != "verified":
+        if (
+            oid is None
+            or str(overlay.snapshot.document(oid).front_matter.get("status", "")).casefold() != "verified"
+        ):
             continue
         was = f"would go from {change.before.value} to NOVEL" if change.before else "would be NOVEL"
-        findings.append(Finding("verified-becomes-novel", severity, change.key, f"it is marked as verified and {was}"))
+        findings.append(
+            Finding("verified-becomes-novel", severity, change.key, f"it is marked as verified and {was}")
+        )
     return findings
 
 
@@ -174,14 +190,17 @@ def _is_local(link: LinkRef) -> bool:
 
 
 def _leads_somewhere(overlay: _Overlay, path: str, link: LinkRef) -> bool:
-    if link.kind == "wikilink" or (link.kind == "frontmatter" and "/" not in link.target):
-        if overlay.has_stem(posixpath.basename(link.target)):
-            return True
+    by_name = link.kind == "wikilink" or (link.kind == "frontmatter" and "/" not in link.target)
+    if by_name and overlay.has_stem(posixpath.basename(link.target)):
+        return True
     folder = posixpath.dirname(path)
     for target in {link.target, unquote(link.target)}:
         for base in (folder, ""):
             place = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
-            if any(overlay.find(candidate) is not None for candidate in (place, f"{place}.md", f"{place}/index.md")):
+            if any(
+                overlay.find(candidate) is not None
+                for candidate in (place, f"{place}.md", f"{place}/index.md")
+            ):
                 return True
             if next(overlay.snapshot.paths(place.rstrip("/") + "/"), None) is not None:
                 return True

@@ -239,7 +239,9 @@ class Consensus:
             for edge in store.edges(document.id):
                 peer = store.get_document(edge.peer)
                 found.append(Peer(edge.peer, edge.similarity, peer.oid, origins_of(peer)))
-            copies = {number: store.copies(number) for number in (document.id, *(peer.document for peer in found))}
+            copies = {
+                number: store.copies(number) for number in (document.id, *(peer.document for peer in found))
+            }
             groups = group_peers(document.id, origins_of(document), found, copies)
             shown = [(group, True) for group in groups.others] + ([(groups.own, False)] if groups.own else [])
             return [self._peer_group(document.id, group, independent) for group, independent in shown]
@@ -254,7 +256,9 @@ class Consensus:
 
     def _peer_group(self, document: int, group: tuple[Peer, ...], independent: bool) -> PeerGroup:
         store = self._store
-        best = shared_terms(_signature(store, document), _signature(store, group[0].document))[:SHARED_TERMS_SHOWN]
+        best = shared_terms(_signature(store, document), _signature(store, group[0].document))[
+            :SHARED_TERMS_SHOWN
+        ]
         texts = store.term_texts(best)
         members = tuple(row.key for peer in group for row in store.keys_of(peer.document))
         return PeerGroup(members, group[0].similarity_ppm, tuple(texts[term] for term in best), independent)

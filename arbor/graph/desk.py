@@ -55,7 +55,9 @@ def parse_label(text: str) -> Label:
     try:
         return Label[text.upper()]
     except KeyError:
-        raise UsageError(f"'{text}' is not a label", "the labels are NOVEL, EXTENDED and CORROBORATED") from None
+        raise UsageError(
+            f"'{text}' is not a label", "the labels are NOVEL, EXTENDED and CORROBORATED"
+        ) from None
 
 
 class ConsensusDesk:
@@ -130,7 +132,9 @@ class ConsensusDesk:
         with self._at(commit, progress) as consensus:
             return consensus.counts()
 
-    def history(self, path: str, commits: Sequence[bytes], progress: Progress | None = None) -> list[HistoryPoint]:
+    def history(
+        self, path: str, commits: Sequence[bytes], progress: Progress | None = None
+    ) -> list[HistoryPoint]:
         """The consensus on a document at each of these commits, in the order given (newest first is quickest)."""
         points = []
         with self._at(self._repo.refs.head_oid(), progress) as live:
@@ -142,7 +146,9 @@ class ConsensusDesk:
                         old.close()
                     commit = self._repo.commit(oid)
                     subject = commit.message.split("\n", 1)[0]
-                    points.append(HistoryPoint(oid.hex(), commit.committer.seconds, subject, fork.label(path)))
+                    points.append(
+                        HistoryPoint(oid.hex(), commit.committer.seconds, subject, fork.label(path))
+                    )
             finally:
                 fork.close()
         return points
@@ -170,11 +176,16 @@ class ConsensusDesk:
                 before.close()
 
     def preview(
-        self, snapshot: Snapshot, documents: Sequence[tuple[str, bytes | None]], progress: Progress | None = None
+        self,
+        snapshot: Snapshot,
+        documents: Sequence[tuple[str, bytes | None]],
+        progress: Progress | None = None,
     ) -> tuple[Ripple, dict[str, Standing]]:
         """What (path, new document or None) would move against HEAD, and where those documents stand now."""
         with self._at(self._repo.refs.head_oid(), progress) as consensus:
-            before = {path: standing for path, _ in documents for standing in [consensus.label(path)] if standing}
+            before = {
+                path: standing for path, _ in documents for standing in [consensus.label(path)] if standing
+            }
             return self._live.preview(consensus, snapshot, documents), before
 
     def labels(self, snapshot: Snapshot, progress: Progress | None = None) -> Consensus:

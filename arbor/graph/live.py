@@ -64,7 +64,9 @@ class LiveConsensus:
         """Whether a commit should bring the state along: it is live already, or quickly made."""
         return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) is not None
 
-    def open_at(self, snapshot: Snapshot, progress: Callable[[str], None] | None = None) -> tuple[Consensus, Ripple]:
+    def open_at(
+        self, snapshot: Snapshot, progress: Callable[[str], None] | None = None
+    ) -> tuple[Consensus, Ripple]:
         """The consensus of a version, brought there as needed, and what that moved. The caller closes it.
 
         Args:
@@ -96,11 +98,17 @@ class LiveConsensus:
         """Bring a state in memory to another version; what that moved."""
         return self._bring(consensus, snapshot, None)
 
-    def preview(self, consensus: Consensus, before: Snapshot, documents: Iterable[tuple[str, bytes | None]]) -> Ripple:
+    def preview(
+        self, consensus: Consensus, before: Snapshot, documents: Iterable[tuple[str, bytes | None]]
+    ) -> Ripple:
         """What staging these (path, document oid or None) over a version would do."""
         rows = list(documents)
-        facts = [read_facts(before, path, oid) for path, oid in rows if oid is not None and path != POLICY_FILE]
-        return consensus.preview([each for each in facts if each is not None], [path for path, oid in rows if oid is None])
+        facts = [
+            read_facts(before, path, oid) for path, oid in rows if oid is not None and path != POLICY_FILE
+        ]
+        return consensus.preview(
+            [each for each in facts if each is not None], [path for path, oid in rows if oid is None]
+        )
 
     def _bring(
         self, consensus: Consensus, snapshot: Snapshot, progress: Callable[[str], None] | None
@@ -116,8 +124,12 @@ class LiveConsensus:
             return NO_RIPPLE
         changes = [change for change in snapshot.changes_since(root) if change.key != POLICY_FILE]
         removed = [change.key for change in changes if change.after is None]
-        facts = _gather(snapshot, [(change.key, change.after) for change in changes if change.after is not None])
-        textless = {change.key for change in changes if change.after is not None} - {each.key for each in facts}
+        facts = _gather(
+            snapshot, [(change.key, change.after) for change in changes if change.after is not None]
+        )
+        textless = {change.key for change in changes if change.after is not None} - {
+            each.key for each in facts
+        }
         return consensus.apply(facts, [*removed, *textless], ledger_root=snapshot.ledger_root)
 
 
@@ -173,7 +185,11 @@ def _origin(kind: str, text: str) -> str:
 def _host(uri: str) -> str:
     try:
         parts = urlsplit(uri)
-        return (parts.hostname or "").removeprefix("www.") if parts.scheme in ("http", "https", "git", "ssh") else ""
+        return (
+            (parts.hostname or "").removeprefix("www.")
+            if parts.scheme in ("http", "https", "git", "ssh")
+            else ""
+        )
     except ValueError:
         return ""
 

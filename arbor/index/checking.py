@@ -65,7 +65,7 @@ def _check_content(connection: sqlite3.Connection, snapshot: Snapshot, policy: s
         for listed, committed in zip_longest(connection.execute(_LISTING), held.paths()):
             if listed != committed:
                 path = min(entry[0] for entry in (listed, committed) if entry is not None)
-                yield f"the search index and the ledger that it was made from differ at '{path}'"
+                yield f"the search index differs from its ledger at '{path}'"
                 return
     except (IntegrityError, ValueError) as error:
         yield f"the search index was made from an absent ledger: {error}"

@@ -1,4 +1,4 @@
-"""A small index in memory over files that are not committed, scored by the statistics of the index beside it."""
+"""A small index in memory over files that are not committed, scored like the index beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ K1, B = 1.2, 0.75
 
 
 class ScoredUnit(NamedTuple):
-    """A unit of a query: its tokens, whether the last one is a beginning, and its inverse document frequency."""
+    """A unit of a query: its tokens, whether the last is only a beginning, inverse document frequency."""
 
     tokens: tuple[str, ...]
     prefix: bool

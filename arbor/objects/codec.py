@@ -29,7 +29,9 @@ def encode(value: Value) -> bytes:
     """
     packed: bytes = msgpack.packb(value, use_bin_type=True)
     if len(packed) > MAX_OBJECT_BYTES:
-        raise UsageError(f"what describes it needs {len(packed):,} bytes, over the limit of {MAX_OBJECT_BYTES:,}")
+        raise UsageError(
+            f"what describes it needs {len(packed):,} bytes, over the limit of {MAX_OBJECT_BYTES:,}"
+        )
     return packed
 
 
@@ -75,8 +77,16 @@ def decode(data: bytes, *, trusted: bool = False) -> Value:
     limit = min(len(data), MAX_ITEMS)
     try:
         value = msgpack.unpackb(
-            data, raw=False, strict_map_key=True, use_list=True, object_pairs_hook=None if trusted else _checked_map,
-            max_array_len=limit, max_map_len=limit, max_str_len=len(data), max_bin_len=len(data), max_ext_len=0,
+            data,
+            raw=False,
+            strict_map_key=True,
+            use_list=True,
+            object_pairs_hook=None if trusted else _checked_map,
+            max_array_len=limit,
+            max_map_len=limit,
+            max_str_len=len(data),
+            max_bin_len=len(data),
+            max_ext_len=0,
             ext_hook=_refuse_extension,
         )
         same = trusted or encode(value) == data

@@ -34,7 +34,7 @@ class Child(NamedTuple):
 
     last_key: str
     oid: bytes
-    count: int
+    count: int  # type: ignore[assignment]  # of no use as a tuple's method
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,11 @@ def _check_node(node: Node) -> None:
         _check_entry(key, value)
         previous = key
     for child in node.children:
-        if not isinstance(child.last_key, str) or not isinstance(child.oid, bytes) or len(child.oid) != OID_BYTES:
+        if (
+            not isinstance(child.last_key, str)
+            or not isinstance(child.oid, bytes)
+            or len(child.oid) != OID_BYTES
+        ):
             raise IntegrityError("a ledger child has the wrong type")
         if not isinstance(child.count, int) or isinstance(child.count, bool) or child.count < 1:
             raise IntegrityError("a ledger child has an impossible count")

@@ -7,7 +7,6 @@ also proves that its encoding is the canonical one.
 
 from __future__ import annotations
 
-import os.path
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -137,8 +136,8 @@ class CoreSource(NamedTuple):
 
     path: str
     document: bytes
-    index: int
-    count: int
+    index: int  # type: ignore[assignment]  # of no use as a tuple's method
+    count: int  # type: ignore[assignment]
     leaf: bytes
     proof: Sequence[bytes]
 
@@ -161,6 +160,16 @@ class Derivation:
     sources: tuple[CoreSource, ...]
 
 
+def shared_length(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many leading items two sequences share."""
+    shared = 0
+    for one, other in zip(before, after, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared
+
+
 def encode_manifest(manifest: Manifest) -> bytes:
     """The canonical bytes of a manifest.
 
@@ -170,7 +179,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
     rows: list[tuple[bytes, int, int, int, Sequence[str]]] = []
     before: Sequence[str] = ()
     for oid, size, newlines, headings in manifest.passages:
-        shared = len(os.path.commonprefix([before, headings]))
+        shared = shared_length(before, headings)
         rows.append((oid, size, newlines, shared, headings[shared:]))
         before = headings
     return codec.encode([SCHEMA, rows, manifest.original, manifest.links])
@@ -243,7 +252,15 @@ def decode_commit(data: bytes, *, trusted: bool = False) -> Commit:
             raise ValueError("log")
         message, seal = _strings([row[5], row[9]])
         return Commit(
-            _oid(row[1]), parents, _signature(row[3]), _signature(row[4]), message, policy, row[7], peaks, seal
+            _oid(row[1]),
+            parents,
+            _signature(row[3]),
+            _signature(row[4]),
+            message,
+            policy,
+            row[7],
+            peaks,
+            seal,
         )
 
     return _built("commit", make)
@@ -315,7 +332,7 @@ def _passages(rows: Sequence[Sequence[Any]]) -> tuple[ChunkRef, ...]:
     before: tuple[str, ...] = ()
     for oid, size, newlines, shared, rest in _rows(rows):
         headings = before[: _count(shared)] + _strings(rest)
-        if shared != len(os.path.commonprefix([before, headings])):
+        if shared != shared_length(before, headings):
             raise ValueError("headings")
         passages.append(ChunkRef(_oid(oid), _count(size), _count(newlines), headings))
         before = headings

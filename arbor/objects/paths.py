@@ -19,7 +19,9 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 _CONTROL = re.compile("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\\\\]")
 _RESERVED = re.compile(r"^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$", re.IGNORECASE)
 # Characters that HFS+ and APFS ignore when they compare names, so that they can disguise a protected one.
-_IGNORABLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]")
+_IGNORABLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
 _SHORT_NAME = re.compile(r"^\.?(arbor|git)~[0-9]+$|^(arbor|git)~[0-9]+$")
 _PROTECTED = frozenset({PRIVATE_FOLDER, ".git"})
 

@@ -51,15 +51,13 @@ class BundleInfo:
     """What a bundle's header says.
 
     Attributes:
-        shown: Its refs, and the branch that HEAD followed.
-        prerequisites: Commits that the receiver must have.
+        shown: Its refs, the branch that HEAD followed, and the commits that the receiver must have.
         filter: Which passages it holds, see `FetchRequest.filter`.
         cold: Documents without their passages.
         objects: Objects in it.
     """
 
     shown: Advertisement
-    prerequisites: tuple[bytes, ...]
     filter: str
     cold: tuple[bytes, ...]
     objects: int
@@ -90,8 +88,9 @@ def create_bundle(
         raise UsageError("a bundle would be empty: the receiver has all of this already")
     selection = select_missing(repo, wants, prerequisites, filter_text)
     head = repo.refs.head()
-    shown = Advertisement(head if isinstance(head, str) and any(ref.name == head for ref in refs) else "", tuple(refs))
-    info = BundleInfo(shown, prerequisites, filter_text, tuple(sorted(selection.cold)), len(selection.oids))
+    follows = head if isinstance(head, str) and any(ref.name == head for ref in refs) else ""
+    shown = Advertisement(follows, tuple(refs), prerequisites)
+    info = BundleInfo(shown, filter_text, tuple(sorted(selection.cold)), len(selection.oids))
     temporary = temporary_path(fs_path.parent)
     try:
         with open(temporary, "xb") as file:
@@ -133,8 +132,8 @@ def _write(file: BinaryIO, info: BundleInfo, frames: Iterable[bytes]) -> None:
 
 
 def _encode_header(info: BundleInfo) -> bytes:
-    row = {**encode_advertisement(info.shown), "prerequisites": b"".join(info.prerequisites), "filter": info.filter,
-           "cold": b"".join(info.cold), "objects": info.objects}  # fmt: skip
+    row = {**encode_advertisement(info.shown), "filter": info.filter, "cold": b"".join(info.cold),
+           "objects": info.objects}  # fmt: skip
     return codec.encode(dict(sorted(row.items())))
 
 
@@ -204,8 +203,7 @@ def _decode_header(row: Message) -> BundleInfo:
     objects = row["objects"]
     if type(objects) is not int or objects < 0:
         raise ValueError("objects")
-    return BundleInfo(decode_advertisement(row), decode_oids(row, "prerequisites", MAX_HAVES), check_filter(row["filter"]),
-                      decode_oids(row, "cold"), objects)  # fmt: skip
+    return BundleInfo(decode_advertisement(row), check_filter(row["filter"]), decode_oids(row, "cold"), objects)
 
 
 def is_bundle(fs_path: Path) -> bool:
@@ -232,16 +230,11 @@ class BundleTransport:
         if command == "refs":
             return answer_packets(encode_advertisement(info.shown))
         if command == "known":
-            known = set(info.prerequisites) | {ref.peeled for ref in info.shown.refs}
+            known = set(info.shown.prerequisites) | {ref.peeled for ref in info.shown.refs}
             oids = decode_oids(arguments, "oids", MAX_HAVES)
             return answer_packets({"oids": b"".join(oid for oid in oids if oid in known)})
         if command == "fetch":
             request = decode_fetch_request(arguments)
-            absent = set(info.prerequisites) - set(request.haves)
-            if absent:
-                oid = min(absent)
-                raise RemoteError(f"the bundle needs commit {oid.hex()[:12]}, which is not here",
-                                  "fetch what comes before it first")  # fmt: skip
             if info.filter != FULL and request.filter == FULL:
                 raise RemoteError("the bundle holds no passages, or only those of a folder", "clone it with --cold")
             return answer_packets(encode_fetch_answer(FetchAnswer(info.objects, info.cold)), self._bundle.frames())

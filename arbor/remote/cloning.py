@@ -12,7 +12,7 @@ from arbor.errors import RemoteError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.objects.paths import PRIVATE_FOLDER
-from arbor.remote.fetching import FetchOptions, advertised, choose_refs
+from arbor.remote.fetching import FetchOptions, advertised, choose_refs, require_prerequisites
 from arbor.remote.messages import FULL, Advertisement, RemoteRef
 from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
@@ -99,6 +99,7 @@ def clone(transport: Transport, target: Path, options: CloneOptions, transfer: T
         repo = Repository(folder, None if options.bare else target)
         with contextlib.closing(repo):
             shown = advertised(transport)
+            require_prerequisites(shown, ())
             head = _choose_head(shown, options)
             chosen = choose_refs(shown, options.remote, FetchOptions(tags=options.tags))
             targets = sorted({ref.oid for ref, _ in chosen})

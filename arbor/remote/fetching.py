@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from arbor.errors import UsageError
+from arbor.errors import RemoteError, UsageError
 from arbor.remote.connectivity import Checked, complete_commits, descends
 from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
 from arbor.remote.negotiating import find_haves
@@ -112,12 +112,13 @@ def fetch(
     chosen = choose_refs(shown, remote, options)
     before = {here: repo.refs.read(here) for _, here in chosen if here}
     known = {oid for oid in before.values() if oid is not None}
-    complete = _complete(repo, {ref.peeled for ref, _ in chosen} - known)
+    complete = _complete(repo, ({ref.peeled for ref, _ in chosen} - known) | set(shown.prerequisites))
     wants = sorted({ref.oid for ref, _ in chosen if not _is_here(repo, ref, known, complete)})
     if not wants and all(here and before[here] == ref.oid for ref, here in chosen) and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
         return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
     seen = [oid for name in repo.refs.iter_names(f"{REMOTES}{remote}/") if remote and (oid := repo.refs.read(name))]
+    require_prerequisites(shown, complete if wants else None)
     haves = find_haves(repo, transport, shown, complete, seen) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
     with download(repo, transport, wants, haves, targets, transfer) as arrival:
@@ -128,6 +129,22 @@ def fetch(
         if options.prune and remote:
             changes += _prune(repo, remote, shown)
     return _result(transport, shown, changes, arrival)
+
+
+def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | None) -> None:
+    """Whether all that the other side leaves out is here.
+
+    Args:
+        shown: What it shows.
+        complete: The commits that are here in full; None where nothing needs to come.
+
+    Raises:
+        RemoteError: when something is absent.
+    """
+    absent = set(shown.prerequisites).difference(complete) if complete is not None else set()
+    if absent:
+        raise RemoteError(f"the bundle needs commit {min(absent).hex()[:12]}, which is not here",
+                          "fetch what comes before it first")  # fmt: skip
 
 
 def _result(transport: Transport, shown: Advertisement, changes: list[RefChange], arrival: Arrival) -> FetchResult:

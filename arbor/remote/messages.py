@@ -31,10 +31,17 @@ class RemoteRef:
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """What the other side shows first: the branch its HEAD follows ("" for none) and its branches and tags."""
+    """What the other side shows first.
+
+    Attributes:
+        head: The branch its HEAD follows, by full name; "" for none.
+        refs: Its branches and tags, in order of their names.
+        prerequisites: Commits that a receiver must have already: what a bundle was made without.
+    """
 
     head: str
     refs: tuple[RemoteRef, ...]
+    prerequisites: tuple[bytes, ...] = ()
 
     def find(self, name: str) -> RemoteRef | None:
         """The ref of a full name, or None."""
@@ -86,7 +93,8 @@ class RefResult:
 
 def encode_advertisement(shown: Advertisement) -> Message:
     """The message of an advertisement."""
-    return {"head": shown.head, "refs": [[ref.name, ref.oid, ref.peeled] for ref in shown.refs], "version": VERSION}
+    rows = [[ref.name, ref.oid, ref.peeled] for ref in shown.refs]
+    return {"head": shown.head, "prerequisites": b"".join(shown.prerequisites), "refs": rows, "version": VERSION}
 
 
 def decode_advertisement(message: Message) -> Advertisement:
@@ -108,7 +116,7 @@ def decode_advertisement(message: Message) -> Advertisement:
         if any(ref.oid != ref.peeled for ref in refs if ref.name.startswith(HEADS)):
             raise RemoteError("the other side shows a branch that is not at a commit")
         head = _text(message["head"])
-        return Advertisement(_ref_name(head) if head else "", refs)
+        return Advertisement(_ref_name(head) if head else "", refs, _oids(message["prerequisites"], MAX_HAVES))
 
     return _built("refs", make)
 

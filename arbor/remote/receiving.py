@@ -177,6 +177,13 @@ class Quarantine:
         fsync_folder(packs)
         return name
 
+    def objects(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """(kind, oid, bytes) of every object that arrived."""
+        file = _FrameFile(self._path)
+        with contextlib.closing(file):
+            for offset, header in self._frames:
+                yield from file.frame_at(offset, header).objects()
+
     def discard(self) -> None:
         """Remove everything."""
         shutil.rmtree(self.folder, ignore_errors=True)

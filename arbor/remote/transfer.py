@@ -17,6 +17,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.tiers import Tiers, read_tiers, write_tiers
 
 _MAX_TWINS_NAMED = 5
+_SAMPLE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,24 @@ class Arrival:
 
     def publish(self) -> None:
         """Move the pack in place, and note what is cold. Refs are moved afterwards."""
-        self._quarantine.publish(self.repo.store.folder, self._inspection)
-        self.repo.store.refresh()
+        store = self.repo.store
+        if store.packs() and self._mostly_known():
+            with store.writer() as writer:
+                for kind, oid, data in self._quarantine.objects():
+                    writer.add(kind, data, oid)
+        else:
+            self._quarantine.publish(store.folder, self._inspection)
+        store.refresh()
         if self.checked.cold:
             tiers = read_tiers(self.repo.folder)
             write_tiers(self.repo.folder, Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold))
+
+
+    def _mostly_known(self) -> bool:
+        """Whether most of what came was here before, as when a bundle of the whole history brings a few commits."""
+        oids = list(self._inspection.oids())
+        some = oids[:: max(len(oids) // _SAMPLE, 1)]
+        return sum(map(self.repo.store.holds, some)) * 2 > len(some)
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
 from arbor.text.reading import extract
 
-streaming = lazy_module('arbor.repo.streaming')
+streaming = lazy_module("arbor.repo.streaming")
 _BATCH_FILES = 250
 _BATCH_BYTES = 8 * 1024 * 1024
 _LARGE_BYTES = 32 * 1024 * 1024
@@ -143,16 +143,18 @@ def _find(
         matcher: Callable[[str], bool] | None = None
         start = selection
         fs_path = fs_root / selection
-        if not (selection == "" or fs_path.is_symlink() or fs_path.exists()):
-            if _is_glob(selection):
-                matcher, start = _glob(selection), ""
-        if fs_path.is_dir() and not fs_path.is_symlink() or matcher is not None:
+        there = selection == "" or fs_path.is_symlink() or fs_path.exists()
+        if not there and _is_glob(selection):
+            matcher, start = _glob(selection), ""
+        if matcher is not None or (fs_path.is_dir() and not fs_path.is_symlink()):
             listing = scan(fs_root, start, tracked=tracked.__contains__, tracked_below=folders.__contains__,
                            use_ignore=not force)  # fmt: skip
             files, skipped = listing.files, listing.skipped
         else:
             files, skipped = _single(fs_root, selection, tracked, force)
-        keep = [path for path in files if (matcher is None or matcher(path)) and (not update or path in tracked)]
+        keep = [
+            path for path in files if (matcher is None or matcher(path)) and (not update or path in tracked)
+        ]
         prefix = f"{start}/" if start else ""
         gone = {path for path in tracked if path not in files and _below(path, selection, prefix, matcher)}
         if not keep and not gone and not skipped and not update and selection and not fs_path.exists():
@@ -194,8 +196,9 @@ def _is_glob(text: str) -> bool:
 def _glob(pattern: str) -> Callable[[str], bool]:
     """A matcher with git's pathspec meaning: `*` also spans folders, and a matched folder means all in it."""
     compiled = re.compile(fnmatch.translate(pattern.rstrip("/")))
-    return lambda path: bool(compiled.match(path)) or any(
-        compiled.match(path[:cut]) for cut, char in enumerate(path) if char == "/"
+    return lambda path: (
+        bool(compiled.match(path))
+        or any(compiled.match(path[:cut]) for cut, char in enumerate(path) if char == "/")
     )
 
 
@@ -207,7 +210,9 @@ def _single(
     if not (fs_root / folder).is_dir():
         return {}, []
     folders = {f"{folder}/"} if folder else set()
-    listing = scan(fs_root, folder, tracked=tracked.__contains__, tracked_below=folders.__contains__, use_ignore=False)
+    listing = scan(
+        fs_root, folder, tracked=tracked.__contains__, tracked_below=folders.__contains__, use_ignore=False
+    )
     skipped = [entry for entry in listing.skipped if entry[0] == path]
     if path not in listing.files:
         return {}, skipped
@@ -297,18 +302,20 @@ def _store_large(writer: PackWriter, job: _Job, policy: Policy, limit: int | Non
     if limit is not None and job.size > limit:
         return FileResult(job.path, problem=_too_large(job.size, limit))
     try:
-        oid, state, warnings = streaming.store_large_file(writer, Path(job.fs_path), job.path, policy.chunking, job.source_uri)
+        oid, state, warnings = streaming.store_large_file(
+            writer, Path(job.fs_path), job.path, policy.chunking, job.source_uri
+        )
     except (OSError, ArborError) as error:
         return FileResult(job.path, problem=_problem(error))
     return FileResult(job.path, oid, state, warnings)
 
 
-def _outcome(
-    results: list[FileResult], tracked: Entries, found: _Found, *, unchanged: int
-) -> AddResult:
+def _outcome(results: list[FileResult], tracked: Entries, found: _Found, *, unchanged: int) -> AddResult:
     good = [result for result in results if not result.problem]
     added = [result.path for result in good if result.path not in tracked]
-    modified = [result.path for result in good if result.path in tracked and tracked[result.path][0] != result.oid]
+    modified = [
+        result.path for result in good if result.path in tracked and tracked[result.path][0] != result.oid
+    ]
     skipped = found.skipped + [(result.path, result.problem) for result in results if result.problem]
     warnings = [(result.path, text) for result in good for text in result.warnings]
     if added:
@@ -366,7 +373,9 @@ def add_bytes(
         fs_root, stage = repo.work_tree(), repo.stage()
         fs_path = fs_root / path
         if not overwrite and (fs_path.is_symlink() or (fs_path.exists() and fs_path.read_bytes() != data)):
-            raise UsageError(f"'{path}' exists and holds something else", "replace it with -f, or give another name")
+            raise UsageError(
+                f"'{path}' exists and holds something else", "replace it with -f, or give another name"
+            )
         tracked = tracked_files(repo, stage)
         with repo.store.writer() as writer:
             extraction = extract(data, path, repo.policy().chunking)

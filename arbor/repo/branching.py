@@ -92,9 +92,14 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
             raise UsageError(f"branch '{name}' is the current one", "switch to another one first")
         others = [repo.refs.read(other) for other in repo.refs.iter_names() if other != ref]
         head = repo.refs.head_oid()
-        kept = any(other is not None and is_ancestor(repo, oid, _peeled(repo, other)) for other in [*others, head])
+        kept = any(
+            other is not None and is_ancestor(repo, oid, _peeled(repo, other)) for other in [*others, head]
+        )
         if not kept and not force:
-            raise ConflictError(f"branch '{name}' has commits that are nowhere else", f"remove it with: arbor branch -D {name}")
+            raise ConflictError(
+                f"branch '{name}' has commits that are nowhere else",
+                f"remove it with: arbor branch -D {name}",
+            )
         repo.refs.move(ref, oid, None, repo.who(), "branch: deleted")
     return oid
 
@@ -139,7 +144,9 @@ def list_tags(repo: Repository) -> list[TagInfo]:
     return found
 
 
-def create_tag(repo: Repository, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False) -> bytes:
+def create_tag(
+    repo: Repository, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False
+) -> bytes:
     """Make a tag, with a message an annotated one; the oid it holds.
 
     Raises:
@@ -195,7 +202,9 @@ def switch(
             oid = resolve(repo, target)
         stage = repo.stage()
         if stage.merge_parents and not force:
-            raise ConflictError("a merge is in progress", "finish it with commit, or leave it with merge --abort")
+            raise ConflictError(
+                "a merge is in progress", "finish it with commit, or leave it with merge --abort"
+            )
         move_to(repo, stage, repo.ledger_root(oid), force=force)
         repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: to {target}")
     return oid
@@ -206,8 +215,12 @@ def _adopt_remote(repo: Repository, name: str) -> bytes:
     matches = [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
     if len(matches) != 1:
         found = find_ref(repo, name)
-        hint = f"it is a {'tag' if found and found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
-        raise UsageError(f"there is no branch '{name}'", hint if found else f"make it with: arbor switch -c {name}")
+        hint = (
+            f"it is a {'tag' if found and found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
+        )
+        raise UsageError(
+            f"there is no branch '{name}'", hint if found else f"make it with: arbor switch -c {name}"
+        )
     oid = repo.refs.read(matches[0])
     assert oid is not None
     repo.refs.move(HEADS + name, None, oid, repo.who(), f"branch: from {matches[0]}")
@@ -222,7 +235,9 @@ def move_to(repo: Repository, stage: Stage, new_root: bytes, *, force: bool = Fa
     staged = staged_keys(stage)
     clash = [change.key for change in changes if change.key in staged]
     if clash and not force:
-        raise ConflictError(f"staged changes would be overwritten: {', '.join(clash[:5])}", "commit them first")
+        raise ConflictError(
+            f"staged changes would be overwritten: {', '.join(clash[:5])}", "commit them first"
+        )
     if force:
         known = {change.key: change for change in changes}
         for path in staged:
@@ -244,7 +259,9 @@ def _edited(repo: Repository, stage: Stage, known: dict[str, Change]) -> list[Ch
     """Tracked files that differ from the stage and that a forced move brings back as well."""
     from_stage = stage.entries(repo.store, DOCUMENTS)
     return [
-        Change(key[len(DOCUMENTS) :], oid, oid) for key, oid in from_stage.items() if key[len(DOCUMENTS) :] not in known
+        Change(key[len(DOCUMENTS) :], oid, oid)
+        for key, oid in from_stage.items()
+        if key[len(DOCUMENTS) :] not in known
     ]
 
 

@@ -33,7 +33,9 @@ class CheckoutPlan:
     tracked: Entries
 
 
-def plan_checkout(repo: Repository, stage: Stage, changes: Sequence[Change], *, force: bool = False) -> CheckoutPlan:
+def plan_checkout(
+    repo: Repository, stage: Stage, changes: Sequence[Change], *, force: bool = False
+) -> CheckoutPlan:
     """Look at every file that would change.
 
     Args:
@@ -58,7 +60,9 @@ def plan_checkout(repo: Repository, stage: Stage, changes: Sequence[Change], *, 
             blocked.append(path)
     if blocked:
         names = ", ".join(blocked[:_NAMED]) + (" …" if len(blocked) > _NAMED else "")
-        raise ConflictError(f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore")
+        raise ConflictError(
+            f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
+        )
     return CheckoutPlan(tuple(changes), frozenset(already), tracked)
 
 

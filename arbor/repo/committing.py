@@ -124,7 +124,8 @@ def build_commit(
     message: str, policy: dict[str, str],
 ) -> Commit:  # fmt: skip
     """A commit whose log goes on from its first parent's."""
-    size, peaks = 0, ()
+    size = 0
+    peaks: tuple[bytes, ...] = ()
     if parents:
         first = repo.commit(parents[0])
         size = first.log_size + 1
@@ -182,5 +183,3 @@ def _encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-

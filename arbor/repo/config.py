@@ -81,7 +81,9 @@ def parse_policy(data: bytes, name: str = POLICY_FILE) -> Policy:
     tables = _parse_toml(data, name)
     for section, table in tables.items():
         if section not in SECTIONS or not isinstance(table, dict):
-            raise UsageError(f"{name} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}")
+            raise UsageError(
+                f"{name} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}"
+            )
     chunking = tables.get("chunking", {})
     add = tables.get("add", {})
     _known_keys(name, "chunking", chunking, ("target_bytes", "cap_bytes", "min_bytes"))
@@ -107,10 +109,12 @@ def read_policy(fs_root: Path | None) -> Policy:
 
 def _known_keys(name: str, section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     for key, value in table.items():
+        if key not in keys:
+            raise UsageError(
+                f"{name}: [{section}] has an unknown key '{key}'", f"the keys are: {', '.join(keys)}"
+            )
         if section == "chunking" and type(value) is not int:
             raise UsageError(f"{name}: [{section}] {key} is a whole number of bytes, not {value!r}")
-        if key not in keys:
-            raise UsageError(f"{name}: [{section}] has an unknown key '{key}'", f"the keys are: {', '.join(keys)}")
 
 
 def _parse_toml(data: bytes, name: str) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from arbor.objects import ledger
 from arbor.objects.model import Commit
 from arbor.repo.diffing import DocumentDiff, document_text, pair_documents, unified_diff
 from arbor.repo.repository import Repository
+from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
 from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title
 from arbor.repo.stage import Stage
 from arbor.repo.status import tracked_files
 from arbor.repo.worktree import read_file, scan
-from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
 from arbor.text.reading import decode_passage, extract
 
 
@@ -63,7 +63,11 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
     line, start = 1, 0
     for index, ref in enumerate(manifest.passages):
         last_line = line + ref.newlines
-        end_line = last_line if ref.size and not snapshot.chunk(ref.oid).endswith(b"\n") else max(line, last_line - 1)
+        end_line = (
+            last_line
+            if ref.size and not snapshot.chunk(ref.oid).endswith(b"\n")
+            else max(line, last_line - 1)
+        )
         passages.append(PassageInfo(index, ref.oid.hex(), line, end_line, start, start + ref.size,
                                     tuple(ref.headings)))  # fmt: skip
         line, start = last_line, start + ref.size
@@ -131,7 +135,10 @@ def diff_worktree(
             found.append(_made(DocumentDiff("D", path, path, 0, oid, b""), old, "", with_text))
             continue
         data, _ = read_file(fs_root / files[path][0])
-        if len(data) == document.size and b"".join(snapshot.file_pieces(document, snapshot.manifest(document))) == data:
+        if (
+            len(data) == document.size
+            and b"".join(snapshot.file_pieces(document, snapshot.manifest(document))) == data
+        ):
             continue
         new = _file_text(data, path) if with_text else ""
         found.append(_made(DocumentDiff("M", path, path, 0, oid, b""), old, new, with_text))
@@ -152,7 +159,8 @@ def _selected(path: str, wanted: tuple[str, ...]) -> bool:
 
 def _text_diff(repo: Repository, pair: DocumentDiff, with_text: bool) -> TextDiff:
     snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
-    old = new = ""
+    old: str | None = ""
+    new: str | None = ""
     if with_text:
         old = document_text(snapshot, snapshot.document(pair.old)) if pair.old else ""
         new = document_text(snapshot, snapshot.document(pair.new)) if pair.new else ""

@@ -107,8 +107,10 @@ def unified_diff(old: str | None, new: str | None, old_name: str, new_name: str)
     """Lines of a unified diff without line ends; `["Binary documents differ"]` where a side is no text.
 
     Args:
-        old, new: The texts; None for a binary document, "" where there is none.
-        old_name, new_name: What the header shows.
+        old: The text before; None for a binary document, "" where there is none.
+        new: The text after, in the same way.
+        old_name: What the header shows for it.
+        new_name: The same for the new text.
     """
     if old is None or new is None:
         return [f"Binary documents {old_name} and {new_name} differ"]

@@ -1,8 +1,9 @@
 """Collecting what nothing reaches, in two phases, and keeping the number of packs small.
 
-An object is only dropped when an earlier run found it unreachable, a grace period has passed since, and it is still
-unreachable now, with the writer lock held. So an object that a reader found through a name just before the name
-moved stays for that reader, and one that a slow command has written but not named yet stays for that command.
+An object is only dropped when an earlier run found it unreachable, a grace period has passed since, and it is
+still unreachable now, with the writer lock held. So an object that a reader found through a name just before
+the name moved stays for that reader, and one that a slow command has written but not named yet stays for that
+command.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
-from arbor.repo.tiers import read_tiers
-from arbor.store.files import remove_temporaries, seal, unseal, write_atomically
+from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.journal import Journal
 from arbor.store.odb import ObjectStore
 from arbor.store.repacking import Repacked, drop_objects, merge_packs
@@ -87,7 +87,7 @@ def collect(
             done = drop_objects(repo.store, due.__contains__)
         merged = merge_packs(repo.store)
         _write_candidates(repo.folder, {oid: first for oid, first in since.items() if oid not in due})
-        _tidy(repo)
+        _remove_orphan_indexes(repo.store)
         return GcReport(
             len(stored) - len(garbage), len(garbage) - len(due), done.dropped, done.dropped_bytes,
             size_before - packed_bytes(repo.store), len(repo.store.packs()), merged.packs_before,
@@ -106,17 +106,13 @@ def maintain(repo: Repository) -> int:
 
 
 def needed_objects(repo: Repository) -> set[bytes]:
-    """Every oid that a name, a reflog or the stage needs; the chunks of cold documents are not among them.
+    """Every oid that a name, a reflog or the stage needs, be it here or (cold) elsewhere.
 
     Raises:
         IntegrityError: when something on the way cannot be read.
     """
     reach = Reach(repo)
-    found = reach.walk().objects()
-    cold = read_tiers(repo.folder).cold
-    kept = reach.chunks()
-    del cold
-    return found | kept
+    return reach.walk().objects() | reach.chunks()
 
 
 def stored_objects(store: ObjectStore) -> set[bytes]:
@@ -134,11 +130,10 @@ def packed_bytes(store: ObjectStore) -> int:
     return sum(pack.size_bytes for pack in store.packs())
 
 
-def _tidy(repo: Repository) -> None:
-    """Remove what killed writers left. The lock is held, so nobody is writing a pack here now."""
-    remove_temporaries(repo.store.folder)
-    names = {pack.name for pack in repo.store.packs()}
-    for path in repo.store.folder.glob("*.idx"):
+def _remove_orphan_indexes(store: ObjectStore) -> None:
+    """Remove indexes whose pack is gone: a crash can fall between the two."""
+    names = {pack.name for pack in store.packs()}
+    for path in store.folder.glob("*.idx"):
         if path.stem not in names:
             with contextlib.suppress(OSError):
                 path.unlink()

@@ -49,7 +49,9 @@ def git(fs_root: Path, *arguments: str, feed: bytes | None = None) -> bytes:
         RemoteError: when git fails for another reason.
     """
     try:
-        done = subprocess.run(["git", *arguments], cwd=git_top(fs_root), input=feed, capture_output=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], cwd=git_top(fs_root), input=feed, capture_output=True, check=False
+        )
     except FileNotFoundError as error:
         raise UsageError("git is not on the PATH") from error
     if done.returncode:
@@ -67,8 +69,10 @@ def hooks_folder(fs_root: Path) -> Path:
 
 
 def exclude_file(fs_root: Path) -> Path:
-    """git's local ignore file."""
-    return (git_top(fs_root) / git(fs_root, "rev-parse", "--git-path", "info/exclude").decode().strip()).resolve()
+    """The local ignore file of git."""
+    return (
+        git_top(fs_root) / git(fs_root, "rev-parse", "--git-path", "info/exclude").decode().strip()
+    ).resolve()
 
 
 def staged_files(repo: Repository) -> list[StagedFile]:
@@ -125,14 +129,16 @@ def follow_git(repo: Repository) -> NewCommit | None:
     if stage.merge_parents:
         return None
     fresh = [(path, blob) for path, blob in files.items() if known.get(path, ("", b""))[0] != blob]
-    documents = {path: known[path][1] for path, blob in files.items() if known.get(path, ("", b""))[0] == blob}
+    documents = {
+        path: known[path][1] for path, blob in files.items() if known.get(path, ("", b""))[0] == blob
+    }
     policy = repo.policy()
     with repo.lock():
         head_root = repo.head_root()
         with repo.store.writer() as writer:
             for (path, _), data in zip(fresh, _read_blobs(fs_root, [blob for _, blob in fresh]), strict=True):
                 documents[path] = store_extraction(writer, extract(data, path, policy.chunking), data)
-        current = {path: oid for path, oid in repo.snapshot(repo.refs.head_oid()).paths()}
+        current = dict(repo.snapshot(repo.refs.head_oid()).paths())
         changes: dict[str, bytes | None] = {DOCUMENTS + path: oid for path, oid in documents.items()
                                             if current.get(path) != oid}  # fmt: skip
         changes.update((DOCUMENTS + path, None) for path in current if path not in documents)

@@ -70,7 +70,10 @@ def install_hooks(fs_root: Path) -> list[HookState]:
         aside = folder / (hook.name + CHAINED)
         if hook.state == "foreign":
             if aside.exists():
-                raise UsageError(f"{hook.fs_path} and {aside} both exist", "remove one of them, then run: arbor hook install")
+                raise UsageError(
+                    f"{hook.fs_path} and {aside} both exist",
+                    "remove one of them, then run: arbor hook install",
+                )
             os.rename(hook.fs_path, aside)
         write_atomically(hook.fs_path, shim_text(hook.name, where).encode())
         hook.fs_path.chmod(0o755)

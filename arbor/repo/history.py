@@ -21,7 +21,9 @@ class LogEntry:
     commit: Commit
 
 
-def iter_log(repo: Repository, starts: Iterable[bytes], *, exclude: Iterable[bytes] = ()) -> Iterator[LogEntry]:
+def iter_log(
+    repo: Repository, starts: Iterable[bytes], *, exclude: Iterable[bytes] = ()
+) -> Iterator[LogEntry]:
     """Commits reachable from `starts` and not from `exclude`, newest first and no parent before its child.
 
     Raises:
@@ -94,7 +96,7 @@ def merge_bases(repo: Repository, left: bytes, right: bytes) -> list[bytes]:
     common = ancestors(repo, [left]) & ancestors(repo, [right])
     covered: set[bytes] = set()
     for oid in common:
-        covered |= {parent for parent in repo.commit(oid).parents}
+        covered.update(repo.commit(oid).parents)
     return sorted(common - covered)
 
 

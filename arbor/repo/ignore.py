@@ -41,7 +41,9 @@ class IgnoreRules:
         return False
 
 
-def rules_for(fs_folder: Path | str, prefix: str, names: set[str], parent: IgnoreRules | None) -> IgnoreRules | None:
+def rules_for(
+    fs_folder: Path | str, prefix: str, names: set[str], parent: IgnoreRules | None
+) -> IgnoreRules | None:
     """The rules of a folder, given the names of the ignore files in it; the parent's object where it adds none."""
     lines: list[str] = []
     for name in IGNORE_FILES:

@@ -23,7 +23,12 @@ class Sink(Protocol):
 
 
 def store_extraction(
-    sink: Sink, extraction: Extraction, data: bytes, source_uri: str = "", *, hash_of_file: bytes | None = None
+    sink: Sink,
+    extraction: Extraction,
+    data: bytes,
+    source_uri: str = "",
+    *,
+    hash_of_file: bytes | None = None,
 ) -> bytes:
     """Write a surface document with its chunks and manifest; the document's oid.
 

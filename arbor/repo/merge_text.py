@@ -24,8 +24,11 @@ def merge_text(base: bytes, ours: bytes, theirs: bytes, our_name: str, their_nam
     """Merge two changes of one text; None where it is too long to be compared line by line.
 
     Args:
-        base, ours, theirs: The three versions, in one encoding whose line feed is the byte 0x0A.
-        our_name, their_name: Shown in conflict markers.
+        base: The common version, in an encoding whose line feed is the byte 0x0A.
+        ours: Our version, in the same encoding.
+        theirs: Their version, in the same encoding.
+        our_name: Shown in conflict markers.
+        their_name: The same for the other side.
     """
     sides = [side.splitlines(keepends=True) for side in (base, ours, theirs)]
     if max(map(len, sides)) > MAX_LINES:

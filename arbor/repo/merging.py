@@ -65,7 +65,9 @@ def merge(
     with repo.lock():
         ours, stage = repo.refs.head_oid(), repo.stage()
         if stage.merge_parents:
-            raise ConflictError("a merge is in progress", "finish it with commit, or leave it with merge --abort")
+            raise ConflictError(
+                "a merge is in progress", "finish it with commit, or leave it with merge --abort"
+            )
         if ours is not None and is_ancestor(repo, theirs, ours):
             return MergeResult("up-to-date", theirs.hex())
         if ours is None or (fast_forward and is_ancestor(repo, ours, theirs)):
@@ -74,12 +76,16 @@ def merge(
             repo.refs.move_head(ours, theirs, repo.who(), f"merge {revision}: fast-forward")
             return MergeResult("fast-forward", theirs.hex(), tuple(changed))
         if only_fast_forward:
-            raise ConflictError("the branches have diverged: no fast-forward is possible", "merge without --ff-only")
+            raise ConflictError(
+                "the branches have diverged: no fast-forward is possible", "merge without --ff-only"
+            )
         if stage.changes:
             raise ConflictError("there are staged changes", "commit them before merging")
         bases = merge_bases(repo, ours, theirs)
         if not bases and not unrelated:
-            raise UsageError("the two histories have nothing in common", "merge them all the same with --allow-unrelated")
+            raise UsageError(
+                "the two histories have nothing in common", "merge them all the same with --allow-unrelated"
+            )
         base_root = repo.ledger_root(bases[0]) if bases else ledger.EMPTY_LEDGER
         text = message or f"Merge {revision}"
         return _three_way(repo, stage, base_root, repo.ledger_root(theirs), theirs, revision, text, (theirs,))
@@ -121,8 +127,12 @@ def abort_merge(repo: Repository) -> None:
 
 def _bring_back(repo: Repository, stage: Stage) -> None:
     head = Snapshot(repo.store, repo.head_root())
-    paths = {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)} | set(stage.conflicts)
-    changes = [Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)]
+    paths = {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)} | set(
+        stage.conflicts
+    )
+    changes = [
+        Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)
+    ]
     plan = plan_checkout(repo, stage, changes, force=True)
     entries = apply_checkout(repo, plan, head)
     clear_stage(repo.folder)
@@ -173,7 +183,9 @@ def merge_ledgers(
             merged.changes[key] = None
         elif key in old_names:
             old = old_names[key]
-            _merge_document(repo, merged, key, change.after, theirs[old].before, ours[old].after, sink, their_name)
+            _merge_document(
+                repo, merged, key, change.after, theirs[old].before, ours[old].after, sink, their_name
+            )
         else:
             _merge_key(repo, merged, our_moves.get(key, key), change, ours, sink, their_name)
     merged.changes = {key: value for key, value in merged.changes.items()
@@ -207,7 +219,9 @@ def _moves(
     repo: Repository, changes: Mapping[str, Change], others: Mapping[str, Change], root: bytes
 ) -> dict[str, str]:
     """Keys that one side moved and the other changed: the old key to the new one."""
-    rows = [(key, change.before, change.after) for key, change in changes.items() if key.startswith(DOCUMENTS)]
+    rows = [
+        (key, change.before, change.after) for key, change in changes.items() if key.startswith(DOCUMENTS)
+    ]
     moved = {}
     for pair in pair_documents(rows, Snapshot(repo.store, root)):
         other = others.get(pair.old_path)

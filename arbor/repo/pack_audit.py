@@ -9,6 +9,7 @@ from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger, merkle, model
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.processes import map_forked
+from arbor.store.pack_format import FrameHeader
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.packs import Pack
 
@@ -47,7 +48,7 @@ class NodeFacts(NamedTuple):
     level: int
     first_key: str
     last_key: str
-    count: int
+    count: int  # type: ignore[assignment]  # of no use as a tuple's method
     children: tuple[ledger.Child, ...]
     values: bytes
 
@@ -98,11 +99,13 @@ def audit_packs(packs: list[Pack]) -> Audit:
         frames = list(pack.walk())
         for offset, header in frames:
             if header is None:
-                audit.damaged.append(Damage(b"", f"pack {pack.name[:12]} byte {offset}", "a frame header is damaged"))
+                audit.damaged.append(
+                    Damage(b"", f"pack {pack.name[:12]} byte {offset}", "a frame header is damaged")
+                )
         sound = [(offset, header) for offset, header in frames if header is not None]
         tasks += [(number, sound[i : i + _FRAMES_A_TASK]) for i in range(0, len(sound), _FRAMES_A_TASK)]
 
-    def work(task: tuple[int, list[tuple[int, object]]]) -> _Part:
+    def work(task: tuple[int, list[tuple[int, FrameHeader]]]) -> _Part:
         return _audit_frames(packs[task[0]], task[1])
 
     by_pack: list[list[bytes]] = [[] for _ in packs]
@@ -127,12 +130,12 @@ def _take(audit: Audit, part: _Part, found: list[bytes]) -> None:
     audit.chunks += part.chunks
 
 
-def _audit_frames(pack: Pack, frames: list[tuple[int, object]]) -> _Part:
+def _audit_frames(pack: Pack, frames: list[tuple[int, FrameHeader]]) -> _Part:
     part, oids = _Part(), []
     for offset, header in frames:
         where = f"pack {pack.name[:12]} byte {offset}"
         try:
-            frame = pack.frame_at(offset, header)  # type: ignore[arg-type]
+            frame = pack.frame_at(offset, header)
         except IntegrityError as error:
             part.damaged.append(Damage(b"", where, error.message))
             continue
@@ -167,8 +170,11 @@ def _audit_object(part: _Part, kind: int, oid: bytes, data: bytes) -> None:
 
 
 def _manifest_facts(oid: bytes, data: bytes) -> ManifestFacts:
-    """What a manifest comes to. Its hash is right, and its form was checked in full when it was written or received,
-    so only what the roots and sizes need is looked at here."""
+    """What a manifest comes to.
+
+    Its hash is right, and its form was checked in full when it was written or received, so only what the roots and
+    sizes need is looked at here.
+    """
     try:
         _, passages, original, _ = codec.decode(data, trusted=True)
         leaves = [row[0] for row in passages]
@@ -182,7 +188,9 @@ def _manifest_facts(oid: bytes, data: bytes) -> ManifestFacts:
 
 def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:
     if node.level:
-        return NodeFacts(oid, node.level, node.children[0].last_key, node.last_key, node.count, node.children, b"")
+        return NodeFacts(
+            oid, node.level, node.children[0].last_key, node.last_key, node.count, node.children, b""
+        )
     first = node.entries[0][0] if node.entries else ""
     values = b"".join(value for key, value in node.entries if key.startswith(ledger.PATH_PREFIXES))
     return NodeFacts(oid, 0, first, node.last_key, node.count, (), values)

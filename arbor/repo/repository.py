@@ -142,7 +142,9 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
             continue
         if found != FORMAT:
             if not found.startswith("arbor "):
-                raise IntegrityError(f"{folder / 'format'} is damaged", f"it should hold the line '{FORMAT.strip()}'")
+                raise IntegrityError(
+                    f"{folder / 'format'} is damaged", f"it should hold the line '{FORMAT.strip()}'"
+                )
             raise NoKnowledgeBase(f"{folder} is of format {found.strip()!r}, which this version cannot read")
         if fs_root is None and fs_path.name == PRIVATE_FOLDER:
             fs_root = fs_path.parent

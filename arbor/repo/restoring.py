@@ -69,7 +69,9 @@ def restore(
         return RestoreResult(tuple(chosen))
 
 
-def _bring_back(repo: Repository, stage: Stage, path: str, oid: bytes | None, *, is_tracked: bool) -> FileState:
+def _bring_back(
+    repo: Repository, stage: Stage, path: str, oid: bytes | None, *, is_tracked: bool
+) -> FileState:
     fs_root = repo.work_tree()
     if oid is None:
         if is_tracked:
@@ -108,7 +110,9 @@ def remove(
         if not cached:
             for path in chosen:
                 remove_file(repo.work_tree(), path)
-        remember_states(repo, new, {path: entry for path, entry in tracked.items() if path not in set(chosen)})
+        remember_states(
+            repo, new, {path: entry for path, entry in tracked.items() if path not in set(chosen)}
+        )
         return tuple(chosen)
 
 
@@ -124,12 +128,19 @@ def _refuse_to_lose(
         except OSError:
             continue
         if not cached and current != state and not equal(oid, path):
-            raise ConflictError(f"'{path}' has changes that are not added", "keep the file with --cached, or lose them with -f")
+            raise ConflictError(
+                f"'{path}' has changes that are not added",
+                "keep the file with --cached, or lose them with -f",
+            )
         if not cached and DOCUMENTS + path in stage.changes:
-            raise ConflictError(f"'{path}' has staged changes", "keep the file with --cached, or lose them with -f")
+            raise ConflictError(
+                f"'{path}' has staged changes", "keep the file with --cached, or lose them with -f"
+            )
 
 
-def move(repo: Repository, sources: Sequence[str], target: str, *, force: bool = False) -> tuple[tuple[str, str], ...]:
+def move(
+    repo: Repository, sources: Sequence[str], target: str, *, force: bool = False
+) -> tuple[tuple[str, str], ...]:
     """Rename tracked files or folders in the work tree and the stage; (old path, new path) pairs.
 
     Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 import time
-from datetime import datetime, timedelta
 
 from arbor.errors import UsageError
 from arbor.objects.ids import Kind
@@ -98,10 +97,8 @@ def peel(repo: Repository, oid: bytes) -> bytes:
 
 def _from_prefix(repo: Repository, name: str) -> bytes:
     if len(name) >= 4 and all(c in "0123456789abcdefABCDEF" for c in name):
-        found = []
-        for oid in repo.store.find_prefix(name):
-            if repo.store.get(oid)[0] in (Kind.COMMIT, Kind.TAG):
-                found.append(oid)
+        matches = repo.store.find_prefix(name)
+        found = [oid for oid in matches if repo.store.get(oid)[0] in (Kind.COMMIT, Kind.TAG)]
         if len(found) == 1:
             return peel(repo, found[0])
         if found:
@@ -156,10 +153,9 @@ def parse_moment(text: str, now: float | None = None) -> int:
         return int(now) - number * seconds
     for form in _DATE_FORMATS:
         try:
-            moment = datetime.strptime(text.strip(), form)
-        except ValueError:
+            return int(time.mktime(time.strptime(text.strip(), form)))
+        except (ValueError, OverflowError):
             continue
-        return int((moment - datetime(1970, 1, 1) + timedelta(seconds=time.timezone)).total_seconds())
     raise UsageError(f"'{text}' is not a date", "write it like 2026-01-31, yesterday, '3 days ago' or 30d")
 
 

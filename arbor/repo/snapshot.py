@@ -43,7 +43,9 @@ class Snapshot:
         """
         oid = self.find(path)
         if oid is None:
-            raise UsageError(f"there is no document '{path}' in this revision", "run: arbor status, or arbor log -- PATH")
+            raise UsageError(
+                f"there is no document '{path}' in this revision", "run: arbor status, or arbor log -- PATH"
+            )
         return oid
 
     def changes_since(self, older: bytes) -> Iterator[Change]:

@@ -88,7 +88,14 @@ def read_stage(folder: Path, head_root: bytes) -> Stage:
 
 def write_stage(folder: Path, stage: Stage) -> None:
     """Replace the stage file."""
-    row = [_STAGE_VERSION, stage.base, dict(stage.changes), stage.merge_parents, stage.message, stage.conflicts]
+    row = [
+        _STAGE_VERSION,
+        stage.base,
+        dict(stage.changes),
+        stage.merge_parents,
+        stage.message,
+        stage.conflicts,
+    ]
     write_atomically(folder / "stage", seal(msgpack.packb(row)))
 
 
@@ -136,4 +143,6 @@ def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
     """Keep the cache; not durable, since it can be made again."""
     rows = [(path, oid, state) for path, (oid, state) in cache.entries.items()]
     (folder / "cache").mkdir(exist_ok=True)
-    write_atomically(folder / "cache" / "worktree", seal(msgpack.packb([_CACHE_VERSION, cache.stamp, rows])), durable=False)
+    write_atomically(
+        folder / "cache" / "worktree", seal(msgpack.packb([_CACHE_VERSION, cache.stamp, rows])), durable=False
+    )

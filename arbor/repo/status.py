@@ -114,9 +114,7 @@ def get_status(repo: Repository) -> Status:
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
     """What the next commit changes, with exact renames paired."""
     head_root = repo.head_root()
-    before: dict[str, bytes | None] = {}
-    for key, value, _ in diff(repo.store, head_root, stage.base):
-        before[key] = value
+    before = {key: value for key, value, _ in diff(repo.store, head_root, stage.base)}
     for key in stage.changes:
         if key not in before:
             before[key] = ledger.find(repo.store, head_root, key)

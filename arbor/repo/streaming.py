@@ -32,7 +32,9 @@ def store_large_file(
         UsageError: when it is no regular file or changes while it is read.
         OSError: as the system says.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(os.open(fs_path, flags), "rb") as file:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
@@ -52,7 +54,11 @@ def store_large_file(
     manifest = writer.add(Kind.MANIFEST, encode_manifest(Manifest(tuple(passages), tuple(pieces), ())))
     document = document_of(stream.extraction, [ref.oid for ref in passages], [oid for oid, _ in pieces], manifest,
                            size, hasher.digest(), source_uri)  # fmt: skip
-    return writer.add(Kind.DOCUMENT, encode_document(document)), state_of(after), tuple(stream.extraction.warnings)
+    return (
+        writer.add(Kind.DOCUMENT, encode_document(document)),
+        state_of(after),
+        tuple(stream.extraction.warnings),
+    )
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

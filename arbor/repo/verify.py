@@ -60,7 +60,9 @@ class _Reach:
     broken_nodes: list[Damage] = field(default_factory=list)
 
 
-def verify(repo: Repository, tip: bytes | None, *, expected_root: bytes | None = None, all_refs: bool = True) -> VerifyReport:
+def verify(
+    repo: Repository, tip: bytes | None, *, expected_root: bytes | None = None, all_refs: bool = True
+) -> VerifyReport:
     """Check the packs, the refs, and everything that the revisions need.
 
     Args:
@@ -88,7 +90,9 @@ def verify(repo: Repository, tip: bytes | None, *, expected_root: bytes | None =
     damaged += _explain(repo, audit, commits, reach)
     tip_root = audit.commits[tip].ledger_root if tip in audit.commits else ledger.EMPTY_LEDGER
     if expected_root is not None and expected_root != tip_root:
-        damaged.append(Finding("", "ledger root", f"the revision has root {tip_root.hex()}, not {expected_root.hex()}"))
+        damaged.append(
+            Finding("", "ledger root", f"the revision has root {tip_root.hex()}, not {expected_root.hex()}")
+        )
     checked = {"packs": len(repo.store.packs()), "commits": len(commits), "nodes": len(audit.nodes),
                "documents": len(documents), "passages": audit.chunks}  # fmt: skip
     return VerifyReport(not damaged, tip.hex() if tip else "", tip_root.hex(), checked, tuple(damaged))
@@ -99,7 +103,11 @@ def _check_names(repo: Repository) -> list[Finding]:
     found = []
     try:
         head = repo.refs.head()
-        if isinstance(head, str) and repo.refs.read(head) is None and any(repo.refs.iter_names("refs/heads/")):
+        if (
+            isinstance(head, str)
+            and repo.refs.read(head) is None
+            and any(repo.refs.iter_names("refs/heads/"))
+        ):
             found.append(Finding("", "HEAD", f"it follows '{head}', which does not exist"))
     except ArborError as error:
         found.append(Finding("", "HEAD", error.message))
@@ -108,7 +116,9 @@ def _check_names(repo: Repository) -> list[Finding]:
             repo.refs.read(name)
         except ArborError as error:
             found.append(Finding("", name, error.message))
-    found += [Finding("", line, "a reflog line does not fit its checksum") for line in repo.refs.damaged_log_lines()]
+    found += [
+        Finding("", line, "a reflog line does not fit its checksum") for line in repo.refs.damaged_log_lines()
+    ]
     try:
         repo.settings.items()
     except ArborError as error:
@@ -212,9 +222,15 @@ def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
     for child in facts.children:
         below = audit.nodes.get(child.oid)
         if below is not None:
-            fits = below.level == facts.level - 1 and below.last_key == child.last_key and below.count == child.count
+            fits = (
+                below.level == facts.level - 1
+                and below.last_key == child.last_key
+                and below.count == child.count
+            )
             if not fits or _first_key(audit, below) <= after:
-                reach.broken_nodes.append(Damage(facts.oid, "ledger", "a ledger node does not fit its parent"))
+                reach.broken_nodes.append(
+                    Damage(facts.oid, "ledger", "a ledger node does not fit its parent")
+                )
         after = child.last_key
 
 

@@ -68,7 +68,11 @@ def scan(
 
 class _Walk:
     def __init__(
-        self, fs_root: Path, tracked: Callable[[str], bool], tracked_below: Callable[[str], bool], use_ignore: bool
+        self,
+        fs_root: Path,
+        tracked: Callable[[str], bool],
+        tracked_below: Callable[[str], bool],
+        use_ignore: bool,
     ) -> None:
         self.found = Scan()
         self._top = str(fs_root)
@@ -88,7 +92,11 @@ class _Walk:
                 self.found.skipped.append((fs_prefix.rstrip("/") or ".", _reason(error)))
                 continue
             names = {entry.name for entry in entries}
-            if fs_path != self._top and PRIVATE_FOLDER in names and os.path.exists(f"{fs_path}/{PRIVATE_FOLDER}/format"):
+            if (
+                fs_path != self._top
+                and PRIVATE_FOLDER in names
+                and os.path.exists(f"{fs_path}/{PRIVATE_FOLDER}/format")
+            ):
                 self.found.skipped.append((fs_prefix, "it is a knowledge base of its own"))
                 continue
             if self._use_ignore and not names.isdisjoint(IGNORE_FILES):
@@ -119,7 +127,9 @@ class _Walk:
 
     def _file(self, entry: os.DirEntry[str], path: str, fs_name: str, is_tracked: bool) -> None:
         if not entry.is_file(follow_symlinks=False):
-            self.found.skipped.append((fs_name, "it is a symbolic link" if entry.is_symlink() else "it is not a file"))
+            self.found.skipped.append(
+                (fs_name, "it is a symbolic link" if entry.is_symlink() else "it is not a file")
+            )
             return
         fault = "" if is_tracked else path_fault(path)
         if fault:
@@ -155,7 +165,9 @@ def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes,
         UsageError: when it is no regular file, is larger than `max_bytes`, or keeps changing while it is read.
         OSError: as the system says.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     for _ in range(_READ_TRIES):
         handle = os.open(fs_path, flags)
         try:
@@ -163,7 +175,9 @@ def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes,
             if not stat.S_ISREG(before.st_mode):
                 raise UsageError(f"'{fs_path}' is not a regular file")
             if max_bytes is not None and before.st_size > max_bytes:
-                raise UsageError(f"'{fs_path}' is larger than the limit of {max_bytes} bytes", "add it with -f")
+                raise UsageError(
+                    f"'{fs_path}' is larger than the limit of {max_bytes} bytes", "add it with -f"
+                )
             data = _read_all(handle, before.st_size)
             after = os.fstat(handle)
         finally:

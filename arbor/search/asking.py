@@ -84,7 +84,9 @@ class Asker:
             options = replace(options, hooks=hooks)
             if not profile.is_plain:
                 now = time.time() if options.now is None else options.now
-                options = replace(options, ranker=ProfileRanker(profile, snapshot, consensus, parsed.text, now))
+                options = replace(
+                    options, ranker=ProfileRanker(profile, snapshot, consensus, parsed.text, now)
+                )
             files = self._changed_files(snapshot) if working_copy and oid == head else None
             result = self._ask(snapshot, parsed, options, files, current=oid == head)
         return replace(result, rev=oid or b"")

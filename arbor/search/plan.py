@@ -108,7 +108,7 @@ STOP_WORDS = frozenset(
 
 
 class RankedUnit(NamedTuple):
-    """A unit of the query that takes part in ranking: its tokens, FTS5's words for it, and how many passages have it."""
+    """A unit that takes part in ranking: its tokens, FTS5's words for it, how many passages have it."""
 
     unit: Unit
     tokens: tuple[str, ...]

@@ -57,8 +57,14 @@ class HitMaker:
     """Makes the hits of one search."""
 
     def __init__(
-        self, snapshot: Snapshot, session: Session, auditor: Auditor, tokenizer: Tokenizer, query: Query, wishes: Wishes
-    ) -> None:  # fmt: skip
+        self,
+        snapshot: Snapshot,
+        session: Session,
+        auditor: Auditor,
+        tokenizer: Tokenizer,
+        query: Query,
+        wishes: Wishes,
+    ) -> None:
         self._snapshot = snapshot
         self._session = session
         self._auditor = auditor

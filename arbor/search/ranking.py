@@ -96,7 +96,9 @@ class ProfileRanker:
         """The candidates, best first; ties by path."""
         asked_for = " ".join(self.query.casefold().split()).strip('"')
         weighed = [self._weigh(ranked) for ranked in rank_by_relevance(candidates)]
-        return sorted(weighed, key=lambda r: (not _is_item(r.candidate, asked_for), -r.score, r.candidate.document.path))
+        return sorted(
+            weighed, key=lambda r: (not _is_item(r.candidate, asked_for), -r.score, r.candidate.document.path)
+        )
 
     def _weigh(self, ranked: Ranked) -> Ranked:
         document, profile = ranked.candidate.document, self.profile
@@ -109,7 +111,9 @@ class ProfileRanker:
             profile.relevance * relevance + profile.consensus * consensus.normalised
             + profile.quality * quality + profile.freshness * freshness.normalised
         )  # fmt: skip
-        scores = replace(ranked.scores, consensus=consensus, quality=Score(quality, quality), freshness=freshness)
+        scores = replace(
+            ranked.scores, consensus=consensus, quality=Score(quality, quality), freshness=freshness
+        )
         return Ranked(ranked.candidate, score, scores)
 
     def _consensus_score(self, oid: bytes) -> Score:
@@ -130,4 +134,3 @@ def _is_item(candidate: Candidate, asked_for: str) -> bool:
     stem = document.path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     names = (document.title, document.path, stem, stem.replace("-", " ").replace("_", " "))
     return bool(asked_for) and any(" ".join(name.casefold().split()) == asked_for for name in names)
-

@@ -119,6 +119,30 @@ class Searcher:
             notes=desk.notes,
         )
 
+    def rank(
+        self,
+        snapshot: Snapshot,
+        index: IndexReader,
+        query: str | Query,
+        options: SearchOptions = DEFAULT_OPTIONS,
+    ) -> list[tuple[tuple[str, ...], float]]:
+        """The order of `search` alone: the paths of each document and its score, with nothing read or proven.
+
+        Args:
+            snapshot: The version.
+            index: An index of that version.
+            query: As typed, or parsed before.
+            options: `limit` and hooks count; the mode does not, since nothing is withheld.
+
+        Raises:
+            UsageError: when the query cannot be understood.
+        """
+        parsed = query if isinstance(query, Query) else parse(query, options)
+        with index.session(snapshot.ledger_root) as session:
+            pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(options.limit)
+            ranked = rank_by_relevance(pool.candidates)[: options.limit]
+            return [(tuple(session.paths_of(each.candidate.document.first)), each.score) for each in ranked]
+
 
 def search(
     snapshot: Snapshot, index: IndexReader, query: str | Query, options: SearchOptions = DEFAULT_OPTIONS
@@ -138,8 +162,13 @@ class _Desk:
     """Where candidates come from: the index, and the files beside it."""
 
     def __init__(
-        self, session: Session, query: Query, options: SearchOptions, files: WorkTree | None, tokenizer: Tokenizer
-    ) -> None:  # fmt: skip
+        self,
+        session: Session,
+        query: Query,
+        options: SearchOptions,
+        files: WorkTree | None,
+        tokenizer: Tokenizer,
+    ) -> None:
         self._session = session
         self._query = query
         self._files = files

@@ -17,7 +17,7 @@ from arbor.text.reading import decode_passage
 
 
 class WorkTree:
-    """What differs from the version that is searched: files that were added or edited, and files that are gone.
+    """What differs from the version that is searched: files that were added, edited or removed.
 
     Attributes:
         paths: All of their paths; what is committed there is not shown.

@@ -19,7 +19,10 @@ LEVEL = 6
 
 def compress(data: bytes) -> bytes:
     """One zstd frame that declares its size and carries a checksum."""
-    options = {zstd.CompressionParameter.compression_level: LEVEL, zstd.CompressionParameter.checksum_flag: 1}
+    options: dict[int, int] = {
+        zstd.CompressionParameter.compression_level: LEVEL,
+        zstd.CompressionParameter.checksum_flag: 1,
+    }
     return zstd.compress(data, options=options)
 
 

@@ -25,7 +25,10 @@ _OWNER = "check who owns the folder"
 _REASONS = {
     errno.ENOSPC: ("the disk is full", _SAFE),
     errno.EDQUOT: ("the disk quota is used up", _SAFE),
-    errno.EROFS: ("it is read-only here", "searching, showing and verifying work on a read-only knowledge base"),
+    errno.EROFS: (
+        "it is read-only here",
+        "searching, showing and verifying work on a read-only knowledge base",
+    ),
     errno.EACCES: ("permission denied", _OWNER),
     errno.EPERM: ("permission denied", _OWNER),
     errno.EMFILE: ("too many files are open", "raise the limit on open files: ulimit -n"),
@@ -48,7 +51,9 @@ def storing(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         reason, hint = _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
-        raise StorageError(f"'{os.fsdecode(error.filename or folder)}' cannot be used: {reason}", hint) from error
+        raise StorageError(
+            f"'{os.fsdecode(error.filename or folder)}' cannot be used: {reason}", hint
+        ) from error
 
 
 def fsync_folder(fs_path: Path) -> None:

@@ -157,7 +157,9 @@ class ObjectStore:
         """
         digits = digits.lower()
         if len(digits) < 4 or len(digits) > 64 or any(c not in "0123456789abcdef" for c in digits):
-            raise UsageError(f"'{digits}' is not the start of an object id", "give four or more hexadecimal digits")
+            raise UsageError(
+                f"'{digits}' is not the start of an object id", "give four or more hexadecimal digits"
+            )
         start = bytes.fromhex(digits[: len(digits) // 2 * 2])[:KEY_BYTES]
         found = set()
         for pack in self.packs():

@@ -35,7 +35,7 @@ _KINDS = frozenset(map(int, Kind))
 class FrameHeader(NamedTuple):
     """What a frame's header says: objects in it, bytes unpacked and packed, and the payload's checksum."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # of no use as a tuple's method
     raw_bytes: int
     packed_bytes: int
     check: bytes

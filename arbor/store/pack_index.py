@@ -69,15 +69,22 @@ class PackIndex:
         self._data = data
         self._rows = _HEAD.size + _FANOUT.size
         self._fanout = _FANOUT.unpack(data[_HEAD.size : self._rows])
-        self.frame_offsets: tuple[int, ...] = struct.unpack(f"<{frames}Q", data[rows_end : rows_end + 8 * frames])
+        self.frame_offsets: tuple[int, ...] = struct.unpack(
+            f"<{frames}Q", data[rows_end : rows_end + 8 * frames]
+        )
 
     def find(self, oid: bytes) -> Place | None:
         """The place of an oid, or None."""
         data, base, key = self._data, self._rows, oid[:KEY_BYTES]
         low, high = self._fanout[oid[0]], self._fanout[oid[0] + 1]
-        row = bisect_left(
-            range(low, high), key, key=lambda i: data[base + i * _ROW_BYTES : base + i * _ROW_BYTES + KEY_BYTES]
-        ) + low
+        row = (
+            bisect_left(
+                range(low, high),
+                key,
+                key=lambda i: data[base + i * _ROW_BYTES : base + i * _ROW_BYTES + KEY_BYTES],
+            )
+            + low
+        )
         start = base + row * _ROW_BYTES
         if row >= high or data[start : start + KEY_BYTES] != key:
             return None

@@ -47,9 +47,18 @@ def check_ref_name(name: str) -> str:
         UsageError: when it may not.
     """
     parts = name.split("/")
-    bad = _FORBIDDEN.search(name) or any(_WINDOWS.match(part) or part[:1] == "-" or part[-1:] == "." for part in parts)
-    if bad or not name.startswith("refs/") or len(parts) < 3 or not 0 < _encoded_bytes(name) <= _MAX_NAME_BYTES:
-        raise UsageError(f"'{name}' is not a name that a branch or tag may have", "letters, digits, - _ . and / are safe")
+    bad = _FORBIDDEN.search(name) or any(
+        _WINDOWS.match(part) or part[:1] == "-" or part[-1:] == "." for part in parts
+    )
+    if (
+        bad
+        or not name.startswith("refs/")
+        or len(parts) < 3
+        or not 0 < _encoded_bytes(name) <= _MAX_NAME_BYTES
+    ):
+        raise UsageError(
+            f"'{name}' is not a name that a branch or tag may have", "letters, digits, - _ . and / are safe"
+        )
     return name
 
 

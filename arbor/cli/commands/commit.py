@@ -17,9 +17,8 @@ from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_o
 from arbor.errors import UsageError
 
 if TYPE_CHECKING:
-    from arbor.kb import KnowledgeBase
+    from arbor.kb import CommitResult, KnowledgeBase
     from arbor.objects.model import Signature
-    from arbor.kb import CommitResult
 
 FIELDS = {
     "commit": "oid of the new commit",

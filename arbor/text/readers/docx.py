@@ -166,7 +166,7 @@ class _Body:
             self._address = self._targets.get(attributes.get("id", ""), "")
             if self._address:
                 target, anchor = split_destination(self._address)
-                self._links.append(Link("html", "links", target, anchor, "", 0))
+                self._links.append(Link("html", "links", target, anchor, "", 1))
 
     def end(self, tag: str) -> None:
         if tag == "t":

@@ -6,11 +6,11 @@ import email
 import email.errors
 import email.header
 import email.policy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.message import Message
 
-from arbor.text.encodings import decode_passage, detect_encoding
-from arbor.text.extraction import ChunkPolicy, FrontValue
+from arbor.text.encodings import UTF8, decode_passage, detect_encoding
+from arbor.text.extraction import ChunkPolicy, FrontValue, Link
 from arbor.text.front_matter import clean_text
 from arbor.text.links import find_addresses
 from arbor.text.readers import get_reader
@@ -86,15 +86,16 @@ def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy) -> None:
     if not isinstance(raw, bytes):
         return
     shown = _decode(raw, str(part.get_content_charset() or "")).replace("\r\n", "\n").replace("\0", "")
+    links: Sequence[Link]
     if part.get_content_type() == "text/html":
         # The page reader brings its parser with it, which a message in plain text does not need.
         page = get_reader("html")(shown.encode("utf-8", "replace"), policy)
-        shown = "".join(decode_passage(passage.data, "utf-8") for passage in page.passages)
-        links = list(page.links)
+        shown = "".join(decode_passage(passage.data, UTF8) for passage in page.passages)
+        links = page.links
     else:
+        shown = shown.strip("\n")
         links = find_addresses(shown, 1)
-    for paragraph in shown.split("\n\n"):
-        text.add_paragraph(paragraph, [link for link in links if link.target in paragraph])
+    text.add_paragraph(shown, links)
 
 
 def _decode(raw: bytes, charset: str) -> str:

@@ -24,17 +24,16 @@ class ExtractedText:
         self._title_level = 100
 
     def add_paragraph(self, text: str, links: Iterable[Link] = ()) -> None:
-        """Add a paragraph; its links get the line on which it begins."""
-        text = text.strip("\n")
+        """Add a paragraph, or several; the lines of its links count from 1 at its beginning."""
         if text.strip():
-            self._links += [link._replace(line=self._line) for link in links]
-            self._add(text)
+            self._add_links(links)
+            self._add(text.rstrip("\n"))
 
     def add_heading(self, level: int, text: str, links: Iterable[Link] = ()) -> None:
         """Add a heading on a line of its own."""
         title = clean_text(" ".join(text.split()))
         if title:
-            self._links += [link._replace(line=self._line) for link in links]
+            self._add_links(links)
             start = self._size
             self._add(title)
             shown = title.encode("utf-8", "replace")[:HEADING_BYTES_MAX].decode("utf-8", "ignore")
@@ -53,6 +52,9 @@ class ExtractedText:
             start = self._size
             self._add(text)
             self._blocks.append(Block(start, self._size - 1, b""))
+
+    def _add_links(self, links: Iterable[Link]) -> None:
+        self._links += [link._replace(line=self._line + link.line - 1) for link in links]
 
     def _add(self, text: str) -> None:
         piece = text.encode("utf-8", "replace") + b"\n\n"

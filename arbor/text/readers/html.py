@@ -223,7 +223,7 @@ class _Page:
     def _add_link(self, relation: str, address: str, label: str) -> None:
         target, anchor = split_destination(address.strip())
         if (target or anchor) and not target.lower().startswith("javascript:"):
-            self._links.append(Link("html", relation, target, anchor, " ".join(label.split()), 0))
+            self._links.append(Link("html", relation, target, anchor, " ".join(label.split()), 1))
 
 
 def _walk(root: LexborNode, page: _Page) -> None:

@@ -69,7 +69,7 @@ def _read_pages(reader: pypdf.PdfReader, text: ExtractedText) -> list[str]:
         chars += len(shown)
         if shown.strip():
             text.begin_section(f"page {number}")
-            text.add_paragraph("\n".join(line.rstrip() for line in shown.split("\n")))
+            text.add_paragraph("\n".join(line.rstrip() for line in shown.strip("\n").split("\n")))
     return warnings[:20]
 
 

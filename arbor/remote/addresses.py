@@ -1,0 +1,103 @@
+"""Where a KB is, as people write it: a path, `file://`, `ssh://`, `host:path`, `http(s)://`, an object store, a bundle file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from arbor.errors import UsageError
+
+STORE_SCHEMES = ("s3", "gs", "az", "azure", "abfs", "memory")
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
+_SCP = re.compile(r"^(?P<user>[^@:/\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^@:/\\\s]+):(?P<path>[^\s].*)$")
+_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
+_HOST = re.compile(r"^[A-Za-z0-9_.:\[\]-]+$")
+_USER = re.compile(r"^[A-Za-z0-9_.+-]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a KB is.
+
+    Attributes:
+        kind: `path`, `ssh`, `http` or `store`.
+        url: How it is shown and recorded, without a secret.
+        path: The path on the other side, or on this disk.
+        host, user, port: For ssh; "" and None where not given.
+        secret: A token that stood in an http URL.
+    """
+
+    kind: str
+    url: str
+    path: str
+    host: str = ""
+    user: str = ""
+    port: int | None = None
+    secret: str = ""
+
+
+def parse_address(text: str, cwd: Path | None = None) -> Address:
+    """What an address means.
+
+    Args:
+        text: As typed.
+        cwd: Where a relative path starts; without it, it stays as it is.
+
+    Raises:
+        UsageError: when it is none, or one that another program could take for an option or a command.
+    """
+    if not text or any(not char.isprintable() for char in text):
+        raise UsageError("the address of a knowledge base is empty or has control characters")
+    scheme = _SCHEME.match(text)
+    if scheme is not None:
+        return _parse_url(text, scheme.group(1).lower())
+    scp = _SCP.match(text)
+    if scp and not _DRIVE.match(text) and not Path(text).exists():
+        return _ssh(text, scp["host"].strip("[]"), (scp["user"] or "").rstrip("@"), None, scp["path"])
+    return _path(text, cwd)
+
+
+def _parse_url(text: str, scheme: str) -> Address:
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not a URL: {error}") from error
+    if parts.query or parts.fragment:
+        raise UsageError(f"'{text}' has a query or a fragment, which no knowledge base has")
+    if scheme == "file":
+        if host not in ("", "localhost"):
+            raise UsageError(f"'{text}' names another machine", "use ssh:// or http:// for that")
+        return _path(unquote(parts.path), None)
+    if scheme == "ssh":
+        if parts.password:
+            raise UsageError("a password does not belong into an ssh URL", "use a key")
+        path = unquote(parts.path)
+        return _ssh(text, host, unquote(parts.username or ""), port, path[1:] if path.startswith("/~") else path)
+    if scheme in ("http", "https"):
+        if not host:
+            raise UsageError(f"'{text}' names no host")
+        shown = f"[{host}]" if ":" in host else host
+        url = urlunsplit((scheme, shown + (f":{port}" if port else ""), parts.path.rstrip("/"), "", ""))
+        return Address("http", url, parts.path, host, "", port, unquote(parts.password or parts.username or ""))
+    if scheme in STORE_SCHEMES:
+        if parts.password:
+            raise UsageError("a secret does not belong into the URL of an object store", "use the provider's environment")
+        return Address("store", text.rstrip("/"), parts.path)
+    raise UsageError(f"'{scheme}://' is not a way to reach a knowledge base", "the ways are: a path, file, ssh, http, https, s3, gs, az")
+
+
+def _ssh(text: str, host: str, user: str, port: int | None, path: str) -> Address:
+    """An address that ssh is given as arguments: nothing in it may look like an option (CVE-2017-1000117)."""
+    if not host or host.startswith("-") or not _HOST.match(host) or (user and (user.startswith("-") or not _USER.match(user))):
+        raise UsageError(f"'{text}' has an impossible host or user name")
+    if not path or path.startswith("-"):
+        raise UsageError(f"'{text}' has no path, or one that looks like an option", "write ./-name for a folder -name")
+    return Address("ssh", text, path, host, user, port)
+
+
+def _path(text: str, cwd: Path | None) -> Address:
+    path = str(Path(cwd, text)) if cwd is not None else text
+    return Address("path", path, path)

@@ -1,0 +1,181 @@
+"""Files that are whole or absent, lines that a crash cannot tear, and errors in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbor.errors import IntegrityError, StorageError
+from arbor.store import files
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    files.write_atomically(tmp_path / "f", b"one")
+    files.write_atomically(tmp_path / "f", b"two", durable=False)
+    assert (tmp_path / "f").read_bytes() == b"two"
+    assert names(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_write_that_fails_leaves_the_old_content_and_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    files.write_atomically(tmp_path / "f", b"old")
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(OSError, match="Input/output"):
+        files.write_atomically(tmp_path / "f", b"new")
+    monkeypatch.undo()
+    assert (tmp_path / "f").read_bytes() == b"old"
+    assert names(tmp_path) == ["f"]
+
+
+def test_an_interrupted_write_leaves_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        files.write_atomically(tmp_path / "f", b"new")
+    assert names(tmp_path) == []
+
+
+def test_a_folder_that_cannot_be_made_durable_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(code: int) -> None:
+        def fsync(handle: int) -> None:
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(os, "fsync", fsync)
+
+    fail(errno.EIO)
+    with pytest.raises(OSError, match="Input/output"):
+        files.fsync_folder(tmp_path)
+    fail(errno.EINVAL)
+    files.fsync_folder(tmp_path)
+    files.fsync_folder(tmp_path / "absent")
+
+
+def test_folders_are_made_with_those_above(tmp_path: Path) -> None:
+    files.make_folders(tmp_path / "a/b/c")
+    files.make_folders(tmp_path / "a/b/c")
+    assert (tmp_path / "a/b/c").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises((FileExistsError, NotADirectoryError)):
+        files.make_folders(tmp_path / "file/below")
+
+
+def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    kept = ["a.pack", "tmp-1-abc", "note"]
+    for name in kept:
+        (tmp_path / name).touch()
+    old, young = files.temporary_path(tmp_path), files.temporary_path(tmp_path)
+    old.touch()
+    young.touch()
+    os.utime(old, (time.time() - 100, time.time() - 100))
+    files.remove_temporaries(tmp_path, older_than_s=50)
+    assert names(tmp_path) == sorted([*kept, young.name])
+    files.remove_temporaries(tmp_path)
+    assert names(tmp_path) == sorted(kept)
+    files.remove_temporaries(tmp_path / "absent")
+
+
+LINES = st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b" ") + b"\n"), max_size=5)
+
+
+@given(LINES, st.binary(max_size=30), LINES)
+def test_a_torn_line_goes_and_whole_ones_stay(
+    tmp_path_factory: pytest.TempPathFactory, before: list[bytes], torn: bytes, after: list[bytes]
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "log"
+    torn = torn.replace(b"\n", b"")
+    path.write_bytes(b"".join(before) + torn)
+    for line in after:
+        files.append_line(path, line)
+    expected = b"".join(before) + (b"".join(after) if after else torn)
+    assert path.read_bytes() == expected
+
+
+def test_a_line_that_cannot_be_written_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log"
+    files.append_line(path, b"one\n")
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        files.append_line(path, b"two\n")
+    assert path.read_bytes() == b"one\n"
+
+
+@given(st.binary(max_size=100), st.data())
+def test_sealed_bytes_come_back_and_changed_ones_do_not(content: bytes, data: st.DataObject) -> None:
+    sealed = files.seal(content)
+    assert files.unseal(sealed, "it") == content
+    changed = bytearray(sealed)
+    changed[data.draw(st.integers(0, len(sealed) - 1))] ^= data.draw(st.integers(1, 255))
+    for lie in (bytes(changed), sealed[:-1], sealed + b"x", b""):
+        with pytest.raises(IntegrityError, match="it is damaged"):
+            files.unseal(lie, "it")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (errno.ENOSPC, "the disk is full"), (errno.EROFS, "read-only"), (errno.EACCES, "permission denied"),
+        (errno.EDQUOT, "quota"), (errno.EMFILE, "too many files"), (errno.EIO, "input/output error"),
+    ],
+)  # fmt: skip
+def test_what_the_system_refuses_is_said_in_words(tmp_path: Path, code: int, words: str) -> None:
+    with pytest.raises(StorageError, match=words) as caught, files.storing(tmp_path):
+        raise OSError(code, os.strerror(code), "some/file")
+    assert "some/file" in caught.value.message
+    assert caught.value.exit_code == 3
+    with pytest.raises(StorageError, match=tmp_path.name), files.storing(tmp_path):
+        raise OSError(code, os.strerror(code))
+
+
+def test_other_errors_pass_through(tmp_path: Path) -> None:
+    for error in (ValueError("x"), KeyboardInterrupt(), IntegrityError("x"), BrokenPipeError(errno.EPIPE, "x")):
+        with pytest.raises(type(error)), files.storing(tmp_path):
+            raise error
+
+
+def test_positions_are_read_by_several_threads(tmp_path: Path) -> None:
+    content = os.urandom(100_000)
+    (tmp_path / "f").write_bytes(content)
+    file = files.PositionedFile(tmp_path / "f")
+    wrong: list[int] = []
+
+    def read(start: int) -> None:
+        for place in range(start, 100_000, 997):
+            if file.read_at(place, 50) != content[place : place + 50]:
+                wrong.append(place)
+
+    threads = [threading.Thread(target=read, args=(start,)) for start in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert file.read_at(99_990, 50) == content[99_990:]
+    file.close()
+
+
+def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"")
+    assert files.hash_file(tmp_path / "f").hex() == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
