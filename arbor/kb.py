@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.errors import ArborError
+from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
 from arbor.repo import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.status import PathChange, Status, get_status, staged_changes
+from arbor.repo.status import Status, get_status, staged_changes
 from arbor.repo.worktree import kb_path
 
 if TYPE_CHECKING:
@@ -23,15 +24,29 @@ if TYPE_CHECKING:
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
     from arbor.objects.model import Signature
-    from arbor.repo import adding, committing, config, describing, history, restoring, results, verify
+    from arbor.repo import (
+        adding,
+        branch_desk,
+        committing,
+        config,
+        describing,
+        history,
+        restoring,
+        results,
+        verify,
+    )
+    from arbor.repo import desk as trust_desk
     from arbor.repo.adding import AddResult
     from arbor.repo.restoring import RestoreResult
     from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
     from arbor.repo.verify import VerifyReport
-    from arbor.search import asking, searching
+    from arbor.search import asking, following, searching
+    from arbor.search.following import CommitResult
     from arbor.search.results import SearchResult
 else:
     adding = lazy_module("arbor.repo.adding")
+    branch_desk = lazy_module("arbor.repo.branch_desk")
+    trust_desk = lazy_module("arbor.repo.desk")
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
@@ -42,35 +57,8 @@ else:
     results = lazy_module("arbor.repo.results")
     verify = lazy_module("arbor.repo.verify")
     asking = lazy_module("arbor.search.asking")
+    following = lazy_module("arbor.search.following")
     searching = lazy_module("arbor.search.searching")
-
-
-@dataclass(frozen=True, slots=True)
-class CommitResult:
-    """A commit that was just made.
-
-    Attributes:
-        commit, ledger_root: Hexadecimal oids.
-        parent: The commit before; "" for the first.
-        branch: The branch that moved; "" where HEAD is detached.
-        documents: Documents in the commit.
-        subject: First line of the message.
-        changes: What it changed.
-        ripple: What it moved in the consensus; None where that waits until somebody asks.
-        index: "updated", "rebuilt", "current" or "skipped".
-        warnings: Messages about what could not be done after the commit was safe.
-    """
-
-    commit: str
-    ledger_root: str
-    parent: str
-    branch: str
-    documents: int
-    subject: str
-    changes: tuple[PathChange, ...]
-    ripple: Ripple | None
-    index: str
-    warnings: tuple[str, ...] = ()
 
 
 Progress = Callable[[int, int], None]
@@ -126,6 +114,16 @@ class KnowledgeBase:
             self._asker.close()
         self.repo.close()
 
+    @property
+    def branches(self) -> branch_desk.BranchDesk:
+        """Branches, tags, switching, merging, reverting and resetting."""
+        return branch_desk.BranchDesk(self.repo, lambda message: self.commit(message), self.bring_up_to_date)
+
+    @property
+    def trust(self) -> trust_desk.TrustDesk:
+        """Proofs, cores, tiers, collection and the journal."""
+        return trust_desk.TrustDesk(self.repo)
+
     def _ask(self) -> asking.Asker:
         """The search desk, opened at the first use."""
         if self._asker is None:
@@ -143,8 +141,13 @@ class KnowledgeBase:
         return self.repo.fs_root
 
     def resolve_paths(self, typed: Iterable[str], cwd: StrPath | None = None) -> list[str]:
-        """KB paths of paths or globs as typed in a folder (the work tree itself without `cwd`)."""
-        fs_root = self.repo.work_tree()
+        """KB paths of paths or globs as typed in a folder (the work tree itself without `cwd`).
+
+        In a bare knowledge base there is no folder to be in, and what is typed is a KB path.
+        """
+        fs_root = self.repo.fs_root
+        if fs_root is None:
+            return [kb_path(Path("/"), Path("/"), text) for text in typed]
         start = fs_root if cwd is None else Path(cwd).resolve()
         return [kb_path(fs_root, start, text) for text in typed]
 
@@ -232,30 +235,12 @@ class KnowledgeBase:
         """
         changes = staged_changes(self.repo, self.repo.stage())
         made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author)
-        ripple, state, warnings = self._follow_up(made.documents) if index else (None, "skipped", ())
-        return CommitResult(
-            commit=made.oid.hex(), ledger_root=made.ledger_root.hex(), parent=made.parent.hex() if made.parent else "",
-            branch=made.branch, documents=made.documents, subject=made.message.split("\n", 1)[0], changes=changes,
-            ripple=ripple, index=state, warnings=warnings,
-        )  # fmt: skip
-
-    def _follow_up(self, documents: int) -> tuple[Ripple | None, str, tuple[str, ...]]:
-        """Bring index and consensus to HEAD. The commit is safe already, so what fails here is a warning."""
-        state, ripple, warnings = "skipped", None, []
-        try:
-            state = self._ask().update_index()
-        except (ArborError, OSError) as error:
-            warnings.append(f"the index could not be brought up to date: {error}")
-        try:
-            ripple = desk.ConsensusDesk(self.repo).follow_commit(documents)
-        except (ArborError, OSError) as error:
-            warnings.append(f"the consensus could not be brought up to date: {error}")
-        return ripple, state, tuple(warnings)
+        return following.after_commit(self.repo, self._ask() if index else None, made, changes)
 
     def bring_up_to_date(self) -> Ripple | None:
         """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""
         documents = committing.count_documents(self.repo, self.repo.head_root())
-        return self._follow_up(documents)[0]
+        return following.follow(self.repo, self._ask(), documents).ripple
 
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""
@@ -315,7 +300,9 @@ class KnowledgeBase:
         if revision is None:
             stage = self.repo.stage()
             snapshot = Snapshot(self.repo.store, stage.base)
-            oid = stage.find(self.repo.store, f"d/{path}") or snapshot.get(path)
+            oid = stage.find(self.repo.store, f"d/{path}")
+            if oid is None:
+                raise UsageError(f"there is no document '{path}' in the stage", "run: arbor status")
         else:
             snapshot = self.snapshot(revision)
             oid = snapshot.get(path)
@@ -462,7 +449,10 @@ class KnowledgeBase:
             root: Hexadecimal ledger root that the revision must have.
             deep: Also check the structure of the index's own tables.
         """
-        tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
+        tip = None
+        # A damaged HEAD or branch is one of the findings and hides none of the others.
+        with contextlib.suppress(IntegrityError) if revision is None else contextlib.nullcontext():
+            tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
         expected = parse_oid(root) if root is not None else None
         report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None)
         if revision is not None or not report.ok:

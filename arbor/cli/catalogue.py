@@ -61,8 +61,19 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
     (
         "Trust",
         (
-            Entry("verify", "Read and check every hash, tree and root"),
+            Entry("verify", "Read and check every hash, tree and root, or a proof"),
+            Entry("prove", "Write a proof that can be checked anywhere"),
             Entry("reindex", "Rebuild the search index from the objects"),
+            Entry("journal", "Show what was done here to what is stored and trusted"),
+        ),
+    ),
+    (
+        "Keep and forget",
+        (
+            Entry("tier", "Show how much is hot, warm and cold"),
+            Entry("evict", "Let others keep documents' passages, or leave them out of the index"),
+            Entry("rehydrate", "Bring cold documents back, each passage checked by its hash"),
+            Entry("gc", "Drop what nothing reaches, and merge packs"),
         ),
     ),
     (
@@ -77,6 +88,9 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
 )
 
 NAMES: tuple[str, ...] = tuple(entry.name for _, entries in SECTIONS for entry in entries)
+
+ALIASES = {"rehydrate-cold": "rehydrate"}
+"""Other names of commands."""
 
 ELSEWHERE = {
     "checkout": "run: arbor restore PATH, which brings a document back",

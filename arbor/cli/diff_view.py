@@ -42,7 +42,7 @@ def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False)
 
 
 def patch_lines(out: Output, change: TextDiff) -> Iterator[str]:
-    """A difference as a unified diff with a header of its own."""
+    """A difference as a unified diff with a header of its own; what is yielded may be several lines."""
     old, new = quote_path(f"a/{change.old_path}"), quote_path(f"b/{change.path}")
     yield out.style(f"diff {old} {new}", "bold")
     if change.status == "A":
@@ -53,9 +53,12 @@ def patch_lines(out: Output, change: TextDiff) -> Iterator[str]:
         yield out.style(f"similarity {change.similarity}%", "bold")
         yield out.style(f"rename from {quote_path(change.old_path)}", "bold")
         yield out.style(f"rename to {quote_path(change.path)}", "bold")
-    raw = out.shows_raw_text
+    if out.shows_raw_text:
+        if change.lines:
+            yield "\n".join(change.lines)
+        return
     for number, line in enumerate(change.lines):
-        yield _patch_line(out, line if raw else clean(line).replace("\r", "\u240d"), is_header=number < 2)
+        yield _patch_line(out, clean(line).replace("\r", "\u240d"), is_header=number < 2)
 
 
 def _patch_line(out: Output, line: str, *, is_header: bool) -> str:

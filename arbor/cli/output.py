@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from arbor.cli.pager import Paged, PagerClosed, find_pager
 from arbor.cli.safe_text import clean_line, escape_json
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import json
+
+    from arbor.cli import pager
+else:
+    json = lazy_module("json")
+    pager = lazy_module("arbor.cli.pager")
 
 NARROWEST, WIDEST = 20, 120
 STYLES = {
@@ -29,7 +36,8 @@ class Output:
         self.json_errors = False
         self.use_pager = True
         self.colour = "auto"
-        self._paged: Paged | None = None
+        self._paged: pager.Paged | None = None
+        self._coloured: dict[tuple[str, bool], bool] = {}
 
     # --- what is at the other end
 
@@ -45,6 +53,12 @@ class Output:
 
     def coloured(self, stream: TextIO) -> bool:
         """Whether a stream gets colours: `--color`, `color.ui`, NO_COLOR, then whether it is a terminal."""
+        key = (self.colour, stream is self.stdout)
+        if key not in self._coloured:
+            self._coloured[key] = self._find_coloured(stream)
+        return self._coloured[key]
+
+    def _find_coloured(self, stream: TextIO) -> bool:
         if self.colour != "auto":
             return self.colour == "always"
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -58,6 +72,11 @@ class Output:
             if real.columns > 0 and real.lines > 0:
                 return os.terminal_size((_number("COLUMNS", real.columns), _number("LINES", real.lines)))
         return os.terminal_size((_number("COLUMNS", 80), _number("LINES", 24)))
+
+    @property
+    def is_unicode(self) -> bool:
+        """Whether standard output can show more than ASCII."""
+        return (self.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
     # --- the answer
 
@@ -89,15 +108,15 @@ class Output:
     @contextlib.contextmanager
     def paged(self) -> Iterator[None]:
         """Show what is written in the block in a pager if it does not fit the screen."""
-        command = find_pager(os.environ) if self.use_pager and self.interactive else []
+        command = pager.find_pager(os.environ) if self.use_pager and self.interactive else []
         if not command:
             yield
             return
         size = self._size()
         self.binary.flush()
-        self._paged = Paged(command, size.lines, size.columns, self.binary)
+        self._paged = pager.Paged(command, size.lines, size.columns, self.binary)
         try:
-            with contextlib.suppress(PagerClosed):
+            with contextlib.suppress(pager.PagerClosed):
                 yield
         finally:
             paged, self._paged = self._paged, None

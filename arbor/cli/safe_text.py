@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 ELLIPSIS = "…"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
@@ -140,13 +140,19 @@ def wrap(text: str, cells: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def columns(rows: Sequence[Sequence[str]], *, gap: int = 2) -> Iterator[list[str]]:
+def columns(rows: Sequence[Sequence[str]], *, gap: int = 2, widest: int = 1000) -> Iterator[list[str]]:
     """The cells of a table padded to the width of their columns, the last one excepted.
 
     Args:
         rows: Clean texts, the same number in each row.
         gap: Spaces between columns.
+        widest: Texts that take more cells do not widen their column; what follows them in their row is moved.
     """
-    widths = [max(map(cell_width, column)) + gap for column in zip(*rows, strict=True)]
+    widths = [_column_width(column, widest) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield [pad(cell, width) for cell, width in zip(row[:-1], widths, strict=False)] + [row[-1]]
+        filled = [pad(cell, width) + " " * gap for cell, width in zip(row[:-1], widths, strict=False)]
+        yield [*filled, row[-1]]
+
+
+def _column_width(column: Iterable[str], widest: int) -> int:
+    return max((cells for cells in map(cell_width, column) if cells <= widest), default=0)

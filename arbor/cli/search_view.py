@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arbor.cli.output import Output
-from arbor.cli.safe_text import cell_width, clean_line, quote_path, truncate, wrap
+from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, pad, quote_path, truncate, wrap
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
 
@@ -103,7 +103,9 @@ def porcelain_line(hit: Hit) -> str:
     )
 
 
-def hit_lines(session: Session, hit: Hit, rank_cells: int, passages: int) -> Iterator[str]:
+def hit_lines(
+    session: Session, hit: Hit, rank_cells: int, passages: int, *, explain: bool = False
+) -> Iterator[str]:
     """A hit for people: where it is, what it is called, and what it says.
 
     Args:
@@ -111,6 +113,7 @@ def hit_lines(session: Session, hit: Hit, rank_cells: int, passages: int) -> Ite
         hit: The hit.
         rank_cells: Width of the largest rank.
         passages: How many passages to quote; the others are named by their lines.
+        explain: Also every signal and reason.
     """
     out = session.out
     indent = " " * (rank_cells + 2)
@@ -119,19 +122,38 @@ def hit_lines(session: Session, hit: Hit, rank_cells: int, passages: int) -> Ite
     labels = [(hit.audit.value, AUDIT_STYLES[hit.audit.value])]
     if hit.label:
         labels.insert(0, (clean_line(hit.label), LABEL_STYLES.get(hit.label, "bold")))
-    free = out.width - len(indent) - cell_width(place) - sum(len(text) + 1 for text, _ in labels)
     right = " ".join(out.style(text, style) for text, style in labels)
+    right_cells = sum(cell_width(text) + 1 for text, _ in labels)
     rank = out.style(f"{hit.rank:>{rank_cells}}.", "dim")
-    yield f"{rank} {out.style(place, 'bold')}{' ' * max(free + 1, 1)}{right}"
-    heading = _heading(hit.title, hit.heading)
-    if heading:
-        yield indent + out.style(truncate(heading, out.width - len(indent)), "cyan")
+    heading, heading_cells = _heading(hit.title, hit.heading), out.width - len(indent)
+    if cell_width(place) + right_cells <= heading_cells:
+        yield f"{rank} {out.style(place, 'bold')}{' ' * (heading_cells - cell_width(place) - right_cells + 1)}{right}"
+        yield from [indent + out.style(truncate(heading, heading_cells), "cyan")] if heading else []
+    else:  # a path is never cut, so that it can be copied: the labels go to the next line
+        yield f"{rank} {out.style(place, 'bold')}"
+        shown = pad(truncate(heading, heading_cells - right_cells), heading_cells - right_cells)
+        yield f"{indent}{out.style(shown, 'cyan')} {right}"
     yield from _quote(out, indent, hit)
-    if hit.audit.value == "HYBRID":
+    if explain:
+        yield from _explanation(out, indent, hit)
+    elif hit.audit.value == "HYBRID":
         yield indent + out.style(f"partly proven: {clean_line('; '.join(hit.reasons))}", "dim")
     for passage in hit.passages[: passages - 1]:
         yield from _further(out, indent, hit, passage)
     yield from _named(session, indent, hit, passages)
+
+
+def _explanation(out: Output, indent: str, hit: Hit) -> Iterator[str]:
+    """What the hit is ranked by, and why it carries its label."""
+    signals = [(name, getattr(hit.scores, name)) for name in _SIGNALS]
+    named = [
+        f"{name} {score.raw:.3f} ({score.normalised:.2f})" for name, score in signals if score is not None
+    ]
+    lines = [f"score {hit.score:.4f} from {', '.join(named)}"]
+    lines += [f"{hit.audit.value} because {clean_line(reason)}" for reason in hit.reasons]
+    for line in lines:
+        for start, end in wrap(line, out.width - len(indent)):
+            yield indent + out.style(line[start:end].rstrip(), "dim")
 
 
 def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterator[str]:
@@ -165,10 +187,13 @@ def _heading(title: str, heading: Sequence[str]) -> str:
 def _quote(out: Output, indent: str, hit: Hit | PassageHit) -> Iterator[str]:
     """The snippet, without the heading that it begins with where that was shown already."""
     text, marks = clean_marked(*_without_heading(hit.snippet, hit.highlights, hit.heading))
-    for number, (start, end) in enumerate(wrap(text, out.width - len(indent))):
-        if number == _MAX_SNIPPET_LINES:
-            return
-        yield indent + _highlighted(out, text, start, end, marks).rstrip()
+    spans = list(wrap(text, out.width - len(indent)))
+    for number, (start, end) in enumerate(spans[:_MAX_SNIPPET_LINES], 1):
+        is_cut = number == _MAX_SNIPPET_LINES < len(spans)
+        while is_cut and cell_width(text[start:end].rstrip() + ELLIPSIS) > out.width - len(indent):
+            end -= 1
+        line = _highlighted(out, text, start, end, marks).rstrip()
+        yield indent + line + (ELLIPSIS if is_cut else "")
 
 
 def _without_heading(snippet: str, marks: Marks, heading: Sequence[str]) -> tuple[str, Marks]:

@@ -29,6 +29,7 @@ class Session:
         self.cwd = cwd
         self.out = out
         self._kb: KnowledgeBase | None = None
+        self._here: str | None = None
 
     def open(self) -> KnowledgeBase:
         """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase without one."""
@@ -51,23 +52,18 @@ class Session:
         return self.cwd / typed
 
     def kb_path(self, typed: str) -> str:
-        """The KB path of a path as typed; in a bare knowledge base, paths are KB paths already."""
-        kb = self.open()
-        if kb.fs_root is None:
-            plain = posixpath.normpath(typed.replace(os.sep, "/"))
-            return "" if plain == "." else plain.lstrip("/")
-        return kb.resolve_paths([typed], self.cwd)[0]
+        """The KB path of a path as typed in this folder."""
+        return self.open().resolve_paths([typed], self.cwd)[0]
 
     def shown(self, path: str) -> str:
         """A KB path as a person in this folder would type it, quoted where it holds anything odd."""
-        kb = self.open()
-        if kb.fs_root is None:
+        if self._here is None:
+            fs_root = self.open().fs_root
+            here = os.curdir if fs_root is None else os.path.relpath(self.cwd.resolve(), fs_root)
+            self._here = here.replace(os.sep, "/")
+        if self._here == os.curdir:
             return quote_path(path)
-        here = os.path.relpath(self.cwd, kb.fs_root)
-        if here == os.curdir:
-            return quote_path(path)
-        relative = posixpath.relpath(path, here.replace(os.sep, "/"))
-        return quote_path(relative + ("/" if path.endswith("/") else ""))
+        return quote_path(posixpath.relpath(path, self._here) + ("/" if path.endswith("/") else ""))
 
     def progress(self, verb: str) -> Progress:
         """A progress bar beside the answer."""

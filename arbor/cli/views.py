@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line, quote_path
 
 if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
     from arbor.repo.results import CommitInfo
     from arbor.repo.status import PathChange
 
@@ -81,23 +82,35 @@ def change_fields(change: PathChange) -> dict[str, Any]:
     return {"status": change.status, "path": change.path, "old_path": change.old_path or None}
 
 
-def decorations(out: Output, info: CommitInfo, branch: str, head: str) -> str:
-    """` (HEAD -> main, v1)` for a commit where refs stand; "" for any other."""
-    names = [f"HEAD -> {name}" if name == branch and info.commit == head else name for name in info.refs]
-    names.sort(key=lambda name: not name.startswith("HEAD"))
-    if info.commit == head and not branch:
-        names.insert(0, "HEAD")
-    if not names:
-        return ""
-    shown = ", ".join(
-        out.style(clean_line(name), "cyan" if name.startswith("HEAD") else "green") for name in names
+class Head(NamedTuple):
+    """Where HEAD stands: the branch it follows ("" where it is detached) and its commit ("" before the first)."""
+
+    branch: str
+    commit: str
+
+
+def read_head(kb: KnowledgeBase) -> Head:
+    """Where HEAD stands now."""
+    target, oid = kb.repo.refs.head(), kb.repo.refs.head_oid()
+    return Head(
+        target.removeprefix("refs/heads/") if isinstance(target, str) else "", oid.hex() if oid else ""
     )
-    return f" ({shown})"
+
+
+def decorations(out: Output, info: CommitInfo, head: Head) -> str:
+    """`HEAD -> main, v1` for a commit where refs stand; "" for any other."""
+    names = list(info.refs)
+    if info.commit == head.commit:
+        names = [name for name in names if name != head.branch]
+        names.insert(0, f"HEAD -> {head.branch}" if head.branch else "HEAD")
+    styles = ["cyan" if name.startswith("HEAD") else "green" for name in names]
+    return ", ".join(out.style(clean_line(name), style) for name, style in zip(names, styles, strict=True))
 
 
 def commit_header(out: Output, info: CommitInfo, refs: str) -> list[str]:
     """The lines that introduce a commit, as `log` and `show` print them."""
-    lines = [f"{out.style(f'commit {info.commit}', 'yellow')}{refs}"]
+    lines = [out.style(f"commit {info.commit}", "yellow")]
+    lines += [f"Refs:   {refs}"] if refs else []
     if len(info.parents) > 1:
         lines.append("Merge:  " + " ".join(map(short, info.parents)))
     lines.append(f"Author: {clean_line(info.author)} <{clean_line(info.author_email)}>")

@@ -24,6 +24,7 @@ from arbor.graph.similarity import (
     SIGNATURE_TERMS,
     commonplace_hashes,
     least_shared,
+    round_size,
     unpack_signature,
 )
 from arbor.graph.standing import first_support, passed_on, total_score
@@ -62,7 +63,7 @@ class _Signatures(NamedTuple):
 
     Attributes:
         packed: In the order of the documents.
-        sizes: Sum of the values of each.
+        sizes: Of each.
         starts: Where the postings of each term start; one more at the end.
         documents: Positions of the documents, term by term, rising.
         values: The values beside them.
@@ -130,7 +131,8 @@ def _sign_all(terms: _Terms, count: int) -> _Signatures:
     kept = terms.values > 0
     documents, numbers = terms.positions[kept], terms.numbers[kept]
     values, weights = terms.values[kept], terms.weights[kept]
-    sizes = np.bincount(documents, weights=values, minlength=count).astype(np.int64)
+    sums = np.bincount(documents, weights=values, minlength=count).astype(np.int64)
+    sizes = np.array([round_size(total) for total in sums.tolist()], np.int64)
     bounds = np.searchsorted(documents, np.arange(count + 1))
     packed = []
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from arbor.graph.commonplace import commonplace_terms
@@ -30,12 +30,16 @@ COUNT_STEPS = (0, 2, 3, 3, 4)
 """Factor for a term that occurs once, twice or three times, and four times or more: a word that is repeated says more
 about the topic, but never more than twice as much."""
 
+SIZE_BITS = 3
+"""Sizes of signatures are rounded down to so many leading bits (4, 5, 6 or 7 times a power of two). So a term that leaves
+a signature seldom changes the size, and then no document can become more similar to another by it."""
+
 MIN_BREADTH = 1024
 """Weight of eight rare terms. A document with less than that is compared as if it had it: two notes of three words each
 that share one of them do not corroborate each other."""
 
-FULL_MATCH = (2, 3)
-"""Two documents that share two thirds of their weighted key terms are as alike as texts get (1.0): independent authors
+FULL_MATCH = (3, 4)
+"""Two documents that share three quarters of their weighted key terms are as alike as texts get (1.0): independent authors
 never choose all the same words."""
 
 _COUNT_MAX = len(COUNT_STEPS) - 1
@@ -64,7 +68,7 @@ class Signature(NamedTuple):
 
     Attributes:
         key_terms: Best first; ties by hash.
-        size: Sum of the values.
+        size: Sum of the values, rounded by `round_size`.
     """
 
     key_terms: tuple[KeyTerm, ...]
@@ -117,14 +121,22 @@ def sign(hashes: tuple[int, ...], steps: bytes, frequency_of: Callable[[int], in
             ranked.append((-step * weight, number, weight))
     ranked.sort()
     del ranked[SIGNATURE_TERMS:]
-    return Signature(
-        tuple(KeyTerm(number, -value, weight) for value, number, weight in ranked),
-        -sum(value for value, _, _ in ranked),
-    )
+    return make_signature([KeyTerm(number, -value, weight) for value, number, weight in ranked])
+
+
+def make_signature(key_terms: Sequence[KeyTerm]) -> Signature:
+    """The signature of ranked key terms."""
+    return Signature(tuple(key_terms), round_size(sum(term.value for term in key_terms)))
+
+
+def round_size(total: int) -> int:
+    """A sum of values rounded down to its `SIZE_BITS` leading bits."""
+    shift = max(total.bit_length() - SIZE_BITS, 0)
+    return total >> shift << shift
 
 
 def breadth(size: int, other_size: int) -> int:
-    """What the shared weight is measured by, in quarters: three parts the smaller document, one part the larger."""
+    """What the shared weight is measured by, in quarters: three parts the smaller signature, one part the larger."""
     low, high = (size, other_size) if size < other_size else (other_size, size)
     return max(4 * MIN_BREADTH, 3 * low + high)
 
@@ -155,11 +167,12 @@ def shared_terms(first: Signature, second: Signature) -> tuple[int, ...]:
 def least_shared(size: int, min_similarity_ppm: int) -> int:
     """A lower bound: documents that share less weight than this with one of this size are no peers of it.
 
-    The shared weight is never more than the other document's size, so the breadth is at least
-    `max(4 * MIN_BREADTH, size + 3 * shared)`, and the threshold asks for `threshold * breadth / SCALE` of shared weight.
+    The shared weight is never more than the sum of either signature, and rounding takes off at most a fifth of that. So
+    the breadth is at least `max(4 * MIN_BREADTH, size + 12/5 * shared)`, and a peer has
+    `SCALE * shared >= threshold * breadth`.
     """
     by_breadth = -(-min_similarity_ppm * 4 * MIN_BREADTH // SCALE)
-    by_size = -(-min_similarity_ppm * size // (SCALE - 3 * min_similarity_ppm))
+    by_size = -(-5 * min_similarity_ppm * size // (5 * SCALE - 12 * min_similarity_ppm))
     return max(by_breadth, by_size, 1)
 
 
@@ -175,4 +188,4 @@ def unpack_signature(data: bytes) -> Signature:
     hashes, values = array("q"), array("H")
     hashes.frombytes(data[: 8 * count])
     values.frombytes(data[8 * count : 10 * count])
-    return Signature(tuple(map(KeyTerm, hashes, values, data[10 * count :])), sum(values))
+    return Signature(tuple(map(KeyTerm, hashes, values, data[10 * count :])), round_size(sum(values)))

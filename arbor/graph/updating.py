@@ -39,6 +39,7 @@ class Update:
         self._signatures: dict[int, Signature] = {}
         self._runs: dict[int, Runs] = {}
         self._copies: dict[int, list[int]] = {}
+        self._postings: dict[int, list[tuple[int, int]]] = {}
         self._rows: dict[int, DocumentRow] = {}
         self._read: dict[int, DocumentRow] = {}
 
@@ -108,6 +109,16 @@ class Update:
 
     # Edges
 
+    def postings(self, term: int) -> list[tuple[int, int]]:
+        """(document, value) of the documents whose signature holds a term; signatures do not move any more."""
+        if term not in self._postings:
+            self._postings[term] = self._store.postings(term)
+        return self._postings[term]
+
+    def sizes(self, documents: list[int]) -> dict[int, int]:
+        """The sizes of signatures."""
+        return {document: self._row(document).size for document in documents}
+
     def _drop_documents(self) -> None:
         for document in self.difference.gone:
             edges = self._store.edges(document)
@@ -119,9 +130,7 @@ class Update:
     def _connect(self, document: int) -> None:
         """Find the peers of a document anew and write the edges that differ."""
         old = {edge.peer: edge for edge in self._store.edges(document)}
-        found = find_peers(
-            document, self._signature(document), self._store, self._signature, self._policy.min_similarity_ppm
-        )
+        found = find_peers(document, self._signature(document), self, self._policy.min_similarity_ppm)
         new = {
             peer: Edge(peer, likeness, is_copy(self._runs_of(document), self._runs_of(peer)))
             for peer, likeness in found

@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from arbor.index.checksum import has_sum, sum_path
+from arbor.index.checksum import drop_sum, has_sum, sum_path
 from arbor.index.reader import IndexReader
 from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_of
 from arbor.index.writer import (
@@ -122,6 +122,16 @@ def rebuild(cache_folder: Path, snapshot: Snapshot, *, policy: str = "") -> None
     cache_folder.mkdir(parents=True, exist_ok=True)
     with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
         build(index_path(cache_folder), snapshot, policy=policy)
+
+
+def discard(cache_folder: Path, snapshot: Snapshot) -> None:
+    """Remove the indexes that may hold this version, for they are damaged; the next use makes them anew."""
+    cache_folder.mkdir(parents=True, exist_ok=True)
+    older = cache_folder / OLDER_FOLDER / f"{snapshot.ledger_root.hex()}.db"
+    with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
+        for fs_path in (index_path(cache_folder), older):
+            drop_sum(fs_path)
+            remove_database(fs_path)
 
 
 def open_at(

@@ -272,13 +272,6 @@ class Session:
         found = self._connection.execute("SELECT path FROM paths WHERE document = ? ORDER BY path", (first,))
         return [path for (path,) in found]
 
-    def has_term_from(self, prefix: str) -> bool:
-        """Whether any token begins with these characters."""
-        found = self._connection.execute(
-            "SELECT 1 FROM terms WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff")
-        ).fetchone()
-        return found is not None
-
 
 def matches_any(expression: str) -> Filter:
     """The documents that have a passage which matches an FTS5 expression."""

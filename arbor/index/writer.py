@@ -32,7 +32,7 @@ from arbor.index.schema import (
 )
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import fsync_folder, temporary_path
+from arbor.store.files import fsync_folder, remove_temporaries, temporary_path
 
 BUILD_HASH_BYTES = 64 * 1024 * 1024
 """How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
@@ -41,6 +41,8 @@ FOLD_BYTES = 8 * 1024 * 1024
 UPDATE_SHARE_MAX = 0.4
 """An update that touches more than this share of the documents is slower than a rebuild."""
 LOCK_WAIT_S = 120.0
+LEFTOVER_AGE_S = 600.0
+"""What a build left that was killed goes with the next build after this time; others write to the folder too."""
 _UPDATE_FREE = 200
 
 
@@ -68,6 +70,7 @@ def build(fs_path: Path, snapshot: Snapshot, *, policy: str = "") -> None:
         IntegrityError: when a document's object is absent or damaged.
         OSError: when the disk is full or refuses.
     """
+    remove_temporaries(fs_path.parent, LEFTOVER_AGE_S)
     temporary = temporary_path(fs_path.parent)
     try:
         with translate_disk_errors(fs_path):

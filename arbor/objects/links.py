@@ -43,12 +43,24 @@ def compact_links(links: Iterable[tuple[str, str, str, str, str, int]], data: by
     line = place = 0
     for kind, relation, target, anchor, text, at_line in links:
         field, found = _span(target, data, place, place)
-        label = _span(text, data, max(found - len(text) - 8, 0), found)[0] if text else ""
+        label = _label(text, data, found, len(field) if isinstance(field, str) else field[1]) if text else ""
         section = _span(anchor, data, found, found)[0] if anchor else ""
         code = _CODES.get(kind, kind)
         rows.append([code, "" if relation == "links" else relation, at_line - line, field, section, label])
         line, place = at_line, found
     return rows
+
+
+def _label(text: str, data: bytes, found: int, length: int) -> Any:
+    """The row field of a label: nearly always it stands right before its target, or right after it."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    size = len(encoded)
+    if size >= _MIN_SPAN:
+        if data[found - size - 2 : found - 2] == encoded and found >= size + 2:
+            return [-size - 2, size]
+        if data[found + length + 1 : found + length + 1 + size] == encoded:
+            return [length + 1, size]
+    return _span(text, data, max(found - size - 8, 0), found)[0]
 
 
 def _span(text: str, data: bytes, start: int, base: int) -> tuple[Any, int]:

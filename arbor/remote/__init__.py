@@ -1,1 +1,1 @@
-"""SHARING: one small protocol over every transport, quarantine for what arrives, and clone, fetch, pull and push; never caches."""
+"""SHARING: one protocol over every transport, quarantine for what arrives; clone, fetch, pull and push; never caches."""

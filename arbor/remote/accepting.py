@@ -53,7 +53,6 @@ def accept_push(
             return [RefResult(update.name, refused[update.name]) for update in updates]
         arrived = quarantine.inspect()
         targets = [update.new for update in wanted if update.new]
-        check_connected(repo, arrived, targets, lambda oid: False, tiers)
         with repo.lock():
             refused |= refuse_updates(repo, wanted)
             checked = check_connected(repo, arrived, targets, lambda oid: False, read_tiers(repo.folder))

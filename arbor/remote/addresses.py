@@ -1,4 +1,4 @@
-"""Where a KB is, as people write it: a path, `file://`, `ssh://`, `host:path`, `http(s)://`, an object store, a bundle file."""
+"""Where a KB is, as people write it: a path or bundle, `file://`, `ssh://`, `host:path`, `https://`, an object store."""
 
 from __future__ import annotations
 
@@ -84,14 +84,16 @@ def _parse_url(text: str, scheme: str) -> Address:
         return Address("http", url, parts.path, host, "", port, unquote(parts.password or parts.username or ""))
     if scheme in STORE_SCHEMES:
         if parts.password:
-            raise UsageError("a secret does not belong into the URL of an object store", "use the provider's environment")
+            raise UsageError("a secret does not belong into the URL of an object store")
         return Address("store", text.rstrip("/"), parts.path)
-    raise UsageError(f"'{scheme}://' is not a way to reach a knowledge base", "the ways are: a path, file, ssh, http, https, s3, gs, az")
+    ways = "the ways are: a path, file, ssh, http, https, s3, gs, az"
+    raise UsageError(f"'{scheme}://' is not a way to reach a knowledge base", ways)
 
 
 def _ssh(text: str, host: str, user: str, port: int | None, path: str) -> Address:
     """An address that ssh is given as arguments: nothing in it may look like an option (CVE-2017-1000117)."""
-    if not host or host.startswith("-") or not _HOST.match(host) or (user and (user.startswith("-") or not _USER.match(user))):
+    fits = _HOST.match(host) and (not user or _USER.match(user))
+    if not fits or host.startswith("-") or user.startswith("-"):
         raise UsageError(f"'{text}' has an impossible host or user name")
     if not path or path.startswith("-"):
         raise UsageError(f"'{text}' has no path, or one that looks like an option", "write ./-name for a folder -name")

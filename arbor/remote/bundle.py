@@ -43,7 +43,6 @@ MAGIC = b"ARBBNDL1"
 _LENGTH = struct.Struct("<I")
 _MAX_HEADER_BYTES = 64 * 1024 * 1024
 _CHECK_BYTES = 8
-_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +187,9 @@ class Bundle:
             hasher.update(frame)
             count += 1
             yield frame
-        trailer = self._file.read()
+        trailer = self._file.read(fmt.TRAILER_BYTES)
+        if len(trailer) < fmt.TRAILER_BYTES or self._file.read(1):
+            raise IntegrityError("the bundle is cut short, or goes on after its end")
         frames, objects, digest = fmt.decode_trailer(trailer)
         hasher.update(trailer[: -len(digest)])
         if hasher.digest() != digest or frames != count or objects != self.info.objects:
@@ -241,6 +242,11 @@ class BundleTransport:
         if command == "chunks":
             return answer_packets({"objects": 0}, self._bundle.frames())
         raise RemoteError("a bundle cannot be pushed to", "make a new one with: arbor bundle create FILE")
+
+    @property
+    def info(self) -> BundleInfo:
+        """What the bundle's header says."""
+        return self._bundle.info
 
     def close(self) -> None:
         """Give the file handle back."""

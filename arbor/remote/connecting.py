@@ -37,7 +37,7 @@ class ConnectOptions:
     limits: Limits = DEFAULT_LIMITS
 
 
-def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:  # noqa: B008 - frozen
+def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
     """The transport of an address; close it when done.
 
     Raises:
@@ -65,7 +65,8 @@ def _extra(module: str, extra: str, library: str) -> ModuleType:
     try:
         lazy_module(library)
     except ModuleNotFoundError as error:
-        raise UsageError(f"this address needs {library}, which is not installed", f"run: pip install 'arbor-kb[{extra}]'") from error
+        hint = f"run: pip install 'arbor-kb[{extra}]'"
+        raise UsageError(f"this address needs {library}, which is not installed", hint) from error
     return lazy_module(module)
 
 

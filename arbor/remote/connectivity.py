@@ -1,4 +1,4 @@
-"""Whether what arrived hangs together: nothing that a ref would stand for may be absent, and each part fits the next."""
+"""Whether what arrived hangs together: nothing that a ref will stand for is absent, and each part fits the next."""
 
 from __future__ import annotations
 

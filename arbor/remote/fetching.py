@@ -215,7 +215,8 @@ def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None
     for change in changes:
         if change.here and change.status in ("new", "forward", "forced"):
             old = bytes.fromhex(change.old) or None
-            repo.refs.move(change.here, old, bytes.fromhex(change.new), repo.who(), f"fetch from {url}: {change.status}")
+            reason = f"fetch from {url}: {change.status}"
+            repo.refs.move(change.here, old, bytes.fromhex(change.new), repo.who(), reason)
 
 
 def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:

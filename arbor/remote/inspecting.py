@@ -1,4 +1,4 @@
-"""Every byte of a pack that arrived, unpacked, hashed and decoded strictly, over several processes where that is safe."""
+"""Every byte of a pack that arrived, unpacked, hashed and decoded strictly, over several processes where it is safe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from os.path import commonprefix
 from typing import Any, NamedTuple, Protocol
 
 from arbor.errors import IntegrityError
@@ -22,7 +21,7 @@ from arbor.store.pack_index import encode_row
 _FRAMES_A_TASK = 16
 
 DocumentRow = tuple[bytes, bytes, int, bytes, int, bytes, int, bytes]
-"""oid, manifest, passages, root over them, pieces of the original, root over those, bytes, derivation (b"" for none)."""
+"""oid, manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none)."""
 
 
 class FrameSource(Protocol):
@@ -218,7 +217,7 @@ def _columns(rows: Any, width: int) -> tuple[tuple[bytes, ...], tuple[int, ...]]
 
 
 def _check_headings(passages: list[list[Any]]) -> None:
-    """Newline counts and heading paths: each path says how much it shares with the one before, neither more nor less."""
+    """Newline counts and heading paths; each path says how much it shares with the one before, no more and no less."""
     before: list[str] = []
     for _, _, newlines, shared, rest in passages:
         if type(newlines) is not int or newlines < 0 or type(shared) is not int or type(rest) is not list:
@@ -228,7 +227,7 @@ def _check_headings(passages: list[list[Any]]) -> None:
         if not 0 <= shared <= len(before) or not all(type(text) is str for text in rest):
             raise ValueError("headings")
         headings = before[:shared] + rest
-        if shared != len(commonprefix([before, headings])):
+        if rest and shared < len(before) and before[shared] == rest[0]:
             raise ValueError("headings")
         before = headings
 

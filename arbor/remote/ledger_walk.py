@@ -1,4 +1,4 @@
-"""The part of a ledger that another one does not share, found by skipping equal subtrees, its structure checked on the way."""
+"""The part of a ledger that another one does not share, found by skipping equal subtrees and checked on the way."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ class _Side:
     @property
     def top(self) -> _Subtree | tuple[str, bytes]:
         return self._stack[-1]
+
+    @property
+    def entry(self) -> tuple[str, bytes]:
+        """The entry at hand, where `level` is -1."""
+        return self._stack[-1]  # type: ignore[return-value]
 
     @property
     def level(self) -> int:
@@ -130,25 +135,21 @@ def _everything(side: _Side) -> Fresh:
         if side.level >= 0:
             side.open()
             continue
-        key, value = side.top  # type: ignore[misc]
+        changes.append(Change(side.entry[0], None, side.entry[1]))
         side.skip()
-        changes.append(Change(key, None, value))  # type: ignore[arg-type]
     return Fresh(side.opened, changes)
 
 
 def _compare_entries(left: _Side, right: _Side, changes: list[Change]) -> None:
     """Both sides stand at an entry or at the end: note and pass the smaller key."""
-    mine = None if left.done else left.top
-    other = None if right.done else right.top
-    if mine is not None and (other is None or mine[0] < other[0]):  # type: ignore[operator]
-        changes.append(Change(mine[0], mine[1], None))  # type: ignore[arg-type]
+    if right.done or (not left.done and left.entry[0] < right.entry[0]):
+        changes.append(Change(left.entry[0], left.entry[1], None))
         left.skip()
-    elif mine is None or other is None or other[0] < mine[0]:  # type: ignore[operator]
-        assert other is not None
-        changes.append(Change(other[0], None, other[1]))  # type: ignore[arg-type]
+    elif left.done or right.entry[0] < left.entry[0]:
+        changes.append(Change(right.entry[0], None, right.entry[1]))
         right.skip()
     else:
-        if mine[1] != other[1]:
-            changes.append(Change(mine[0], mine[1], other[1]))  # type: ignore[arg-type]
+        if left.entry[1] != right.entry[1]:
+            changes.append(Change(right.entry[0], left.entry[1], right.entry[1]))
         left.skip()
         right.skip()

@@ -134,9 +134,8 @@ def decode_fetch_request(message: Message) -> FetchRequest:
         held = _bytes(message["held"])
         if len(held) % HELD_BYTES:
             raise ValueError("held")
-        return FetchRequest(
-            _oids(message["wants"], MAX_WANTS), _oids(message["haves"], MAX_HAVES), check_filter(message["filter"]), held
-        )
+        wants, haves = _oids(message["wants"], MAX_WANTS), _oids(message["haves"], MAX_HAVES)
+        return FetchRequest(wants, haves, check_filter(message["filter"]), held)
 
     return _built("fetch", make)
 

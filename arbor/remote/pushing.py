@@ -173,7 +173,9 @@ def _send(
     return decode_results(message), len(oids), meter.sent_bytes
 
 
-def _prepare(transport: Transport, arguments: Message, oids: list[bytes]) -> tuple[frozenset[bytes], tuple[RefResult, ...]]:
+def _prepare(
+    transport: Transport, arguments: Message, oids: list[bytes]
+) -> tuple[frozenset[bytes], tuple[RefResult, ...]]:
     """What the other side holds of these objects, and which refs it will refuse whatever is sent."""
     message, frames = open_packets(transport.call("prepare", {**arguments, "oids": b"".join(oids)}))
     for _ in frames:

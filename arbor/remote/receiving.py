@@ -128,7 +128,6 @@ class Quarantine:
                 self._frames.append((self._end, header))
                 self._end += len(frame)
                 self.received_bytes += len(frame)
-                self._meter.check_pace(self._meter.packed_bytes)
                 if progress is not None:
                     progress(self._meter.objects, total, self.received_bytes)
 

@@ -151,4 +151,4 @@ def choose_remote(repo: Repository, name: str | None, branch: str) -> Remote:
     for remote in remotes:
         if remote.name == DEFAULT_REMOTE or len(remotes) == 1:
             return remote
-    raise UsageError("there is no remote to talk to" if not remotes else "name the remote", "run: arbor remote add NAME URL")
+    raise UsageError("name one of the remotes" if remotes else "there is no remote", "run: arbor remote add NAME URL")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from arbor.errors import IntegrityError
@@ -75,7 +75,7 @@ def _frame_counts(pack: Pack) -> dict[int, int]:
     return counts
 
 
-def iter_frames(parts: Sequence[FramePart], held: Container[bytes] = frozenset()) -> Iterator[bytes]:
+def iter_frames(parts: Sequence[FramePart], held: frozenset[bytes] = frozenset()) -> Iterator[bytes]:
     """The encoded frames of a plan.
 
     Args:

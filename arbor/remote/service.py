@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing
+from functools import partial
 from pathlib import Path
 
 from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
@@ -41,11 +42,18 @@ _MAX_PLANS = 4
 _MAX_CHUNKS_ASKED = 100_000
 
 
+Opener = Callable[[], AbstractContextManager[Repository]]
+
+
+def _open_here(fs_path: Path) -> AbstractContextManager[Repository]:
+    return closing(open_repository(fs_path))
+
+
 class Service:
     """Answers for one KB. Requests do not depend on each other; several threads may ask at once.
 
     Args:
-        fs_path: The KB: a work tree, its `.arbor`, or a bare one.
+        place: The KB: a work tree, its `.arbor`, or a bare one; or what opens a repository for one request.
         may_push: Whether refs may be moved.
         whole_packs: Whether a clone of everything may get the packs as they are, with what no ref reaches: only for
             somebody who can read the disk anyway.
@@ -53,9 +61,9 @@ class Service:
     """
 
     def __init__(
-        self, fs_path: Path, *, may_push: bool, whole_packs: bool = False, limits: Limits = DEFAULT_LIMITS
+        self, place: Path | Opener, *, may_push: bool, whole_packs: bool = False, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self._fs_path = fs_path
+        self._open: Opener = partial(_open_here, place) if isinstance(place, Path) else place
         self._may_push = may_push
         self._whole_packs = whole_packs
         self._limits = limits
@@ -79,7 +87,7 @@ class Service:
             yield error_packet(error.message, error.hint, error.exit_code)
 
     def _dispatch(self, command: object, message: Message, frames: Iterator[bytes], may_push: bool) -> Packets:
-        with closing(open_repository(self._fs_path)) as repo:
+        with self._open() as repo:
             if command == "push":
                 yield from self._push(repo, message, frames, may_push)
                 return

@@ -1,4 +1,4 @@
-"""The protocol over two byte streams: the side that `ssh` starts, and reading exactly as many bytes as are due."""
+"""The protocol over two byte streams, as the side that `ssh` starts speaks it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import contextlib
 import io
 from typing import BinaryIO
 
-from arbor.errors import RemoteError
 from arbor.remote.service import Service
 from arbor.remote.wire import PacketKind, encode_packet, read_packets
 
 
-def serve_streams(service: Service, reader: BinaryIO, writer: BinaryIO) -> None:
+def serve_streams(service: Service, reader: io.BufferedReader, writer: BinaryIO) -> None:
     """Answer requests until the other side ends the stream, or one fails.
 
     Args:
@@ -19,35 +18,13 @@ def serve_streams(service: Service, reader: BinaryIO, writer: BinaryIO) -> None:
         reader: Requests.
         writer: Answers; nothing else may be written there.
     """
-    buffered = io.BufferedReader(reader) if isinstance(reader, io.RawIOBase) else reader
     with contextlib.suppress(BrokenPipeError):
-        while head := buffered.read(1):
-            first = [head]
-
-            def read(size: int, first: list[bytes] = first) -> bytes:
-                start = first.pop() if first else b""
-                return start + buffered.read(size - len(start))
-
+        while reader.peek(1):
             failed = False
-            for packet in service.answer(read_packets(read)):
+            for packet in service.answer(read_packets(reader.read)):
                 writer.write(encode_packet(packet))
                 failed = packet.kind == PacketKind.ERROR
             writer.flush()
             if failed:
                 # The rest of a request that was refused half-way cannot be told from the next one.
                 return
-
-
-def read_exactly(stream: BinaryIO, size: int) -> bytes:
-    """As many bytes as asked for, fewer only at the end of the stream."""
-    pieces = []
-    while size > 0:
-        piece = stream.read(size)
-        if not piece:
-            break
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-__all__ = ["RemoteError", "read_exactly", "serve_streams"]

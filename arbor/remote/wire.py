@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +16,8 @@ from arbor.remote.limits import MAX_ERROR_CHARS
 from arbor.store.pack_format import HEADER_BYTES, MAX_FRAME_BYTES
 
 VERSION = 1
+CONTENT_TYPE = "application/x-arbor-packets"
+HTTP_PATH = "/arbor"
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 EARLY_END = "the other side ended the connection early"
 _HEAD = struct.Struct("<BI")
@@ -42,7 +44,7 @@ class Packet(NamedTuple):
     payload: bytes
 
 
-Packets = Iterator[Packet]
+Packets = Generator[Packet, None, None]
 Message = dict[str, Any]
 
 _LARGEST = {

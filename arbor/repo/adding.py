@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,8 +20,8 @@ from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Entries, FileState, Stage, write_stage
-from arbor.repo.status import folders_of, remember_states, tracked_files
-from arbor.repo.worktree import check_out, read_file, scan
+from arbor.repo.status import cold_paths, displaced, folders_of, remember_states, same_bytes, tracked_files
+from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
@@ -113,22 +115,25 @@ def _add(
     progress: Callable[[int, int], None] | None,
 ) -> AddResult:  # fmt: skip
     fs_root, stage, policy = repo.work_tree(), repo.stage(), repo.policy()
-    tracked = tracked_files(repo, stage)
+    tracked, looked_ns = tracked_files(repo, stage), time.time_ns()
     found = _find(fs_root, selections, tracked, update=update, force=force)
+    found.gone -= cold_paths(repo, tracked)
     todo = [(path, name) for path, (name, state) in sorted(found.files.items())
-            if path not in tracked or tracked[path][1] != state]  # fmt: skip
+            if path not in tracked or tracked[path][1] != state or path in stage.conflicts]  # fmt: skip
     snapshot = Snapshot(repo.store, stage.base)
     jobs = [_Job(path, f"{fs_root}/{name}", found.files[path][1][2], _source_of(snapshot, tracked.get(path)))
             for path, name in todo]  # fmt: skip
     limit = None if force else policy.max_file_bytes
     results: list[FileResult] = []
     if dry_run:
-        results = [_look(job, limit) for job in jobs]
+        equal = same_bytes(snapshot, fs_root)
+        results = [_look(job, limit, tracked, equal) for job in jobs]
     else:
         results = _store_files(repo.store, jobs, policy, limit, progress)
+    found.gone |= displaced(tracked, [result.path for result in results if not result.problem])
     done = _outcome(results, tracked, found, unchanged=len(found.files) - len(jobs))
     if not dry_run:
-        _remember(repo, stage, tracked, results, found.gone)
+        _remember(repo, stage, tracked, results, found.gone, looked_ns)
     return done
 
 
@@ -142,23 +147,25 @@ def _find(
     for selection in selections:
         matcher: Callable[[str], bool] | None = None
         start = selection
-        fs_path = fs_root / selection
+        fs_path = fs_root / name_on_disk(fs_root, selection)
+        refuse_beyond_link(fs_root, selection)
         there = selection == "" or fs_path.is_symlink() or fs_path.exists()
         if not there and _is_glob(selection):
             matcher, start = _glob(selection), ""
         if matcher is not None or (fs_path.is_dir() and not fs_path.is_symlink()):
             listing = scan(fs_root, start, tracked=tracked.__contains__, tracked_below=folders.__contains__,
                            use_ignore=not force)  # fmt: skip
-            files, skipped = listing.files, listing.skipped
         else:
-            files, skipped = _single(fs_root, selection, tracked, force)
+            listing = _single(fs_root, selection, tracked, force)
+        files, skipped = listing.files, listing.skipped
         keep = [
             path for path in files if (matcher is None or matcher(path)) and (not update or path in tracked)
         ]
         prefix = f"{start}/" if start else ""
-        gone = {path for path in tracked if path not in files and _below(path, selection, prefix, matcher)}
-        if not keep and not gone and not skipped and not update and selection and not fs_path.exists():
-            raise UsageError(f"'{selection}' matches no file", "run: arbor status")
+        gone = {path for path in tracked if _below(path, selection, prefix, matcher) and listing.is_gone(path)}
+        if not (keep or gone or skipped or update or not selection or fs_path.is_dir()):
+            verb = "cannot be added" if fs_path.exists() else "matches no file"
+            raise UsageError(f"'{selection}' {verb}", "run: arbor status")
         found.files.update((path, files[path]) for path in keep)
         found.gone |= gone
         found.skipped += [entry for entry in skipped if matcher is None or matcher(entry[0])]
@@ -175,8 +182,9 @@ def select_tracked(selections: Sequence[str], tracked: Iterable[str]) -> list[st
     chosen: set[str] = set()
     for selection in selections:
         prefix = f"{selection}/" if selection else ""
-        matcher = _glob(selection) if _is_glob(selection) and selection not in known else None
-        found = [path for path in known if _below(path, selection, prefix, matcher)]
+        found = [path for path in known if _below(path, selection, prefix, None)]
+        if not found and _is_glob(selection):
+            found = [path for path in known if _below(path, selection, prefix, _glob(selection))]
         if not found and selection:
             raise UsageError(f"'{selection}' matches no document", "run: arbor status")
         chosen.update(found)
@@ -202,30 +210,28 @@ def _glob(pattern: str) -> Callable[[str], bool]:
     )
 
 
-def _single(
-    fs_root: Path, path: str, tracked: Entries, force: bool
-) -> tuple[dict[str, tuple[str, FileState]], list[tuple[str, str]]]:
-    """One named file, through a scan of its folder, so that the same rules hold as for many."""
-    folder, _, name = path.rpartition("/")
-    if not (fs_root / folder).is_dir():
-        return {}, []
+def _single(fs_root: Path, path: str, tracked: Entries, force: bool) -> Scan:
+    """One named file, through a look at its folder, so that the same rules hold as for many."""
+    folder = path.rpartition("/")[0]
+    if not (fs_root / name_on_disk(fs_root, folder)).is_dir():
+        return Scan()
     folders = {f"{folder}/"} if folder else set()
-    listing = scan(
-        fs_root, folder, tracked=tracked.__contains__, tracked_below=folders.__contains__, use_ignore=False
-    )
-    skipped = [entry for entry in listing.skipped if entry[0] == path]
-    if path not in listing.files:
-        return {}, skipped
-    if not force and path not in tracked and path not in scan(fs_root, folder).files:
+    listing = scan(fs_root, folder, tracked=tracked.__contains__, tracked_below=folders.__contains__,
+                   use_ignore=False, deep=False)  # fmt: skip
+    files = {path: listing.files[path]} if path in listing.files else {}
+    if files and not force and path not in tracked and path not in scan(fs_root, folder, deep=False).files:
         raise UsageError(f"'{path}' is ignored", "add it all the same with -f")
-    del name
-    return {path: listing.files[path]}, skipped
+    skipped = [entry for entry in listing.skipped if f"{path}/".startswith(f"{entry[0].rstrip('/')}/")]
+    return Scan(files, skipped, listing.unreadable)
 
 
-def _look(job: _Job, limit: int | None) -> FileResult:
+def _look(job: _Job, limit: int | None, tracked: Entries, equal: Callable[[bytes, str], bool]) -> FileResult:
     """What a dry run says of one file."""
     if limit is not None and job.size > limit:
         return FileResult(job.path, problem=_too_large(job.size, limit))
+    entry = tracked.get(job.path)
+    if entry is not None and equal(entry[0], job.fs_path):
+        return FileResult(job.path, oid=entry[0])
     return FileResult(job.path, oid=b"?")
 
 
@@ -283,12 +289,17 @@ def _batches(jobs: list[_Job]) -> list[list[_Job]]:
 def _store_file(
     sink: FrameCollector | PackWriter, job: _Job, policy: Policy, limit: int | None
 ) -> FileResult:
+    if limit is not None and job.size > limit:
+        return FileResult(job.path, problem=_too_large(job.size, limit))
     try:
         data, state = read_file(job.fs_path, limit)
     except (OSError, ArborError) as error:
         return FileResult(job.path, problem=_problem(error))
     extraction = extract(data, job.path, policy.chunking)
-    oid = store_extraction(sink, extraction, data, job.source_uri)
+    try:
+        oid = store_extraction(sink, extraction, data, job.source_uri)
+    except ArborError as error:
+        return FileResult(job.path, problem=error.message)
     return FileResult(job.path, oid, state, tuple(extraction.warnings))
 
 
@@ -339,7 +350,7 @@ def _twins(added: Sequence[str], tracked: Iterable[str]) -> list[tuple[str, str]
 
 def _remember(
     repo: Repository, stage: Stage, tracked: Entries, results: list[FileResult],
-    gone: set[str],
+    gone: set[str], looked_ns: int,
 ) -> None:  # fmt: skip
     """Write the stage, then the cache of file states that fits it."""
     changes: dict[str, bytes | None] = {DOCUMENTS + path: None for path in gone}
@@ -356,7 +367,7 @@ def _remember(
     new = stage.with_changes(repo.store, changes)
     new = replace(new, conflicts=tuple(resolved))
     write_stage(repo.folder, new)
-    remember_states(repo, new, entries)
+    remember_states(repo, new, entries, looked_ns)
 
 
 def add_bytes(
@@ -370,9 +381,8 @@ def add_bytes(
     """
     check_path(path)
     with repo.lock():
-        fs_root, stage = repo.work_tree(), repo.stage()
-        fs_path = fs_root / path
-        if not overwrite and (fs_path.is_symlink() or (fs_path.exists() and fs_path.read_bytes() != data)):
+        fs_root, stage, looked_ns = repo.work_tree(), repo.stage(), time.time_ns()
+        if not overwrite and _holds_other(fs_root / name_on_disk(fs_root, path), data):
             raise UsageError(
                 f"'{path}' exists and holds something else", "replace it with -f, or give another name"
             )
@@ -382,5 +392,16 @@ def add_bytes(
             oid = store_extraction(writer, extraction, data, source_uri)
         state = check_out(fs_root, path, [data])
         result = FileResult(path, oid, state, tuple(extraction.warnings))
-        _remember(repo, stage, tracked, [result], set())
-        return _outcome([result], tracked, _Found(), unchanged=0)
+        found = _Found(gone=displaced(tracked, [path]))
+        _remember(repo, stage, tracked, [result], found.gone, looked_ns)
+        return _outcome([result], tracked, found, unchanged=0)
+
+
+def _holds_other(fs_path: Path, data: bytes) -> bool:
+    """Whether something is at a place that is not a file of these bytes."""
+    if not os.path.lexists(fs_path):
+        return False
+    try:
+        return read_file(fs_path)[0] != data
+    except (OSError, UsageError):
+        return True

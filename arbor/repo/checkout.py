@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import ConflictError
+from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, Stage
 from arbor.repo.status import same_bytes, tracked_files
+from arbor.repo.tiers import read_tiers
 from arbor.repo.worktree import check_out, remove_file, state_of
 
 _NAMED = 5
@@ -26,11 +28,13 @@ class CheckoutPlan:
         changes: (path, old document, new document).
         already: Paths whose file holds the new bytes already.
         tracked: What was tracked before, with file states.
+        absent: Documents whose bytes are not stored here because they are cold: no file is written for them.
     """
 
     changes: tuple[Change, ...]
     already: frozenset[str]
     tracked: Entries
+    absent: frozenset[bytes] = frozenset()
 
 
 def plan_checkout(
@@ -45,9 +49,11 @@ def plan_checkout(
         force: Overwrite changes that are not committed.
 
     Raises:
-        ConflictError: when a file or the stage holds something else than the old or the new version.
+        ConflictError: when a file or the stage holds something else than the old or the new version, or is the
+            last copy known here of a cold document.
     """
     tracked = tracked_files(repo, stage)
+    absent = absent_documents(repo, (oid for _, *oids in changes for oid in oids))
     if repo.fs_root is None:
         return CheckoutPlan(tuple(changes), frozenset(change.key for change in changes), tracked)
     equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
@@ -56,6 +62,10 @@ def plan_checkout(
         verdict = _look_at(repo.fs_root, path, old, new, tracked, equal)
         if verdict == "new":
             already.add(path)
+        elif verdict == "old" and not force and old in absent and os.path.lexists(repo.fs_root / path):
+            raise ConflictError(
+                f"'{path}' is cold, and its file would go: it may be the last copy", "run: arbor rehydrate-cold"
+            )
         elif verdict == "other" and not force:
             blocked.append(path)
     if blocked:
@@ -63,7 +73,15 @@ def plan_checkout(
         raise ConflictError(
             f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
         )
-    return CheckoutPlan(tuple(changes), frozenset(already), tracked)
+    return CheckoutPlan(tuple(changes), frozenset(already), tracked, absent)
+
+
+def absent_documents(repo: Repository, oids: Iterable[bytes | None]) -> frozenset[bytes]:
+    """Those of the documents that are cold and lack passages here."""
+    cold = read_tiers(repo.folder).cold
+    wanted = {oid for oid in oids if oid is not None and oid in cold} if cold else set()
+    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    return frozenset(oid for oid in wanted if snapshot.lacks_pieces(oid))
 
 
 def _look_at(
@@ -102,6 +120,10 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
         if new is None:
             continue
         if path in plan.already:
+            entries[path] = (new, UNKNOWN)
+            continue
+        if new in plan.absent:
+            remove_file(repo.fs_root, path)
             entries[path] = (new, UNKNOWN)
             continue
         document = snapshot.document(new)

@@ -70,6 +70,8 @@ def commit(
         message = (message or stage.message).strip()
         if amend and head is None:
             raise UsageError("there is no commit to amend")
+        if amend and stage.merge_parents:
+            raise UsageError("a merge is in progress: the last commit cannot be amended", "run: arbor commit")
         if not message:
             raise UsageError("the commit message is empty", "give one with -m")
         if len(message) > MAX_MESSAGE_CHARS or not _encodable(message):

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from arbor.errors import ArborError
 from arbor.objects import ledger
-from arbor.objects.model import Commit
+from arbor.objects.model import ChunkRef, Commit
 from arbor.repo.diffing import DocumentDiff, document_text, pair_documents, unified_diff
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
-from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title
+from arbor.repo.revisions import peel
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title, passage_encoding
 from arbor.repo.stage import Stage
 from arbor.repo.status import tracked_files
 from arbor.repo.worktree import read_file, scan
@@ -23,10 +24,11 @@ def ref_names(repo: Repository) -> dict[bytes, list[str]]:
     for name in repo.refs.iter_names():
         try:
             oid = repo.refs.read(name)
+            commit = peel(repo, oid) if oid is not None else None
         except ArborError:
             continue
-        if oid is not None:
-            names.setdefault(oid, []).append(name.split("/", 2)[2])
+        if commit is not None:
+            names.setdefault(commit, []).append(name.split("/", 2)[2])
     return names
 
 
@@ -50,6 +52,13 @@ def describe_commit(oid: bytes, commit: Commit, refs: Iterable[str] = ()) -> Com
     )
 
 
+def _ends_line(snapshot: Snapshot, ref: ChunkRef, encoding: str) -> bool:
+    """Whether a passage ends with its last line; taken for granted where it is not stored here."""
+    if not ref.size or not snapshot.store.has(ref.oid):
+        return True
+    return decode_passage(snapshot.chunk(ref.oid), encoding).endswith("\n")
+
+
 def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
     """A document of a snapshot for reading.
 
@@ -60,14 +69,10 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
     document = snapshot.document(oid)
     manifest = snapshot.manifest(document)
     passages = []
-    line, start = 1, 0
+    line, start, encoding = 1, 0, passage_encoding(document)
     for index, ref in enumerate(manifest.passages):
         last_line = line + ref.newlines
-        end_line = (
-            last_line
-            if ref.size and not snapshot.chunk(ref.oid).endswith(b"\n")
-            else max(line, last_line - 1)
-        )
+        end_line = max(line, last_line - 1) if _ends_line(snapshot, ref, encoding) else last_line
         passages.append(PassageInfo(index, ref.oid.hex(), line, end_line, start, start + ref.size,
                                     tuple(ref.headings)))  # fmt: skip
         line, start = last_line, start + ref.size
@@ -86,7 +91,7 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
         chunker=document.chunker,
         front_matter=document.front_matter,
         passages=tuple(passages),
-        links=tuple(LinkInfo(*link) for link in snapshot.links(manifest)),
+        links=() if snapshot.lacks_pieces(oid) else tuple(LinkInfo(*link) for link in snapshot.links(manifest)),
     )
 
 
@@ -124,10 +129,12 @@ def diff_worktree(
     wanted, fs_root = tuple(paths), repo.work_tree()
     tracked = tracked_files(repo, stage)
     snapshot = Snapshot(repo.store, stage.base)
-    files = scan(fs_root, tracked=tracked.__contains__, tracked_below=lambda prefix: True).files
-    found = []
+    listing = scan(fs_root, tracked=tracked.__contains__, tracked_below=lambda prefix: True)
+    files, found = listing.files, []
     for path, (oid, state) in sorted(tracked.items()):
         if not _selected(path, wanted) or (path in files and files[path][1] == state):
+            continue
+        if path not in files and not listing.is_gone(path):
             continue
         document = snapshot.document(oid)
         old = document_text(snapshot, document) if with_text else ""

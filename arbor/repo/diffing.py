@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from arbor.errors import IntegrityError
 from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 
@@ -97,10 +98,15 @@ def _similarity(new: Mapping[bytes, int], old: Mapping[bytes, int]) -> int:
 
 
 def document_text(snapshot: Snapshot, document: Document) -> str | None:
-    """The whole text of a document; None where it has none (binary)."""
+    """The whole text of a document; None where it has none (binary), or is cold."""
     if document.passage_count == 0 and document.size:
         return None
-    return "".join(snapshot.texts(document, snapshot.manifest(document)))
+    try:
+        return "".join(snapshot.texts(document, snapshot.manifest(document)))
+    except IntegrityError:
+        if snapshot.is_cold(document):
+            return None
+        raise
 
 
 def unified_diff(old: str | None, new: str | None, old_name: str, new_name: str) -> list[str]:
@@ -117,8 +123,21 @@ def unified_diff(old: str | None, new: str | None, old_name: str, new_name: str)
     before, after = _lines(old), _lines(new)
     if len(before) + len(after) > _MAX_DIFF_LINES:
         return [f"Documents {old_name} and {new_name} differ ({len(before)} and {len(after)} lines)"]
+    if not before or not after:
+        return _one_sided(before, after, old_name, new_name)
     lines = difflib.unified_diff(before, after, old_name, new_name, n=CONTEXT_LINES, lineterm="")
     return [part for line in lines for part in _show(line)]
+
+
+def _one_sided(before: list[str], after: list[str], old_name: str, new_name: str) -> list[str]:
+    """What difflib says of a text that is wholly new or wholly gone, without comparing anything."""
+    lines = before or after
+    if not lines:
+        return []
+    span = "1" if len(lines) == 1 else f"1,{len(lines)}"
+    sign, place = ("-", f"@@ -{span} +0,0 @@") if before else ("+", f"@@ -0,0 +{span} @@")
+    shown = [part for line in lines for part in _show(sign + line)]
+    return [f"--- {old_name}", f"+++ {new_name}", place, *shown]
 
 
 def _lines(text: str) -> list[str]:

@@ -84,7 +84,7 @@ def collect(
         done = Repacked()
         if due:
             Journal(repo.folder).append("gc", {"objects": len(due), "grace_s": int(grace_s)})
-            done = drop_objects(repo.store, due.__contains__)
+            done = drop_objects(repo.store, due)
         merged = merge_packs(repo.store)
         _write_candidates(repo.folder, {oid: first for oid, first in since.items() if oid not in due})
         _remove_orphan_indexes(repo.store)

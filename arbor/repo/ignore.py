@@ -1,17 +1,17 @@
-"""Ignore rules: `.gitignore` and `.arborignore` in every folder, with git's meaning, through pathspec."""
+"""Ignore rules: `.gitignore` and `.arborignore` in every folder, with git's meaning."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from arbor.lazy import lazy_module
+from arbor.repo.wildmatch import Pattern, parse_pattern
 
 IGNORE_FILES = (".gitignore", ".arborignore")
 ALWAYS_IGNORED = frozenset({".arbor", ".git", ".hg", ".svn"})
 _MAX_IGNORE_BYTES = 1024 * 1024
-pathspec = lazy_module("pathspec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,56 +20,69 @@ class IgnoreRules:
 
     Attributes:
         prefix: The folder's path with a trailing slash; "" for the top.
-        spec: The compiled patterns of this folder, None where it has none.
+        patterns: The folder's own patterns, last one first.
+        any_name, any_path: All of them at once, since most files match none; None where there are none of the kind.
         parent: The rules of the folder above.
     """
 
     prefix: str
-    spec: Any
+    patterns: tuple[Pattern, ...]
+    any_name: re.Pattern[bytes] | None
+    any_path: re.Pattern[bytes] | None
     parent: IgnoreRules | None
 
     def ignored(self, path: str, *, is_folder: bool) -> bool:
         """Whether a file or folder in this folder is ignored. What lies above is taken as not ignored."""
         rules: IgnoreRules | None = self
-        subject = path + "/" if is_folder else path
         while rules is not None:
-            if rules.spec is not None:
-                verdict = rules.spec.check_file(subject[len(rules.prefix) :]).include
-                if verdict is not None:
-                    return bool(verdict)
+            verdict = rules._verdict(path[len(rules.prefix) :].encode("utf-8", "surrogateescape"), is_folder)
+            if verdict is not None:
+                return verdict
             rules = rules.parent
         return False
+
+    def _verdict(self, subject: bytes, is_folder: bool) -> bool | None:
+        name = subject.rpartition(b"/")[2]
+        named = self.any_name is not None and self.any_name.fullmatch(name)
+        if not named and not (self.any_path is not None and self.any_path.fullmatch(subject)):
+            return None
+        for pattern in self.patterns:
+            if (is_folder or not pattern.only_folders) and pattern.regex.fullmatch(
+                name if pattern.by_name else subject
+            ):
+                return pattern.ignores
+        return None
 
 
 def rules_for(
     fs_folder: Path | str, prefix: str, names: set[str], parent: IgnoreRules | None
 ) -> IgnoreRules | None:
     """The rules of a folder, given the names of the ignore files in it; the parent's object where it adds none."""
-    lines: list[str] = []
+    patterns: list[Pattern] = []
     for name in IGNORE_FILES:
         if name in names:
-            lines += _read_lines(Path(fs_folder) / name)
-    if not lines:
+            patterns += _read_patterns(Path(fs_folder) / name)
+    if not patterns:
         return parent
-    return IgnoreRules(prefix, pathspec.GitIgnoreSpec.from_lines(lines), parent)
+    patterns.reverse()
+    by_name = _any([pattern for pattern in patterns if pattern.by_name])
+    by_path = _any([pattern for pattern in patterns if not pattern.by_name])
+    return IgnoreRules(prefix, tuple(patterns), by_name, by_path, parent)
 
 
-def _read_lines(fs_path: Path) -> list[str]:
-    """The patterns of an ignore file; one that cannot be read, or is no text, has none."""
+def _any(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:
+    if not patterns:
+        return None
+    return re.compile(b"|".join(b"(?:" + pattern.regex.pattern + b")" for pattern in patterns), re.DOTALL)
+
+
+def _read_patterns(fs_path: Path) -> list[Pattern]:
+    """The patterns of an ignore file; one that cannot be read, or is very large, has none."""
     try:
         if fs_path.is_symlink() or fs_path.stat().st_size > _MAX_IGNORE_BYTES:
             return []
-        text = fs_path.read_bytes().decode("utf-8-sig", errors="replace")
+        data = fs_path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError:
         return []
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    return [line for line in lines if line.strip() and not line.startswith("#") and _compiles(line)]
-
-
-def _compiles(line: str) -> bool:
-    """One broken pattern is left out, as git does, instead of making the others fail."""
-    try:
-        pathspec.GitIgnoreSpec.from_lines([line])
-    except (ValueError, TypeError):
-        return False
-    return True
+    found = [parse_pattern(line.removesuffix(b"\r")) for line in data.split(b"\n")]
+    return [pattern for pattern in found if pattern is not None]

@@ -11,7 +11,7 @@ from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.model import decode_commit, decode_document, decode_tag
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
-from arbor.store.sequential import SequentialReader
+from arbor.store.sequential import SequentialReader, in_stored_order
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Reach:
                 self.needed.others.add(value)
 
     def _documents(self) -> None:
-        for oid in self.needed.documents:
+        for oid in in_stored_order(self._repo.store, self.needed.documents):
             document = decode_document(self._reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
             self.needed.manifests.setdefault(document.manifest, []).append(oid)
             if document.derivation:
@@ -118,9 +118,9 @@ class Reach:
     def chunks(self, without: frozenset[bytes] | set[bytes] = frozenset()) -> set[bytes]:
         """The chunks of every needed document but these, with what these share with another."""
         wanted: set[bytes] = set()
-        for manifest, documents in self.needed.manifests.items():
-            if not without.issuperset(documents):
-                wanted.update(self.chunks_of(manifest))
+        manifests = [oid for oid, owners in self.needed.manifests.items() if not without.issuperset(owners)]
+        for manifest in in_stored_order(self._repo.store, manifests):
+            wanted.update(self.chunks_of(manifest))
         return wanted
 
 

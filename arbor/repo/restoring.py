@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.objects.paths import check_path
 from arbor.repo.adding import select_tracked
+from arbor.repo.checkout import absent_documents
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, write_stage
-from arbor.repo.status import remember_states, same_bytes, tracked_files
-from arbor.repo.worktree import check_out, remove_file, state_of
+from arbor.repo.status import displaced, remember_states, same_bytes, tracked_files
+from arbor.repo.worktree import (
+    check_out,
+    name_on_disk,
+    refuse_beyond_link,
+    remove_empty_folders,
+    remove_file,
+    state_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,34 +59,41 @@ def restore(
             commit = source if source is not None else repo.refs.head_oid()
             wanted = dict(repo.snapshot(commit).paths())
         chosen = select_tracked(selections, {**dict.fromkeys(tracked), **dict.fromkeys(wanted)})
-        states = dict.fromkeys(chosen, UNKNOWN)
+        states, in_the_way = dict.fromkeys(chosen, UNKNOWN), set[str]()
         if worktree:
             for path in chosen:
-                states[path] = _bring_back(repo, stage, path, wanted.get(path), is_tracked=path in tracked)
+                states[path] = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
         if staged:
-            new = stage.with_changes(repo.store, {DOCUMENTS + path: wanted.get(path) for path in chosen})
+            in_the_way = displaced(tracked, [path for path in chosen if path in wanted]) - set(chosen)
+            changes = {DOCUMENTS + path: wanted.get(path) for path in (*chosen, *in_the_way)}
+            new = stage.with_changes(repo.store, changes)
             new = replace(new, conflicts=tuple(path for path in stage.conflicts if path not in states))
             write_stage(repo.folder, new)
         else:
             new = stage
         entries = dict(tracked)
-        for path in chosen:
+        for path in (*chosen, *in_the_way):
             oid = new.find(repo.store, DOCUMENTS + path)
             entries.pop(path, None)
             if oid is not None:
-                entries[path] = (oid, states[path] if oid == wanted.get(path) else UNKNOWN)
+                entries[path] = (oid, states.get(path, UNKNOWN) if oid == wanted.get(path) else UNKNOWN)
         remember_states(repo, new, entries)
         return RestoreResult(tuple(chosen))
 
 
 def _bring_back(
-    repo: Repository, stage: Stage, path: str, oid: bytes | None, *, is_tracked: bool
+    repo: Repository, stage: Stage, path: str, oid: bytes | None, known: tuple[bytes, FileState] | None
 ) -> FileState:
+    """Write a document's file unless it is there as it should be; its state now."""
     fs_root = repo.work_tree()
     if oid is None:
-        if is_tracked:
+        if known is not None:
             remove_file(fs_root, path)
         return UNKNOWN
+    if known is not None and known[0] == oid:
+        with contextlib.suppress(OSError):
+            if state_of(os.lstat(fs_root / name_on_disk(fs_root, path))) == known[1]:
+                return known[1]
     snapshot = Snapshot(repo.store, stage.base)
     document = snapshot.document(oid)
     return check_out(fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
@@ -99,40 +116,46 @@ def remove(
         chosen = select_tracked(selections, tracked)
         if not recursive:
             for selection in selections:
-                if selection not in tracked and any(path.startswith(f"{selection}/") for path in chosen):
-                    raise UsageError(f"'{selection}' is a folder", "remove it with -r")
-        if not force:
-            _refuse_to_lose(repo, stage, chosen, tracked, cached)
+                prefix = f"{selection}/" if selection else ""
+                if selection not in tracked and any(path.startswith(prefix) for path in chosen):
+                    raise UsageError(f"'{selection or '.'}' is a folder", "remove it with -r")
+        if not force and not cached:
+            _refuse_to_lose(repo, stage, chosen, tracked)
         if dry_run:
             return tuple(chosen)
+        gone = set(chosen)
         new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen})
+        new = replace(new, conflicts=tuple(path for path in stage.conflicts if path not in gone))
         write_stage(repo.folder, new)
+        remember_states(repo, new, {path: entry for path, entry in tracked.items() if path not in gone})
         if not cached:
             for path in chosen:
                 remove_file(repo.work_tree(), path)
-        remember_states(
-            repo, new, {path: entry for path, entry in tracked.items() if path not in set(chosen)}
-        )
         return tuple(chosen)
 
 
-def _refuse_to_lose(
-    repo: Repository, stage: Stage, chosen: Sequence[str], tracked: Entries, cached: bool
-) -> None:
-    fs_root = repo.work_tree()
-    equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
+def _refuse_to_lose(repo: Repository, stage: Stage, chosen: Sequence[str], tracked: Entries) -> None:
+    fs_root, head = repo.work_tree(), Snapshot(repo.store, repo.head_root())
+    equal = same_bytes(head, fs_root)
+    absent = absent_documents(repo, [tracked[path][0] for path in chosen])
     for path in chosen:
         oid, state = tracked[path]
+        name = name_on_disk(fs_root, path)
         try:
-            current = state_of(os.lstat(fs_root / path))
+            current = state_of(os.lstat(fs_root / name))
         except OSError:
             continue
-        if not cached and current != state and not equal(oid, path):
+        if oid in absent:
+            raise ConflictError(
+                f"'{path}' is cold, and its file would go: it may be the last copy",
+                "run: arbor rehydrate-cold, or lose it with -f",
+            )
+        if path in stage.conflicts or (current != state and not equal(oid, name)):
             raise ConflictError(
                 f"'{path}' has changes that are not added",
                 "keep the file with --cached, or lose them with -f",
             )
-        if not cached and DOCUMENTS + path in stage.changes:
+        if DOCUMENTS + path in stage.changes and head.find(path) != oid:
             raise ConflictError(
                 f"'{path}' has staged changes", "keep the file with --cached, or lose them with -f"
             )
@@ -144,8 +167,9 @@ def move(
     """Rename tracked files or folders in the work tree and the stage; (old path, new path) pairs.
 
     Raises:
-        UsageError: when a source is not tracked, or several sources have no folder to go to.
+        UsageError: when a source is not tracked, would go into itself, or several have one place or no folder to go to.
         ConflictError: when the target exists and `force` is not given.
+        PartlyDone: when the system refuses; what was moved before is staged.
         Locked: when another writer holds the lock.
     """
     with repo.lock():
@@ -154,18 +178,25 @@ def move(
         pairs = _plan_moves(repo, sources, target, tracked)
         for _, new in pairs:
             check_path(new)
-            if not force and (new in tracked or os.path.lexists(fs_root / new)):
+            refuse_beyond_link(fs_root, new)
+            if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
         entries = dict(tracked)
+        in_the_way = displaced(tracked.keys() - {old for old, _ in pairs}, [new for _, new in pairs])
         changes: dict[str, bytes | None] = {}
-        for old, new in pairs:
-            oid, _ = entries.pop(old)
-            changes[DOCUMENTS + old] = None
-            changes[DOCUMENTS + new] = oid
-            entries[new] = (oid, _rename(repo, old, new))
-        changed = stage.with_changes(repo.store, changes)
-        write_stage(repo.folder, changed)
-        remember_states(repo, changed, entries)
+        try:
+            for old, new in pairs:
+                _rename(fs_root, old, new)
+                oid, _ = entries.pop(old)
+                changes[DOCUMENTS + old] = None
+                changes[DOCUMENTS + new] = oid
+                entries[new] = (oid, UNKNOWN)
+        finally:
+            if changes:
+                changes.update({DOCUMENTS + path: None for path in in_the_way})
+                changed = stage.with_changes(repo.store, changes)
+                write_stage(repo.folder, changed)
+                remember_states(repo, changed, {path: entries[path] for path in entries if path not in in_the_way})
         return tuple(pairs)
 
 
@@ -173,13 +204,15 @@ def _plan_moves(
     repo: Repository, sources: Sequence[str], target: str, tracked: Entries
 ) -> list[tuple[str, str]]:
     fs_root = repo.work_tree()
-    into = target == "" or (fs_root / target).is_dir()
+    into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
     if len(sources) > 1 and not into:
         raise UsageError(f"'{target}' is not a folder", "make the folder first, or move one thing at a time")
-    pairs = []
-    for source in sources:
+    pairs: list[tuple[str, str]] = []
+    for source in dict.fromkeys(sources):
         name = source.rsplit("/", 1)[-1]
         place = (f"{target}/{name}" if target else name) if into else target
+        if not source or place == source or place.startswith(f"{source}/"):
+            raise UsageError(f"'{source or '.'}' cannot be moved into itself")
         if source in tracked:
             pairs.append((source, place))
             continue
@@ -187,16 +220,19 @@ def _plan_moves(
         if not below:
             raise UsageError(f"'{source}' is not tracked", "run: arbor status")
         pairs += [(path, place + path[len(source) :]) for path in below]
+    seen: set[str] = set()
+    for _, new in pairs:
+        if new in seen:
+            raise UsageError(f"two of the sources would become '{new}'")
+        seen.add(new)
     return pairs
 
 
-def _rename(repo: Repository, old: str, new: str) -> FileState:
-    fs_root = repo.work_tree()
+def _rename(fs_root: Path, old: str, new: str) -> None:
+    source = fs_root / name_on_disk(fs_root, old)
     try:
         (fs_root / new).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(fs_root / old, fs_root / new)
-        state = state_of(os.lstat(fs_root / new))
+        os.replace(source, fs_root / new)
     except OSError as error:
         raise PartlyDone(f"'{old}' cannot be moved to '{new}': {error.strerror}") from error
-    remove_file(fs_root, old)
-    return state
+    remove_empty_folders(fs_root, source.parent)

@@ -12,9 +12,10 @@ from arbor.objects.model import decode_tag
 from arbor.repo.repository import Repository
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
-_STEP = re.compile(r"([~^])(\d*)")
+_STEP = re.compile(r"([~^])([0-9]*)")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
-_AGO = re.compile(r"^(\d+)\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
+_NUMBER = re.compile(r"^[0-9]{1,9}$")
+_AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
 _SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 _DATE_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
@@ -26,7 +27,7 @@ def resolve(repo: Repository, text: str) -> bytes:
     Raises:
         UsageError: when there is no such revision; the hint names the nearest one.
     """
-    match = re.match(r"^([^~^]*)((?:[~^]\d*)*)$", text)
+    match = re.match(r"^([^~^]*)((?:[~^][0-9]{0,9})*)\Z", text)
     if not match or not text:
         raise UsageError(f"'{text}' is not a revision")
     oid = _resolve_base(repo, match.group(1) or "HEAD")
@@ -118,7 +119,7 @@ def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
     if ref is None:
         raise UsageError(f"revision '{name}' not found", _nearest(repo, name))
     entries = repo.refs.reflog(ref)
-    if inside.isdigit():
+    if _NUMBER.match(inside):
         number = int(inside)
         if number < len(entries) and entries[number].new:
             return entries[number].new
@@ -142,12 +143,12 @@ def parse_moment(text: str, now: float | None = None) -> int:
     plain = " ".join(text.strip().lower().replace(".", " ").replace("_", " ").split())
     if plain in ("now", "today", "yesterday"):
         return int(now) - (86400 if plain == "yesterday" else 0)
-    short = re.match(r"^(\d+)([hdwmy])$", plain)
+    short = re.match(r"^([0-9]{1,6})([hdwmy])$", plain)
     if short:
         unit = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[short.group(2)]
         plain = f"{short.group(1)} {unit}"
     ago = _AGO.match(plain)
-    if ago and int(ago.group(1)) < 10**6:
+    if ago:
         unit, number = ago.group(2), int(ago.group(1))
         seconds = _SPAN_SECONDS.get(unit, 0) + 86400 * _SPAN_DAYS.get(unit, 0)
         return int(now) - number * seconds

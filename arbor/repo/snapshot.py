@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from arbor.errors import UsageError
+from arbor.errors import ColdDocument, UsageError
 from arbor.objects import ledger
-from arbor.objects.ids import Kind
+from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.links import LinkRef, expand_links
-from arbor.objects.model import Document, Manifest, decode_document, decode_manifest
+from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
+from arbor.repo.tiers import read_tiers
 from arbor.store.odb import ObjectStore
 from arbor.text.reading import decode_passage
 
@@ -78,10 +79,32 @@ class Snapshot:
         return expand_links(manifest.links, b"".join([self.chunk(ref.oid) for ref in manifest.passages]))
 
     def file_pieces(self, document: Document, manifest: Manifest) -> Iterator[bytes]:
-        """The original file's bytes, piece by piece."""
+        """The original file's bytes, piece by piece.
+
+        Raises:
+            ColdDocument: when pieces are absent because the document is cold here.
+            IntegrityError: when a piece is damaged, or absent without that reason.
+        """
         refs = [oid for oid, _ in manifest.original] or [ref.oid for ref in manifest.passages]
+        missing = [oid for oid in refs if not self.store.has(oid)]
+        if missing and self.is_cold(document):
+            raise ColdDocument(
+                f"the document is cold: {len(missing)} of its {len(refs)} pieces are not stored here",
+                "run: arbor rehydrate-cold PATH",
+            )
         for oid in refs:
             yield self.chunk(oid)
+
+    def lacks_pieces(self, oid: bytes) -> bool:
+        """Whether a passage, or a piece of the original, of a document is not stored here."""
+        manifest = self.manifest(self.document(oid))
+        refs = [ref.oid for ref in manifest.passages] + [piece for piece, _ in manifest.original]
+        return not all(self.store.has(ref) for ref in refs)
+
+    def is_cold(self, document: Document) -> bool:
+        """Whether a document is recorded as cold here."""
+        cold = read_tiers(self.store.folder.parent).cold
+        return bool(cold) and object_id(Kind.DOCUMENT, encode_document(document)) in cold
 
 
 def passage_encoding(document: Document) -> str:

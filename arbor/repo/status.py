@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from arbor.errors import ArborError
+from arbor.errors import UsageError
 from arbor.objects import ledger
-from arbor.objects.ids import file_hash
 from arbor.objects.ledger_diff import diff
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
@@ -21,7 +20,8 @@ from arbor.repo.stage import (
     read_worktree_cache,
     write_worktree_cache,
 )
-from arbor.repo.worktree import Scan, read_file, scan
+from arbor.repo.tiers import read_tiers
+from arbor.repo.worktree import Scan, hash_of_file, scan
 
 _RACY_NS = 100_000_000
 
@@ -102,9 +102,9 @@ def get_status(repo: Repository) -> Status:
     listing = Scan()
     untracked: list[str] = []
     if repo.fs_root is not None:
-        folders = folders_of(tracked)
+        folders, looked_ns = folders_of(tracked), time.time_ns()
         listing = scan(repo.fs_root, tracked=tracked.__contains__, tracked_below=folders.__contains__)
-        unstaged = _unstaged(repo, stage, repo.fs_root, tracked, listing)
+        unstaged = _unstaged(repo, stage, repo.fs_root, tracked, listing, looked_ns)
         untracked = _collapse([path for path in listing.files if path not in tracked], folders)
     branch = head.removeprefix("refs/heads/") if isinstance(head, str) else ""
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
@@ -157,17 +157,41 @@ def folders_of(tracked: Iterable[str]) -> set[str]:
     return folders
 
 
+def displaced(tracked: Iterable[str], added: Iterable[str]) -> set[str]:
+    """Tracked paths that cannot stay beside added ones, since one of the two is a folder of the other's name."""
+    known = set(tracked)
+    fresh = [path for path in added if path not in known]
+    gone: set[str] = set()
+    folders = folders_of(known) if fresh else set()
+    for path in fresh:
+        cut = path.rfind("/")
+        while cut > 0:
+            if path[:cut] in known:
+                gone.add(path[:cut])
+            cut = path.rfind("/", 0, cut)
+        if f"{path}/" in folders:
+            gone.update(other for other in known if other.startswith(f"{path}/"))
+    return gone
+
+
+def cold_paths(repo: Repository, tracked: Entries) -> set[str]:
+    """The tracked paths whose document is cold here: no file need be there, and none is gone."""
+    cold = read_tiers(repo.folder).cold
+    return {path for path, (oid, _) in tracked.items() if oid in cold} if cold else set()
+
+
 def _unstaged(
-    repo: Repository, stage: Stage, fs_root: Path, tracked: Entries, listing: Scan
+    repo: Repository, stage: Stage, fs_root: Path, tracked: Entries, listing: Scan, looked_ns: int
 ) -> tuple[PathChange, ...]:
     changes = [PathChange("U", path) for path in stage.conflicts]
     in_conflict = set(stage.conflicts)
     fresh: Entries = {}
     equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
+    absent_by_right = cold_paths(repo, tracked) | in_conflict
     for path, (oid, state) in tracked.items():
         found = listing.files.get(path)
         if found is None:
-            if path not in in_conflict:
+            if path not in absent_by_right and listing.is_gone(path):
                 changes.append(PathChange("D", path))
         elif found[1] != state:
             if equal(oid, found[0]):
@@ -175,7 +199,7 @@ def _unstaged(
             elif path not in in_conflict:
                 changes.append(PathChange("M", path))
     if fresh:
-        remember_states(repo, stage, {**tracked, **fresh})
+        remember_states(repo, stage, {**tracked, **fresh}, looked_ns)
     return tuple(sorted(changes, key=lambda change: change.path))
 
 
@@ -186,20 +210,28 @@ def same_bytes(snapshot: Snapshot, fs_root: Path) -> Callable[[bytes, str], bool
         document = snapshot.document(oid)
         fs_path = fs_root / name
         try:
-            if fs_path.stat().st_size != document.size:
+            if fs_path.lstat().st_size != document.size:
                 return False
-            data, _ = read_file(fs_path)
-        except (OSError, ArborError):
+            return hash_of_file(fs_path) == document.file_hash
+        except (OSError, UsageError):
             return False
-        return file_hash(data) == document.file_hash
 
     return equal
 
 
-def remember_states(repo: Repository, stage: Stage, entries: Entries) -> None:
-    """Keep file states for the next status; on a read-only KB nothing is kept."""
+def remember_states(repo: Repository, stage: Stage, entries: Entries, looked_ns: int | None = None) -> None:
+    """Keep file states for the next status; on a read-only KB nothing is kept.
+
+    Args:
+        repo: Where.
+        stage: What the entries are the paths of.
+        entries: Paths with their documents and file states.
+        looked_ns: When the first of the files was looked at, in nanoseconds since 1970; now without. A state from
+            just before that moment is not kept: a write right after the look could have left it as it was.
+    """
     try:
-        write_worktree_cache(repo.folder, WorkTreeCache(stage.stamp, safe_states(entries, time.time_ns())))
+        safe = safe_states(entries, time.time_ns() if looked_ns is None else looked_ns)
+        write_worktree_cache(repo.folder, WorkTreeCache(stage.stamp, safe))
     except OSError:
         return
 

@@ -1,10 +1,12 @@
 """Which documents are warm or cold here: local state that never changes an oid.
 
-Hot documents are stored and indexed, warm ones stored and not indexed, cold ones known by their leaf hashes only.
+Hot documents are stored and indexed, warm ones stored and not indexed, cold ones known by their leaf hashes
+only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.store.files import seal, unseal, write_atomically
 
+TIERS_FILE = "tiers"
+TIER_NAMES = ("hot", "warm", "cold")
 _VERSION = 1
 
 
@@ -28,6 +32,12 @@ class Tiers:
         """`hot`, `warm` or `cold`."""
         return "cold" if document in self.cold else "warm" if document in self.warm else "hot"
 
+    def with_tier(self, documents: Iterable[bytes], tier: str) -> Tiers:
+        """The tiers after these documents went to one of `TIER_NAMES`."""
+        moved = frozenset(documents)
+        warm, cold = self.warm - moved, self.cold - moved
+        return Tiers(warm | moved if tier == "warm" else warm, cold | moved if tier == "cold" else cold)
+
 
 def read_tiers(folder: Path) -> Tiers:
     """The tiers of a KB folder; all hot where nothing is recorded.
@@ -36,10 +46,13 @@ def read_tiers(folder: Path) -> Tiers:
         IntegrityError: when the file is damaged.
     """
     try:
-        data = (folder / "tiers").read_bytes()
+        data = (folder / TIERS_FILE).read_bytes()
     except FileNotFoundError:
         return Tiers()
-    version, warm, cold = msgpack.unpackb(unseal(data, "the record of tiers"))
+    try:
+        version, warm, cold = msgpack.unpackb(unseal(data, "the record of tiers"))
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise IntegrityError("the record of tiers is damaged") from error
     if version != _VERSION:
         raise IntegrityError("the record of tiers was written by another version of arbor")
     return Tiers(_split(warm), _split(cold))
@@ -48,7 +61,7 @@ def read_tiers(folder: Path) -> Tiers:
 def write_tiers(folder: Path, tiers: Tiers) -> None:
     """Replace the record, durably."""
     row = [_VERSION, b"".join(sorted(tiers.warm)), b"".join(sorted(tiers.cold))]
-    write_atomically(folder / "tiers", seal(msgpack.packb(row)))
+    write_atomically(folder / TIERS_FILE, seal(msgpack.packb(row)))
 
 
 def _split(joined: bytes) -> frozenset[bytes]:

@@ -10,8 +10,9 @@ from arbor.objects import ledger, merkle
 from arbor.objects.ids import OID_BYTES
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.stage import read_stage
+from arbor.repo.tiers import TIERS_FILE, read_tiers
 
 _MAX_NAMED = 200
 
@@ -41,7 +42,7 @@ class VerifyReport:
         ok: Whether nothing is damaged and a given root fits.
         commit: The revision's commit oid as hexadecimal digits; "" before the first commit.
         ledger_root: Its Merkle root as hexadecimal digits.
-        checked: How many packs, commits, nodes, documents and passages were read.
+        checked: How many packs, commits, nodes, documents (cold ones among them) and passages were read.
         damaged: What is broken.
     """
 
@@ -86,7 +87,8 @@ def verify(
     documents = _check_nodes(audit, roots, reach)
     if all_refs:
         documents |= _staged_documents(repo, damaged)
-    _check_documents(audit, documents, reach)
+    cold = _cold_documents(repo, damaged)
+    _check_documents(audit, documents, cold, reach)
     damaged += _explain(repo, audit, commits, reach)
     tip_root = audit.commits[tip].ledger_root if tip in audit.commits else ledger.EMPTY_LEDGER
     if expected_root is not None and expected_root != tip_root:
@@ -94,7 +96,7 @@ def verify(
             Finding("", "ledger root", f"the revision has root {tip_root.hex()}, not {expected_root.hex()}")
         )
     checked = {"packs": len(repo.store.packs()), "commits": len(commits), "nodes": len(audit.nodes),
-               "documents": len(documents), "passages": audit.chunks}  # fmt: skip
+               "documents": len(documents), "cold": len(cold & documents), "passages": audit.chunks}  # fmt: skip
     return VerifyReport(not damaged, tip.hex() if tip else "", tip_root.hex(), checked, tuple(damaged))
 
 
@@ -151,7 +153,17 @@ def _staged_documents(repo: Repository, damaged: list[Finding]) -> set[bytes]:
     if any(finding.where == "stage" for finding in damaged):
         return set()
     stage = read_stage(repo.folder, ledger.EMPTY_LEDGER)
-    return {value for key, value in stage.changes.items() if value is not None and key.startswith(DOCUMENTS)}
+    keys = (DOCUMENTS, CORES)
+    return {value for key, value in stage.changes.items() if value is not None and key.startswith(keys)}
+
+
+def _cold_documents(repo: Repository, damaged: list[Finding]) -> frozenset[bytes]:
+    """The documents that are cold here, so that their passages need not be stored."""
+    try:
+        return read_tiers(repo.folder).cold
+    except ArborError as error:
+        damaged.append(Finding("", TIERS_FILE, error.message))
+        return frozenset()
 
 
 def _reachable_commits(audit: Audit, starts: Iterable[bytes], reach: _Reach) -> list[bytes]:
@@ -234,7 +246,9 @@ def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
         after = child.last_key
 
 
-def _check_documents(audit: Audit, documents: set[bytes], reach: _Reach) -> None:
+def _check_documents(
+    audit: Audit, documents: set[bytes], cold: frozenset[bytes], reach: _Reach
+) -> None:
     checked: set[bytes] = set()
     for oid in documents:
         facts = audit.documents.get(oid)
@@ -249,7 +263,8 @@ def _check_documents(audit: Audit, documents: set[bytes], reach: _Reach) -> None
             reach.broken_nodes.append(Damage(oid, "document", "its roots or sizes do not fit its manifest"))
         if facts.derivation and facts.derivation not in audit.oids:
             reach.missing[facts.derivation] = "derivation"
-        if facts.manifest not in checked:
+        is_cold = oid in cold and not facts.derivation
+        if not is_cold and facts.manifest not in checked:
             checked.add(facts.manifest)
             chunks = manifest.chunks
             for start in range(0, len(chunks), OID_BYTES):

@@ -11,13 +11,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from blake3 import blake3
+
 from arbor.errors import PartlyDone, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault
 from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
 from arbor.repo.stage import FileState
-from arbor.store.files import fsync_folder, temporary_path
+from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
 
 _READ_TRIES = 3
+_PIECE_BYTES = 1 << 20
+_READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 @dataclass(slots=True)
@@ -27,10 +33,18 @@ class Scan:
     Attributes:
         files: KB path to (name on disk relative to the work tree, state).
         skipped: (name, reason) of what is there but cannot be a document.
+        unreadable: Paths of files, and of folders with a trailing slash, that the system did not let be looked at.
     """
 
     files: dict[str, tuple[str, FileState]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    unreadable: set[str] = field(default_factory=set)
+
+    def is_gone(self, path: str) -> bool:
+        """Whether a tracked path is really gone: what could not be looked at may be there."""
+        return path not in self.files and not any(
+            path == shut or (path.startswith(shut) and (not shut or shut.endswith("/"))) for shut in self.unreadable
+        )
 
 
 def state_of(status: os.stat_result) -> FileState:
@@ -40,7 +54,7 @@ def state_of(status: os.stat_result) -> FileState:
 
 def scan(
     fs_root: Path, below: str = "", *, tracked: Callable[[str], bool] = lambda path: False,
-    tracked_below: Callable[[str], bool] = lambda prefix: False, use_ignore: bool = True,
+    tracked_below: Callable[[str], bool] = lambda prefix: False, use_ignore: bool = True, deep: bool = True,
 ) -> Scan:  # fmt: skip
     """Walk the work tree without following symlinks.
 
@@ -50,19 +64,27 @@ def scan(
         tracked: Whether a path is tracked: tracked files are found even where they are ignored.
         tracked_below: Whether anything below a folder path (with trailing slash) is tracked.
         use_ignore: False finds ignored files too.
+        deep: False stays in the one folder.
     """
-    walk = _Walk(fs_root, tracked, tracked_below, use_ignore)
+    walk = _Walk(fs_root, tracked, tracked_below, use_ignore, deep)
     rules: IgnoreRules | None = None
     prefix, parts = "", below.split("/") if below else []
-    for part in parts:
-        folder = fs_root / prefix
+    fs_below = name_on_disk(fs_root, below)
+    for part, fs_part in zip(parts, fs_below.split("/"), strict=False):
+        folder = fs_root / name_on_disk(fs_root, prefix)
+        if (folder / fs_part).is_symlink():
+            walk.found.skipped.append((prefix + part, "it is a symbolic link"))
+            return walk.found
+        if prefix and (folder / PRIVATE_FOLDER / "format").exists():
+            walk.found.skipped.append((prefix, "it is a knowledge base of its own"))
+            return walk.found
         names = {name for name in IGNORE_FILES if (folder / name).exists()}
         rules = rules_for(folder, prefix, names, rules) if use_ignore else None
         ignored = rules is not None and rules.ignored(prefix + part, is_folder=True)
         if (part in ALWAYS_IGNORED or ignored) and not tracked_below(f"{below}/"):
             return walk.found
         prefix += part + "/"
-    walk.folder(str(fs_root / below) if below else str(fs_root), prefix, prefix, rules)
+    walk.folder(f"{fs_root}/{fs_below}" if below else str(fs_root), prefix, f"{fs_below}/" if below else "", rules)
     return walk.found
 
 
@@ -73,8 +95,10 @@ class _Walk:
         tracked: Callable[[str], bool],
         tracked_below: Callable[[str], bool],
         use_ignore: bool,
+        deep: bool,
     ) -> None:
         self.found = Scan()
+        self._deep = deep
         self._top = str(fs_root)
         self._tracked = tracked
         self._tracked_below = tracked_below
@@ -88,8 +112,11 @@ class _Walk:
             try:
                 with os.scandir(fs_path) as listing:
                     entries = list(listing)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
             except OSError as error:
                 self.found.skipped.append((fs_prefix.rstrip("/") or ".", _reason(error)))
+                self.found.unreadable.add(prefix)
                 continue
             names = {entry.name for entry in entries}
             if (
@@ -102,7 +129,8 @@ class _Walk:
             if self._use_ignore and not names.isdisjoint(IGNORE_FILES):
                 rules = rules_for(fs_path, prefix, names, rules)
             below = [self._take(entry, prefix, fs_prefix, rules) for entry in entries]
-            stack += reversed([item for item in below if item is not None])
+            if self._deep:
+                stack += reversed([item for item in below if item is not None])
 
     def _take(
         self, entry: os.DirEntry[str], prefix: str, fs_prefix: str, rules: IgnoreRules | None
@@ -111,8 +139,7 @@ class _Walk:
         path = prefix + (name if name.isascii() else _nfc(name))
         is_tracked = self._tracked(path)
         if is_tracked and entry.is_file(follow_symlinks=False) and path not in self.found.files:
-            with contextlib.suppress(OSError):
-                self.found.files[path] = (fs_prefix + name, state_of(entry.stat(follow_symlinks=False)))
+            self._keep(entry, path, fs_prefix + name)
             return None
         if entry.is_dir(follow_symlinks=False):
             inside = path + "/"
@@ -126,6 +153,8 @@ class _Walk:
         return None
 
     def _file(self, entry: os.DirEntry[str], path: str, fs_name: str, is_tracked: bool) -> None:
+        if entry.name in ALWAYS_IGNORED or entry.name.startswith(TEMPORARY_PREFIX):
+            return
         if not entry.is_file(follow_symlinks=False):
             self.found.skipped.append(
                 (fs_name, "it is a symbolic link" if entry.is_symlink() else "it is not a file")
@@ -141,10 +170,33 @@ class _Walk:
             self.found.skipped.append((loser, "another file has the same name in Unicode form C"))
             if loser == fs_name:
                 return
+        self._keep(entry, path, fs_name)
+
+    def _keep(self, entry: os.DirEntry[str], path: str, fs_name: str) -> None:
         try:
             self.found.files[path] = (fs_name, state_of(entry.stat(follow_symlinks=False)))
+        except FileNotFoundError:
+            return
         except OSError as error:
             self.found.skipped.append((fs_name, _reason(error)))
+            self.found.unreadable.add(path)
+
+
+def name_on_disk(fs_root: Path, path: str) -> str:
+    """The name, relative to the work tree, under which the file system has a KB path.
+
+    KB paths are in Unicode form C; on a file system that tells forms apart a name may be in form D, as macOS once
+    wrote them.
+    """
+    if path.isascii() or os.path.lexists(fs_root / path):
+        return path
+    folder, names = fs_root, []
+    for part in path.split("/"):
+        apart = unicodedata.normalize("NFD", part)
+        whole = apart == part or os.path.lexists(folder / part) or not os.path.lexists(folder / apart)
+        names.append(part if whole else apart)
+        folder = folder / names[-1]
+    return "/".join(names)
 
 
 def _nfc(name: str) -> str:
@@ -165,11 +217,8 @@ def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes,
         UsageError: when it is no regular file, is larger than `max_bytes`, or keeps changing while it is read.
         OSError: as the system says.
     """
-    flags = (
-        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    )
     for _ in range(_READ_TRIES):
-        handle = os.open(fs_path, flags)
+        handle = os.open(fs_path, _READ_FLAGS)
         try:
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
@@ -187,6 +236,25 @@ def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes,
     raise UsageError(f"'{fs_path}' keeps changing while it is read", "add it again when its writer is done")
 
 
+def hash_of_file(fs_path: Path) -> bytes:
+    """The plain BLAKE3 of a regular file, read piece by piece without following a symlink.
+
+    Raises:
+        UsageError: when it is no regular file.
+        OSError: as the system says.
+    """
+    hasher = blake3()
+    handle = os.open(fs_path, _READ_FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise UsageError(f"'{fs_path}' is not a regular file")
+        while data := os.read(handle, _PIECE_BYTES):
+            hasher.update(data)
+    finally:
+        os.close(handle)
+    return hasher.digest()
+
+
 def _read_all(handle: int, size_bytes: int) -> bytes:
     data = os.read(handle, size_bytes + 1)
     if len(data) < size_bytes:
@@ -198,6 +266,17 @@ def _read_all(handle: int, size_bytes: int) -> bytes:
     return data
 
 
+def refuse_beyond_link(fs_root: Path, path: str) -> None:
+    """What is reached through a symlink lies elsewhere, whatever its name says.
+
+    Raises:
+        UsageError: when a folder of the path is a symlink.
+    """
+    for cut, char in enumerate(path):
+        if char == "/" and (fs_root / name_on_disk(fs_root, path[:cut])).is_symlink():
+            raise UsageError(f"'{path}' is beyond the symbolic link '{path[:cut]}'")
+
+
 def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
     """Write a document's bytes to its place: a new file beside it, then a rename. No symlink is followed.
 
@@ -206,8 +285,8 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
         PartlyDone: when the system refuses (disk full, no permission, name not allowed here).
     """
     check_path(path)
-    folder = fs_root
-    for part in path.split("/")[:-1]:
+    folder, name = fs_root, name_on_disk(fs_root, path)
+    for part in name.split("/")[:-1]:
         folder = folder / part
         if folder.is_symlink():
             raise UsageError(f"'{path}' is not written: '{folder.name}' is a symbolic link")
@@ -215,7 +294,7 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
-    target = fs_root / path
+    target = fs_root / name
     temporary = temporary_path(folder)
     try:
         if target.is_dir() and not target.is_symlink():
@@ -236,14 +315,29 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
 
 
 def remove_file(fs_root: Path, path: str) -> None:
-    """Remove a document's file and the folders that are empty after it. A file that is gone is fine."""
+    """Remove a document's file and the folders that are empty after it. A file that is gone is fine.
+
+    Raises:
+        PartlyDone: when the system refuses.
+    """
     check_path(path)
-    target = fs_root / path
+    target = fs_root / name_on_disk(fs_root, path)
     folder = target.parent
     if any(part.is_symlink() for part in [*list(target.parents)[: len(path.split("/")) - 1]]):
         return
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        target.unlink()
+    if target.is_dir() and not target.is_symlink():
+        return
+    try:
+        target.unlink(missing_ok=True)
+    except NotADirectoryError:
+        return
+    except OSError as error:
+        raise PartlyDone(f"'{path}' cannot be removed: {_reason(error)}") from error
+    remove_empty_folders(fs_root, folder)
+
+
+def remove_empty_folders(fs_root: Path, folder: Path) -> None:
+    """Remove a folder of the work tree and those above it as long as they are empty."""
     while folder != fs_root:
         try:
             folder.rmdir()
@@ -261,8 +355,13 @@ def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:
     """
     absolute = os.path.normpath(os.path.join(cwd, typed))
     top = str(fs_root)
+    inside = top.rstrip(os.sep) + os.sep
+    if not absolute.startswith(inside) and absolute != top:
+        # The folder may have been named through a symlink above it.
+        folder, name = os.path.split(absolute)
+        absolute = top if os.path.realpath(absolute) == top else os.path.join(os.path.realpath(folder), name)
     if absolute == top:
         return ""
-    if not absolute.startswith(top.rstrip(os.sep) + os.sep):
+    if not absolute.startswith(inside):
         raise UsageError(f"'{typed}' is outside of the knowledge base at {fs_root}")
     return _nfc(os.path.relpath(absolute, top).replace(os.sep, "/"))

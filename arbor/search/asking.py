@@ -113,7 +113,7 @@ class Asker:
                 if attempt == _TRIES - 1:
                     raise
                 self._forget()
-                access.rebuild(self._cache, snapshot)
+                access.discard(self._cache, snapshot)
             finally:
                 if not current:
                     reader.close()

@@ -67,6 +67,9 @@ class Matcher:
         self._tokenizer = tokenizer
         self._expressions = [unit_expression(unit) for unit in units]
         self._patterns = [_make_pattern(unit, tokenizer) for unit in units]
+        self._has_names = any(
+            _is_name(atom.text) for pattern in self._patterns if pattern for atom in pattern.atoms
+        )
 
     def spans(self, text: str) -> list[Span]:
         """The matches in a text, in order of their place; they may overlap."""
@@ -81,8 +84,18 @@ class Matcher:
         found.sort()
         return found
 
-    def has_match(self, text: str) -> bool:
-        """Whether the index would call this text a match; exact, for texts where `spans` found nothing."""
+    def has_match(self, text: str, spans: Sequence[Span]) -> bool:
+        """Whether the index calls this text a match.
+
+        Places marked in plain ASCII are matches for sure. Elsewhere the index is asked: names that are spelled out and
+        rare characters depend on what stands beside them.
+
+        Args:
+            text: The text.
+            spans: What `spans` found in it.
+        """
+        if spans and not self._has_names and text.isascii():
+            return True
         return bool(self._expressions) and self._tokenizer.matches(index_text(text), self._expressions)
 
     def _places(self, pattern: _Pattern, lead: str, folded: str, text: str) -> Iterator[tuple[int, int]]:
@@ -142,6 +155,11 @@ def _make_pattern(unit: Unit, tokenizer: Tokenizer) -> _Pattern | None:
     return _Pattern(tuple(atoms), unit.prefix, (first.text,) if first.is_run else _leads_of(first.text))
 
 
+def _is_name(token: str) -> bool:
+    """Whether the analyzer may have spelled it out."""
+    return token == "dotnet" or token.endswith(("plusplu", "sharp"))
+
+
 def _leads_of(token: str) -> tuple[str, ...]:
     """What every word with this stem begins with.
 
@@ -150,6 +168,6 @@ def _leads_of(token: str) -> tuple[str, ...]:
     """
     if token == "dotnet":
         return ".net", "dotn"
-    if token.endswith(("plusplu", "sharp")):
+    if _is_name(token):
         return (token[0],)
     return (token[: max(1, min(_LEAD_CHARS, len(token) - 2))],)

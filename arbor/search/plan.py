@@ -19,6 +19,13 @@ MAX_RANKED_UNITS = 128
 """Of longer queries the rarest words are used."""
 MAX_READ_UNITS = 10_000
 MAX_REPEATS = 4
+"""A word that is repeated more often than this counts this often."""
+MIN_STEM_CHARS, MAX_SUFFIX_CHARS = 3, 7
+_SUFFIXES = (
+    "abilities able ably al alism alities ally ances ations atively ators e ed ements ences ently ers es est fully ibly "
+    "ical icate ings ions ism ists ities iveness ized izers izations less ly ments ness ousness s"
+).split()  # noqa: SIM905
+"""What the stemmer takes off the end of English words."""
 
 STOP_WORDS = frozenset(
     [
@@ -204,11 +211,30 @@ def _ranked_units(
     ranked, seen = [], dict.fromkeys(units, 0)
     for unit in units:
         seen[unit] += 1
+        if seen[unit] > MAX_REPEATS:
+            continue
         parts = tokens[unit.text]
         frequency = sum(_frequency(session, unit, parts) for session in sessions)
-        if frequency and seen[unit] <= MAX_REPEATS:
+        if frequency:
             ranked.append(RankedUnit(unit, parts, unit_expression(unit), frequency))
+        elif unit.prefix and len(parts) == 1:
+            ranked += _shorter_stem(parts[0], sessions, tokenizer)
     return tuple(ranked)
+
+
+def _shorter_stem(token: str, sessions: Sequence[Session], tokenizer: Tokenizer) -> list[RankedUnit]:
+    """For a beginning that no token has, the longest stem that the beginning goes on from.
+
+    The index holds stems: `connectio*` is the beginning of `connection`, which stands there as `connect`.
+    """
+    for length in range(len(token) - 1, max(MIN_STEM_CHARS, len(token) - MAX_SUFFIX_CHARS) - 1, -1):
+        stem = token[:length]
+        if not any(suffix.startswith(token[length:]) for suffix in _SUFFIXES):
+            continue
+        frequency = sum(session.term_frequency(stem) for session in sessions)
+        if frequency and tokenizer.tokens(stem) == (stem,):
+            return [RankedUnit(Unit(stem), (stem,), quote(stem), frequency)]
+    return []
 
 
 def _frequency(session: Session, unit: Unit, tokens: tuple[str, ...]) -> int:

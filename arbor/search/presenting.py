@@ -169,14 +169,14 @@ class HitMaker:
 
     def _evidence(self, text: str, spans: Sequence[Span]) -> str:
         """What in the text speaks for the query, in words; "" where nothing does."""
-        if spans:
-            words = dict.fromkeys(" ".join(text[span.start : span.end].split()) for span in spans)
-            return "in the text: " + ", ".join(list(words)[:EVIDENCE_WORDS])
         if self._query.raw:
             matched = self._tokenizer.matches(index_text(text), [self._query.raw])
         else:
-            matched = self._matcher.has_match(text)
-        return "the text matches the query" if matched else ""
+            matched = self._matcher.has_match(text, spans)
+        if not matched or not spans:
+            return "the text matches the query" if matched else ""
+        words = dict.fromkeys(" ".join(text[span.start : span.end].split()) for span in spans)
+        return "in the text: " + ", ".join(list(words)[:EVIDENCE_WORDS])
 
     def _unproven_hit(self, ranked: Ranked, rank: int, paths: list[str]) -> tuple[Hit | None, str]:
         """A document that the index knows and the store cannot give."""

@@ -11,7 +11,7 @@ from arbor.search.plan import Plan, RankedUnit
 from arbor.search.query import Query
 from arbor.text.extraction import Extraction
 
-COLUMN_WEIGHTS = (4.0, 1.0, 1.0, 1.0)
+COLUMN_WEIGHTS = (4.0, 2.0, 2.0, 1.0)
 """BM25 weights of title, heading, path and body (`docs/design/search-settings.md`)."""
 ROWS_PER_DOCUMENT = 3
 EXTRA_ROWS = 20

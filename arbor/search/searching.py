@@ -132,15 +132,16 @@ class Searcher:
             snapshot: The version.
             index: An index of that version.
             query: As typed, or parsed before.
-            options: `limit` and hooks count; the mode does not, since nothing is withheld.
+            options: `limit`, hooks and ranker count; the mode does not, since nothing is withheld.
 
         Raises:
             UsageError: when the query cannot be understood.
         """
         parsed = query if isinstance(query, Query) else parse(query, options)
         with index.session(snapshot.ledger_root) as session:
-            pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(options.limit)
-            ranked = rank_by_relevance(pool.candidates)[: options.limit]
+            wanted = max(options.limit, getattr(options.ranker, "pool", 0))
+            pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(wanted)
+            ranked = options.ranker(pool.candidates)[: options.limit]
             return [(tuple(session.paths_of(each.candidate.document.first)), each.score) for each in ranked]
 
 

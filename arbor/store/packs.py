@@ -33,7 +33,7 @@ class Pack:
     def _open_index(self) -> PackIndex:
         try:
             return open_index(self.fs_path.with_suffix(".idx"), bytes.fromhex(self.name))
-        except (FileNotFoundError, IntegrityError, ValueError):
+        except (OSError, IntegrityError, ValueError):
             self.scanned = True
             return self.scan_index()
 

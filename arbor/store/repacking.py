@@ -9,13 +9,15 @@ full stays.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
+from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder
 from arbor.store.odb import ObjectStore
+from arbor.store.pack_index import KEY_BYTES
 from arbor.store.pack_writer import PackWriter
 from arbor.store.packs import Pack
 
@@ -24,6 +26,10 @@ MERGE_ABOVE = 16
 FACTOR = 2
 """A pack that stays is at least this many times as large as all that were merged below it."""
 _WHOLE_FRAME_BYTES = 64 * 1024
+
+
+class DamagedFrame(IntegrityError):
+    """A pack that was to be rewritten cannot be read in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +89,25 @@ def merge_packs(store: ObjectStore, *, above: int = MERGE_ABOVE) -> Repacked:
     return rewrite_packs(store, packs[:count]) if count else Repacked()
 
 
-def drop_objects(store: ObjectStore, unwanted: Callable[[bytes], bool]) -> Repacked:
-    """Rewrite every pack that holds an object that is not wanted; the caller holds the writer lock.
+def drop_objects(store: ObjectStore, unwanted: Set[bytes]) -> Repacked:
+    """Rewrite every pack that holds an unwanted object; the caller holds the writer lock.
+
+    Which packs to look at is taken from their indexes: a wrong one can only make a pack stay as it is.
 
     Args:
         store: Where.
-        unwanted: Whether an object of this oid goes.
+        unwanted: The oids of objects that go.
     """
     store.refresh()
+    keys = {oid[:KEY_BYTES] for oid in unwanted}
     total = Repacked()
     for pack in store.packs():
-        found, sound = _scan(pack, unwanted)
-        if not sound:
+        if keys.isdisjoint(pack.index.keys()):
+            continue
+        try:
+            total = _sum(total, rewrite_packs(store, [pack], unwanted.__contains__))
+        except DamagedFrame:
             total = _sum(total, Repacked(damaged=(pack.name,)))
-        elif found:
-            total = _sum(total, rewrite_packs(store, [pack], unwanted))
     return total
 
 
@@ -115,7 +125,7 @@ def rewrite_packs(
     staying = [pack for pack in store.packs() if pack not in packs]
 
     def elsewhere(oid: bytes) -> bool:
-        return any(pack.index.find(oid) is not None for pack in staying)
+        return any(_has_sound(pack, oid) for pack in staying)
 
     writer = PackWriter(store.folder, elsewhere)
     moved = _Moved()
@@ -133,13 +143,25 @@ def rewrite_packs(
         if fresh is None or not fresh.check_hash():
             raise IntegrityError("a rewritten pack does not read back as it was written; the old ones stay")
         after = fresh.size_bytes
-    _compare(store, packs, moved.kept)
     before = sum(pack.size_bytes for pack in packs)
-    _remove([pack for pack in packs if pack.name != name])
+    going = [pack for pack in packs if pack.name != name]
+    _compare(store, going, moved.kept)
+    _remove(going)
     store.refresh()
     return Repacked(
         len(packs), int(name is not None), moved.dropped, moved.dropped_bytes, before, after, damaged
     )
+
+
+def _has_sound(pack: Pack, oid: bytes) -> bool:
+    """Whether a pack that stays gives this object now; that its index names it is not enough."""
+    place = pack.index.find(oid)
+    if place is None:
+        return False
+    try:
+        return object_id(*pack.get(place)) == oid
+    except IntegrityError:
+        return False
 
 
 class _Moved:
@@ -151,16 +173,6 @@ class _Moved:
         self.dropped_bytes = 0
 
 
-def _scan(pack: Pack, unwanted: Callable[[bytes], bool]) -> tuple[bool, bool]:
-    """(whether an unwanted object is in a pack, whether the pack can be read in full)."""
-    found = False
-    for _, frame in pack.iter_frames():
-        if frame is None:
-            return False, False
-        found = found or any(unwanted(oid) for _, oid, _ in frame.objects())
-    return found, True
-
-
 def _move_frames(
     pack: Pack, writer: PackWriter, unwanted: Callable[[bytes], bool], elsewhere: Callable[[bytes], bool],
     moved: _Moved,
@@ -168,7 +180,9 @@ def _move_frames(
     """Copy a pack's frames: whole ones as they are, small and partly dropped ones object by object."""
     for offset, header in pack.walk():
         if header is None:
-            raise IntegrityError(f"pack {pack.name[:12]} has a damaged frame at byte {offset}")
+            raise DamagedFrame(
+                f"pack {pack.name[:12]} has a damaged frame at byte {offset}", "run: arbor verify"
+            )
         frame = pack.frame_at(offset, header)
         objects = list(frame.objects())
         keep = [(kind, oid, data) for kind, oid, data in objects if not unwanted(oid)]
@@ -187,12 +201,11 @@ def _move_frames(
                 writer.add(kind, data, oid)
 
 
-def _compare(store: ObjectStore, old: Sequence[Pack], kept: set[bytes]) -> None:
-    """Every object that stays must be found in a pack that is not one of the old ones."""
-    others = [pack for pack in store.packs() if pack not in old]
+def _compare(store: ObjectStore, going: Sequence[Pack], kept: set[bytes]) -> None:
+    """Every object that stays must be found in a pack that does not go."""
+    others = [pack for pack in store.packs() if pack not in going]
     found: set[bytes] = set().union(*(pack.index.keys() for pack in others))
-    width = len(next(iter(found), b""))
-    if any(oid[:width] not in found for oid in kept):
+    if any(oid[:KEY_BYTES] not in found for oid in kept):
         raise IntegrityError("a rewritten pack lacks objects that it must hold; the old ones stay")
 
 

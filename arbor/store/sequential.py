@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind
 from arbor.store.odb import ObjectStore
 
 FRAMES_AT_HAND = 16
+
+
+def in_stored_order(store: ObjectStore, oids: Iterable[bytes]) -> list[bytes]:
+    """The oids by where they lie, so that each frame is unpacked once; unknown ones come last."""
+    packs = store.packs()
+
+    def place(oid: bytes) -> tuple[int, int]:
+        for number, pack in enumerate(packs):
+            found = pack.index.find(oid)
+            if found is not None:
+                return number, found.frame
+        return len(packs), 0
+
+    return sorted(oids, key=place)
 
 
 class SequentialReader:

@@ -36,11 +36,20 @@ class Mark(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A stretch that should stay whole and holds no headings, like fenced code; `opener` is what began it."""
+    """A stretch that should stay whole and holds no headings, like fenced code.
+
+    Attributes:
+        start: Where its first line starts.
+        end: Where the line after its last starts.
+        opener: What began it.
+        closer: Where that which closes it stands, on its last line; `end` when nothing does. Only of use with an
+            opener.
+    """
 
     start: int
     end: int
-    opener: bytes
+    opener: bytes = b""
+    closer: int = 0
 
 
 class Structure(NamedTuple):
@@ -109,15 +118,15 @@ def cut_buffer(
     passages: list[Passage] = []
     following = 0  # first heading that is not in the outline yet
     while start < stop:
-        lead = start
-        while following < count and marks[following].start <= lead:
+        lead = start + len(BOM_UTF8) if buffer.startswith(BOM_UTF8, start) else start
+        least = start + policy.min_bytes
+        while following < count and marks[following].start <= lead and marks[following].start < least:
             mark = marks[following]
             _enter_heading(outline, mark)
             lead = mark.end + 3  # a heading after nothing but a blank line still leads this passage
             following += 1
         headings = tuple([title for _, title in outline])
         boundary = following
-        least = start + policy.min_bytes
         while boundary < count and marks[boundary].start < least:
             boundary += 1
         end = marks[boundary].start if boundary < count else size
@@ -126,6 +135,8 @@ def cut_buffer(
         while following < count and marks[following].start < end:
             _enter_heading(outline, marks[following])
             following += 1
+            if not headings:  # a preamble goes by the name of the first section
+                headings = tuple([title for _, title in outline])
         newlines = buffer.count(b"\n", start, end)
         passages.append(new_passage(Passage, (buffer[start:end], newlines, headings)))
         start = end

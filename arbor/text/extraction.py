@@ -42,7 +42,8 @@ class Passage(NamedTuple):
         data: A raw slice of the file in the file's own encoding; for formats whose text is extracted, a UTF-8
             slice of that text.
         newlines: Number of line feeds in the text of `data`, so that absolute line numbers add up.
-        headings: The heading path in force where the passage's own text begins, outermost first.
+        headings: The heading path in force where the passage's own text begins, outermost first; before the first
+            heading of a document, the path of the first heading in the passage.
     """
 
     data: bytes

@@ -16,15 +16,20 @@ NON_ASCII = re.compile(r"[^\x00-\x7f]++")
 _CACHED_CHARS_MAX = 4
 
 _LETTERS = {
-    "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i",
+    "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "ё": "е",
 }  # fmt: skip
-"""Letters that people type as ASCII and that no Unicode form takes apart."""
+_LETTERS |= {
+    chr(code): unicodedata.normalize("NFD", chr(code))[0]
+    for code in (*range(0x0370, 0x0400), *range(0x1F00, 0x2000))
+    if unicodedata.category(chr(code)) == "Ll" and len(unicodedata.normalize("NFD", chr(code))) > 1
+}
+"""Letters that people type as simpler ones and that SQLite does not take for those; Greek ones have accents."""
 
 _IGNORED = (
-    "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+    "\u00ad\u0300-\u036f\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
     "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
 )
-"""Soft hyphens, joiners, variation selectors, skin tones, and the vowel points of Hebrew and Arabic."""
+"""Soft hyphens, loose accents, joiners, variation selectors, skin tones, Hebrew and Arabic vowel points."""
 
 _EMOJI_CLASS = "\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 

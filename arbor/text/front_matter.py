@@ -38,6 +38,7 @@ _CONSTANTS: dict[str, FrontValue] = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
+_TEXT_TAG = "tag:yaml.org,2002:str"
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -150,7 +151,7 @@ class _Reader:
 
 def _read_scalar(node: yaml.ScalarNode) -> FrontValue:
     text: str = node.value
-    if node.style is None:  # plain, that is, without quotes
+    if not node.style and node.tag != _TEXT_TAG:  # plain, that is, without quotes
         if text in _CONSTANTS:
             return _CONSTANTS[text]
         if _INTEGER.fullmatch(text):

@@ -34,7 +34,7 @@ _DEFINITION = re.compile(
 _REFERENCE = re.compile(rf"\[({_LABEL})\](?:\[([^\[\]]*+)\])?+(?![(:])")
 _HREF = re.compile(r"""href\s*+=\s*+(?:"([^"<>]*+)"|'([^'<>]*+)'|([^\s"'<>`]++))""")
 _ADDRESS = re.compile(
-    r"""http(?<![\w="'\[]http)(?<!\]\(http)(?<!\(<http)(?<!\]: http)s?+://"""
+    r"""http(?<![A-Za-z0-9_="'\[]http)(?<!\]\(http)(?<!\(<http)(?<!\]: http)s?+://"""
     r"""[^\s<>"`|、。，；：！？（）「」『』【】《》\ufdd0-\ufdef]++"""
 )
 _ADDRESS_TAIL = ".,;:!?'*_~"
@@ -45,7 +45,7 @@ _SHOW = str.maketrans({chr(0xFDD0 + number): char for number, char in enumerate(
 _LINKISH = re.compile(r"[\[\]]|http|href")
 _BACKTICKS = re.compile(r"``*+")
 _LITERAL = re.compile(r"`++|<!--|\\[\[\]()<>`:#!\\]")
-_BLANK_LINE = re.compile(r"\n[ \t\r]*+\n")
+_PARAGRAPH_END = re.compile(r"\n[ \t\r]*+(?:\n|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])")
 
 _TITLED_KEYS = frozenset(
     """
@@ -109,7 +109,7 @@ def _find_bracketed(text: str, line: int) -> list[Link]:
         if "\n" in label or "[" in label or "`" in label:
             inner = _find_bracketed(label, line) if "[" in label else []
             links += inner
-            if _BLANK_LINE.search(label) or any(link.relation == "links" for link in inner):
+            if _PARAGRAPH_END.search(label) or any(link.relation == "links" for link in inner):
                 continue  # paragraphs end a link, and a link holds no other link: the brackets are only text
             label = " ".join(label.replace("`", "").split())
         if plain and "#" not in plain and "%" not in plain:
@@ -240,7 +240,7 @@ def _drop_comments(text: str) -> str | None:
         if "`" in comment or text.count("`", done, start) & 1:
             return None
         pieces.append(text[done:start])
-        pieces.append("\n" * comment.count("\n"))
+        pieces.append(" " + "\n" * comment.count("\n"))  # the space keeps what was apart apart
         done = end + 3
         start = text.find("<!--", done)
     pieces.append(text[done:])
@@ -255,7 +255,7 @@ def _hide_each(text: str, literals: re.Pattern[str]) -> tuple[str, bool]:
     for start, end in _iter_literals(text, literals):
         literal = text[start:end]
         if literal[0] == "<":
-            hidden = "\n" * literal.count("\n")
+            hidden = " " + "\n" * literal.count("\n")
         elif literal[0] == "\\":
             hidden = literal[1].translate(_HIDE)
             is_changed = True
@@ -286,7 +286,7 @@ def _iter_literals(text: str, literals: re.Pattern[str]) -> Iterator[tuple[int, 
             if closer < 0:
                 continue
             if blank < start:
-                found = _BLANK_LINE.search(text, start)
+                found = _PARAGRAPH_END.search(text, start)
                 blank = found.start() if found else len(text)
             if blank < closer:
                 continue
@@ -311,7 +311,8 @@ def _find_next_runs(text: str, tokens: list[tuple[int, int]]) -> list[int]:
         start, end = tokens[number]
         if text[start] == "`":
             starts[number] = next_runs.get(end - start, -1)
-            next_runs[end - start] = start
+            if not (number and tokens[number - 1][1] == start and text[start - 1] == "`"):
+                next_runs[end - start] = start
         elif text[start] == "\\" and text[start + 1] == "`":
             rest = tokens[number + 1] if number + 1 < len(tokens) else (0, 0)
             length = 1 + (rest[1] - rest[0] if rest[0] == end and text[end] == "`" else 0)

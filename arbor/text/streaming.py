@@ -47,13 +47,23 @@ def iter_passages(
         begin = max(start, front_end)
         structure = find_structure(without_mark(buffer) if is_head else buffer, begin, opener)
         if begin > start:
-            structure.blocks.insert(0, Block(1, front_end, b""))
+            structure.blocks.insert(0, Block(1, front_end))
         passages, start = cut_buffer(buffer, start, structure, policy, outline, final=final)
+        if not passages:
+            continue
         yield from passages
-        opener = next((block.opener for block in structure.blocks if block.start < start < block.end), b"")
+        opener = _find_opener(structure.blocks, start)
         surplus = max(start - _HISTORY_BYTES, 0)
         if surplus:
             is_head = False
             buffer = buffer[surplus:]
             start -= surplus
             front_end = max(front_end - surplus, 1)
+
+
+def _find_opener(blocks: list[Block], start: int) -> bytes:
+    """What began the block that is open where the next passage begins."""
+    for block in blocks:
+        if block.start < start < block.end:
+            return b"\n" if block.opener and start > block.closer else block.opener
+    return b""

@@ -110,7 +110,8 @@ def _make_term(word: str) -> str:
         return ""
     if word.isdecimal():
         return word if len(word) >= _DIGITS_MIN else ""
-    return stem_word(word) if word.isascii() else word
+    stem = stem_word(word) if word.isascii() else word
+    return "" if stem in ENGLISH else stem
 
 
 def _unspaced_terms(run: str, is_japanese: bool) -> list[str]:

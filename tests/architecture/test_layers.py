@@ -45,22 +45,25 @@ ONLY = {
 
 # import name -> (distribution, the rooms that may import it)
 THIRD_PARTY = {
+    "anyio": ("anyio", {"remote"}),
     "backports": ("backports.zstd", {"store"}),
-    "blake3": ("blake3", {"objects", "store", "repo"}),
+    "blake3": ("blake3", {"objects", "store", "repo", "graph", "remote"}),
     "charset_normalizer": ("charset-normalizer", {"text"}),
     "click": ("click", {"cli"}),
     "docx": ("python-docx", {"text"}),
+    "httpx": ("httpx", {"remote"}),
     "jieba": ("jieba", {"text"}),
     "msgpack": ("msgpack", {"objects", "store", "repo", "index", "graph"}),
     "numpy": ("numpy", {"index", "graph", "search"}),
-    "pathspec": ("pathspec", {"repo"}),
     "platformdirs": ("platformdirs", {"text", "cli"}),
     "pypdf": ("pypdf", {"text"}),
     "rich": ("rich", {"cli"}),
     "selectolax": ("selectolax", {"text"}),
     "tomlkit": ("tomlkit", {"repo", "cli"}),
+    "starlette": ("starlette", {"remote", "web"}),
     "snowballstemmer": ("snowballstemmer", {"text"}),
     "Stemmer": ("PyStemmer", {"text"}),
+    "uvicorn": ("uvicorn", {"remote", "cli"}),
     "yaml": ("PyYAML", {"text"}),
 }
 STANDARD_LIBRARY_OWNERS = {

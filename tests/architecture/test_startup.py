@@ -28,7 +28,7 @@ HEAVY = {
     "sqlite3",
     "Stemmer",
 }
-LIGHT = {"backports", "blake3", "click", "msgpack", "pathspec", "platformdirs"}
+LIGHT = {"backports", "blake3", "click", "msgpack", "platformdirs"}
 
 
 def run_python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

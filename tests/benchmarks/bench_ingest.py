@@ -195,8 +195,8 @@ def all_day(settings: Settings, trees: Trees, about: str, peaks: dict[str, list[
             "packs (git: after gc)",
             format_mebibytes(git_packs),
             format_mebibytes(packs),
-            f"{packs / git_packs:.2f}",
-            verdict(packs / git_packs, 1.1),
+            f"{packs / git_packs:.3f}",
+            verdict(round(packs / git_packs, 3), 1.1),
         ),
     )
     cache = folder_bytes(trees.arbor / ".arbor" / "cache")
@@ -216,8 +216,9 @@ def memory(peaks: dict[str, list[Sample]], about: str) -> Table:
         )
         for name, size in most.items()
     )
+    note = "The largest process of the command; workers share most of its memory."
     return Table(
-        f"Peak memory: {about}", ("command", "resident", "kept"), rows, data={"peak_rss_bytes": most}
+        f"Peak memory: {about}", ("command", "resident", "kept"), rows, note, {"peak_rss_bytes": most}
     )
 
 

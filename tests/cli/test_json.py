@@ -44,6 +44,32 @@ def test_an_answer_has_the_documented_keys(name: str, kb: Cli) -> None:
     assert done.err == ""
 
 
+# Commands whose answers differ by what was asked: no key that is not documented.
+SEVERAL = {
+    "branch": (("branch", "--json"), ("branch", "more", "--json"), ("branch", "-d", "more", "--json")),
+    "switch": (("switch", "-c", "more", "--json"), ("switch", "--detach", "HEAD", "--json")),
+    "merge": (("merge", "main", "--json"),),
+    "tag": (("tag", "v1", "--json"), ("tag", "--json"), ("tag", "-d", "v1", "--json")),
+    "reset": (("reset", "HEAD", "--json"),),
+    "reflog": (("reflog", "--json"),),
+    "consensus": (
+        ("consensus", "--json"),
+        ("consensus", "notes/merkle.md", "--json"),
+        ("consensus", "notes/merkle.md", "--history", "--json"),
+    ),
+    "ripple": (("ripple", "--json"), ("ripple", "--check", "--staged", "--json")),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_form_of_an_answer_keeps_to_the_documented_keys(name: str, kb: Cli) -> None:
+    fields = importlib.import_module(f"arbor.cli.commands.{name}").command.fields
+    for words in SEVERAL[name]:
+        answer = kb(*words).json
+        assert answer["schema"] == f"arbor.{name}/1"
+        assert set(answer) - {"schema"} <= set(fields)
+
+
 def test_show_of_a_commit(kb: Cli) -> None:
     answer = kb("show", "--json").json
     assert set(answer) == {"schema", *show.FIELDS} - {"document"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import io
 import os
 import pty
@@ -36,15 +36,9 @@ def run_on_terminal(
     )
     os.close(theirs)
     pieces = []
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError as error:
-            assert error.errno == errno.EIO
-            break
-        if not piece:
-            break
-        pieces.append(piece)
+    with contextlib.suppress(OSError):  # how Linux says that nobody holds the other end any more
+        while piece := os.read(ours, 65536):
+            pieces.append(piece)
     os.close(ours)
     return process.wait(timeout=60), b"".join(pieces).decode().replace("\r\n", "\n")
 
@@ -169,9 +163,13 @@ def test_wrapped_lines_count_as_the_rows_they_take() -> None:
     paged = Paged(["false"], 4, 10, terminal)
     paged.write("x" * 30 + "\n", b"")
     assert paged._process is None
-    with pytest.raises(PagerClosed):
+
+    def write_more() -> None:
         for _ in range(100_000):
             paged.write("more\n", b"more\n" * 100)
+
+    with pytest.raises(PagerClosed):
+        write_more()
     paged.close()
 
 
@@ -211,3 +209,41 @@ def test_quick_work_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_progress_line() -> None:
     assert format_progress("adding", 1, 2) == f"adding  {'━' * 15}{'─' * 15}  1/2  50%"
     assert format_progress("adding", 7, 4).endswith("4/4  100%")
+
+
+def write_editor(folder: Path, script: str) -> str:
+    """An editor that does what a shell script says with the file `$1`."""
+    editor = folder / "editor.sh"
+    editor.write_text(f"#!/bin/sh\n{script}\n")
+    editor.chmod(0o755)
+    return str(editor)
+
+
+def test_a_message_is_written_in_an_editor(kb: Cli, tmp_path: Path) -> None:
+    kb.write("new.md", "# New\n")
+    kb("add", ".")
+    editor = write_editor(
+        tmp_path, f'cp "$1" {tmp_path}/seen.md; printf "From the editor\\n\\nBody\\n# a remark\\n" > "$1"'
+    )
+    code, shown = run_on_terminal(kb.folder, "commit", env={"EDITOR": "false", "ARBOR_EDITOR": editor})
+    assert code == 0
+    assert "From the editor" in shown
+    assert kb("log", "--json", "-1").json["commits"][0]["message"] == "From the editor\n\nBody"
+    assert "#   added  new.md" in (tmp_path / "seen.md").read_text()
+
+
+@pytest.mark.parametrize("script", ["true", 'printf "# only remarks\\n" > "$1"'], ids=["unchanged", "empty"])
+def test_an_empty_message_stops_the_commit(script: str, kb: Cli, tmp_path: Path) -> None:
+    kb.write("new.md", "# New\n")
+    kb("add", ".")
+    code, shown = run_on_terminal(kb.folder, "commit", env={"EDITOR": write_editor(tmp_path, script)})
+    assert code == 2
+    assert "the commit message is empty" in shown
+    assert len(kb("log", "--json").json["commits"]) == 1
+
+
+def test_amending_starts_from_the_message_that_is_there(kb: Cli, tmp_path: Path) -> None:
+    editor = write_editor(tmp_path, 'sed -i "s/First/Second/" "$1"')
+    code, _ = run_on_terminal(kb.folder, "commit", "--amend", env={"VISUAL": editor})
+    assert code == 0
+    assert [commit["subject"] for commit in kb("log", "--json").json["commits"]] == ["Second notes"]

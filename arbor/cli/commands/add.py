@@ -79,7 +79,7 @@ def command(
         _answer_json(session, result, dry_run)
     else:
         _answer(session, result, dry_run=dry_run, verbose=verbose)
-    return _report_skipped(session, result, named)
+    return _report_skipped(session, result, named, quiet=as_json)
 
 
 def _add_input(session: Session, as_path: str | None, source_uri: str, *, force: bool) -> AddResult:
@@ -127,20 +127,24 @@ def _answer(session: Session, result: AddResult, *, dry_run: bool, verbose: bool
     out.line(would + (", ".join(parts) or "nothing to add"))
 
 
-def _report_skipped(session: Session, result: AddResult, named: set[str]) -> int:
-    """Say beside the answer what is not in it; the exit code."""
+def _report_skipped(session: Session, result: AddResult, named: set[str], *, quiet: bool) -> int:
+    """Say beside the answer what is not in it (a JSON answer holds it all); the exit code."""
     out = session.out
+    failed = [
+        entry for entry in result.skipped if entry[1] not in _NO_DOCUMENTS or entry[0].rstrip("/") in named
+    ]
+    if quiet:
+        return EXIT_PARTLY if failed else 0
     for path, message in result.warnings[:_MAX_LISTED]:
         out.warning(f"{quote_path(path)}: {message}")
     if len(result.warnings) > _MAX_LISTED:
         out.warning(f"{len(result.warnings) - _MAX_LISTED:,} more warnings; --json lists them all")
-    failed = [
-        entry for entry in result.skipped if entry[1] not in _NO_DOCUMENTS or entry[0].rstrip("/") in named
-    ]
     for path, reason in failed:
         out.warning(f"skipped {quote_path(path)}: {clean_line(reason)}")
     for reason, what in _NO_DOCUMENTS.items():
-        passed = [path for path, why in result.skipped if why == reason and path.rstrip("/") not in named]
+        passed = sorted(
+            path for path, why in result.skipped if why == reason and path.rstrip("/") not in named
+        )
         if passed:
             out.note(f"left out {count(len(passed), *what)}: {few(passed)}")
     return EXIT_PARTLY if failed else 0

@@ -20,7 +20,7 @@ FIELDS = {
 
 
 @arbor_command("branch", fields=FIELDS)
-@click.argument("name", required=False)
+@click.argument("name", required=False, metavar="[NAME]", type=REVISION)
 @click.argument("start", required=False, metavar="[REV]", type=REVISION)
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-d", "--delete", is_flag=True, help="Remove a branch whose commits are also elsewhere.")
@@ -42,20 +42,22 @@ def command(
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove one.
 
-    `arbor branch NAME` makes a branch at HEAD (or REV) and stays where it is; `arbor switch -c NAME` also goes there.
+    arbor branch NAME makes a branch at HEAD (or REV) and stays where it is; arbor switch -c NAME also goes there.
+    With --json, the branches that are there afterwards.
     """
     kb = session.open()
     set_identity(kb)
     if delete or force_delete:
         oid = branching.delete_branch(kb.repo, _required(name), force=force_delete)
-        session.out.line(f"removed branch {clean_line(name or '')} (it was at {short(oid.hex())})")
+        if not as_json:
+            session.out.line(f"removed branch {clean_line(name or '')} (it was at {short(oid.hex())})")
     elif new_name is not None:
         branching.rename_branch(
             kb.repo, name or _required(branching.current_branch(kb.repo)), new_name, force=force
         )
     elif name is not None:
         branching.create_branch(kb.repo, name, start or "HEAD", force=force)
-    else:
+    if as_json or not (delete or force_delete or new_name or name):
         _list(session, remotes, as_json)
 
 

@@ -17,8 +17,9 @@ from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_o
 from arbor.errors import UsageError
 
 if TYPE_CHECKING:
-    from arbor.kb import CommitResult, KnowledgeBase
+    from arbor.kb import KnowledgeBase
     from arbor.objects.model import Signature
+    from arbor.search.following import CommitResult
 
 FIELDS = {
     "commit": "oid of the new commit",
@@ -80,8 +81,9 @@ def command(
         run_pre_commit(session)
     message = _message(session, kb, messages, message_file, amend=amend)
     who = _author(kb, author)
-    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=not no_index, author=who)
-    for text in made.warnings:
+    index = not no_index and kb.config_get("core.index") is not False
+    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=who)
+    for text in () if as_json else made.warnings:
         session.out.warning(text)
     run_post_hook(session, "post-commit")
     if as_json:

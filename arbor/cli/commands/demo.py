@@ -11,7 +11,8 @@ from arbor.cli.command import arbor_command, json_option
 from arbor.cli.ripple_view import LABEL_STYLES, ripple_fields, ripple_line, standing_fields
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.kb import CommitResult, KnowledgeBase, init
+from arbor.kb import KnowledgeBase, init
+from arbor.search.following import CommitResult
 
 FIELDS = {
     "steps": "one for each commit: `step`, `ripple`, `standings`",
@@ -20,7 +21,7 @@ FIELDS = {
 
 
 @arbor_command("demo", fields=FIELDS)
-@click.argument("what", type=click.Choice(["ripple"]))
+@click.argument("what", type=click.Choice(["ripple"]), metavar="ripple")
 @json_option
 def command(session: Session, what: str, as_json: bool) -> None:
     """Walk through a life cycle on built-in documents.

@@ -18,16 +18,16 @@ ACTIONS = ("install", "uninstall", "status", "run")
 
 
 @arbor_command("hook", fields=FIELDS)
-@click.argument("action", type=click.Choice(ACTIONS))
-@click.argument("name", required=False)
-@click.argument("arguments", nargs=-1)
+@click.argument("action", type=click.Choice(ACTIONS), metavar="install | uninstall | status | run")
+@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("arguments", nargs=-1, metavar="[ARG]...")
 @json_option
 def command(
     session: Session, action: str, name: str | None, arguments: tuple[str, ...], as_json: bool
 ) -> None:
     """Let a git repository around the knowledge base bring it along.
 
-      arbor hook install      put shims into git's hooks folder; a foreign hook is kept and runs first
+      arbor hook install      put shims into git's hooks folder; others stay
       arbor hook uninstall    take them away again and put foreign hooks back
       arbor hook status       show which are there
       arbor hook run NAME     what the shims call

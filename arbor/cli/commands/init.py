@@ -36,4 +36,4 @@ def command(session: Session, folder: str, branch: str, bare: bool, as_json: boo
         return
     out.line(f"started an empty knowledge base in {quote_path(place)}")
     if not bare:
-        out.hint("run: arbor add . to stage every document here, then arbor commit -m MESSAGE")
+        out.hint("run: arbor add . and then arbor commit -m MESSAGE")

@@ -16,23 +16,25 @@ FIELDS = {
     "rev": "the revision as typed; null where none was",
     "links": "in text order: `line`, `kind`, `relation`, `target`, `anchor`, `text`",
 }
+_MAX_TEXT_CELLS = 32
 
 
 @arbor_command("links", fields=FIELDS)
 @click.argument("document", metavar="PATH[@REV]", type=DOCUMENT)
 @json_option
 def command(session: Session, document: str, as_json: bool) -> None:
-    """List the links in a document: line, relation, target and text."""
+    """List the links in a document: line, relation, text and target."""
     place = find_place(session, document)
     info, out = session.open().document(place.path, place.revision), session.out
+    found = sorted(info.links, key=lambda link: link.line)
     if as_json:
-        links = [link_fields(link) for link in info.links]
+        links = [link_fields(link) for link in found]
         out.json("links", {"path": place.path, "rev": place.revision, "links": links})
         return
     rows = []
-    for link in info.links:
+    for link in found:
         target = f"{link.target}#{link.anchor}" if link.anchor else link.target
-        rows.append([str(link.line), clean_line(link.relation), clean_line(target), clean_line(link.text)])
+        rows.append([str(link.line), clean_line(link.relation), clean_line(link.text), clean_line(target)])
     with out.paged():
-        for line, relation, target, text in columns(rows):
-            out.line(f"{out.style(line, 'dim')}{out.style(relation, 'cyan')}{target}{text}".rstrip())
+        for line, relation, text, target in columns(rows, widest=_MAX_TEXT_CELLS):
+            out.line(f"{out.style(line, 'dim')}{out.style(relation, 'cyan')}{text}{target}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -10,9 +11,11 @@ from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
 from arbor.cli.completing import REVISION
 from arbor.cli.diff_view import diff_fields, name_status_lines, stat_lines
+from arbor.cli.graph_view import Lanes
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import COMMIT_FIELDS, commit_fields, commit_header, decorations, short
+from arbor.cli.views import COMMIT_FIELDS, Head, commit_fields, commit_header, decorations, read_head, short
+from arbor.errors import UsageError
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -36,12 +39,13 @@ FIELDS = {
     help="At most NUM commits; also -NUM.",
 )
 @click.option("--oneline", is_flag=True, help="One line a commit.")
+@click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
 @click.option("--stat", is_flag=True, help="Also how many lines changed in which documents.")
 @click.option("--name-status", is_flag=True, help="Also which documents changed.")
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool,
+    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool, graph: bool,
     stat: bool, name_status: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
@@ -60,11 +64,49 @@ def command(
     if as_json:
         session.out.json("log", {"commits": [_fields(kb, info, stat, name_status) for info in found]})
         return
+    form = _Form(read_head(kb), oneline, stat, name_status)
     with session.out.paged():
-        for number, info in enumerate(found):
-            _show(session, info, number, oneline=oneline)
-            if stat or name_status:
-                _show_changes(session, info, stat=stat, oneline=oneline)
+        if graph:
+            _draw(session, found, form, has_paths=bool(paths))
+        else:
+            _list(session, found, form)
+
+
+class _Form(NamedTuple):
+    """How commits are shown."""
+
+    head: Head
+    oneline: bool
+    stat: bool
+    name_status: bool
+
+
+def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> None:
+    for number, info in enumerate(found):
+        if number and not form.oneline:
+            session.out.line()
+        for line in _lines(session, info, form):
+            session.out.line(line)
+
+
+def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_paths: bool) -> None:
+    """The commits beside lanes; parents that are not shown end their lane."""
+    if has_paths:
+        raise UsageError(
+            "--graph draws whole histories, not those of some paths", "leave out --graph, or the paths"
+        )
+    infos = list(found)
+    shown = {info.commit for info in infos}
+    lanes = Lanes(ascii_only=not session.out.is_unicode)
+    for number, info in enumerate(infos, 1):
+        first, rest, joins = lanes.take(info.commit, [parent for parent in info.parents if parent in shown])
+        lines = list(_lines(session, info, form))
+        if not form.oneline and number < len(infos):
+            lines.append("")
+        for place, line in enumerate(lines):
+            session.out.line(f"{rest if place else first}{line}".rstrip())
+        for join in joins:
+            session.out.line(join.rstrip())
 
 
 def _changes(kb: KnowledgeBase, info: CommitInfo, *, with_text: bool) -> tuple[TextDiff, ...]:
@@ -80,25 +122,19 @@ def _fields(kb: KnowledgeBase, info: CommitInfo, stat: bool, name_status: bool) 
     return fields
 
 
-def _show(session: Session, info: CommitInfo, number: int, *, oneline: bool) -> None:
+def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
+    """A commit, with what it changed where that was asked for."""
     out = session.out
-    refs = session.open().repo.refs
-    head, branch = refs.head_oid(), refs.head()
-    name = branch.removeprefix("refs/heads/") if isinstance(branch, str) else ""
-    names = decorations(out, info, name, head.hex() if head else "")
-    if oneline:
-        out.line(f"{out.style(short(info.commit), 'yellow')}{names} {clean_line(info.subject)}")
+    names = decorations(out, info, form.head)
+    if form.oneline:
+        shown = f" ({names})" if names else ""
+        yield f"{out.style(short(info.commit), 'yellow')}{shown} {clean_line(info.subject)}"
+    else:
+        yield from commit_header(out, info, names)
+    if not (form.stat or form.name_status):
         return
-    if number:
-        out.line()
-    for line in commit_header(out, info, names):
-        out.line(line)
-
-
-def _show_changes(session: Session, info: CommitInfo, *, stat: bool, oneline: bool) -> None:
-    changes = _changes(session.open(), info, with_text=stat)
-    lines = stat_lines(session.out, changes) if stat else name_status_lines(session.out, changes)
-    if not oneline:
-        session.out.line()
-    for line in lines:
-        session.out.line(f"  {line}")
+    if not form.oneline:
+        yield ""
+    changes = _changes(session.open(), info, with_text=form.stat)
+    for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
+        yield f"  {line}"

@@ -27,6 +27,7 @@ FIELDS = {
 }
 MODES = ("STRICT", "HYBRID", "VISUAL")
 EXIT_NO_MATCH = 1
+_FURTHER_PASSAGES = 3
 _QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
 _EXCLUSION = re.compile(r"-[^-\W].*|-\".*", re.DOTALL)
 _ESCAPE = "\0"  # no argument of a process can hold it
@@ -57,13 +58,18 @@ class SearchCommand(ArborCommand):
 
 @click.command("search", cls=SearchCommand, fields=FIELDS, number_option="-n")
 @click.argument("words", nargs=-1, metavar="WORDS...")
-@click.option("--mode", type=click.Choice(MODES, case_sensitive=False), default="HYBRID", show_default=True,
-              metavar="MODE", help="The least proof of a hit: STRICT, HYBRID or VISUAL.")  # fmt: skip
+@click.option("--mode", type=click.Choice(MODES, case_sensitive=False), metavar="MODE",
+              help="The least proof of a hit: STRICT, HYBRID (the default) or VISUAL.")  # fmt: skip
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="NUM",
               help="Documents to show; also -NUM.")  # fmt: skip
 @click.option("--passages", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
               help="Passages to quote of each document.")  # fmt: skip
 @at_option
+@click.option("--rank", metavar="PROFILE", help="Rank by relevance, ripple, or a profile of arbor.toml.")
+@click.option("--explain", is_flag=True, help="Show every signal of each hit, and why it carries its label.")
+@click.option(
+    "-w", "--working-copy", is_flag=True, help="Also files not committed as they are; they are VISUAL hits."
+)
 @click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when nothing is found.")
 @click.option("--porcelain", is_flag=True,
@@ -71,8 +77,8 @@ class SearchCommand(ArborCommand):
 @json_option
 @click.pass_obj
 def command(
-    session: Session, words: tuple[str, ...], mode: str, limit: int, passages: int, at: str | None, raw: bool,
-    exit_code: bool, porcelain: bool, as_json: bool,
+    session: Session, words: tuple[str, ...], mode: str | None, limit: int, passages: int, at: str | None,
+    rank: str | None, explain: bool, working_copy: bool, raw: bool, exit_code: bool, porcelain: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Find passages, grouped by document, best first.
 
@@ -88,8 +94,14 @@ def command(
     query = join_query(words)
     if not query.strip():
         raise UsageError("the query is empty", "run: arbor search WORDS")
-    kb = session.open()
-    result = kb.search(query, mode=mode.upper(), limit=limit, at=at, passages=max(passages, 3), raw=raw)
+    if working_copy and (mode or "VISUAL") != "VISUAL":
+        raise UsageError(
+            f"files that are not committed are never {mode}", "leave out --mode, or --working-copy"
+        )
+    result = session.open().search(
+        query, mode=mode or ("VISUAL" if working_copy else "HYBRID"), limit=limit, at=at,
+        passages=max(passages, _FURTHER_PASSAGES), raw=raw, rank=rank, working_copy=working_copy,
+    )  # fmt: skip
     out = session.out
     if as_json:
         out.json("search", result_fields(result))
@@ -102,7 +114,7 @@ def command(
             for number, hit in enumerate(result.hits):
                 if number:
                     out.line()
-                for line in hit_lines(session, hit, cells, passages):
+                for line in hit_lines(session, hit, cells, passages, explain=explain):
                     out.line(line)
         for line in summary_lines(result, len(result.hits)):
             out.note(line)

@@ -12,13 +12,13 @@ from arbor.cli.command import arbor_command, json_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean_line, columns, quote_path
+from arbor.cli.safe_text import clean_line, columns, quote_path, truncate
 from arbor.cli.session import Session
-from arbor.cli.views import commit_fields, commit_header, count, decorations, short, size
+from arbor.cli.views import commit_fields, commit_header, count, decorations, read_head, short, size
 from arbor.errors import UsageError
 
 if TYPE_CHECKING:
-    from arbor.repo.results import DocumentInfo
+    from arbor.repo.results import DocumentInfo, PassageInfo
 
 FIELDS = {
     "type": "`commit` or `document`; the keys below that fit it are there",
@@ -82,10 +82,8 @@ def _show_commit(session: Session, revision: str, *, stat: bool, name_status: bo
         fields = [diff_fields(change, with_lines=lines, with_patch=not stat) for change in changes]
         out.json("show", {"type": "commit", "commit": commit_fields(info), "changes": fields})
         return
-    head, branch = kb.repo.refs.head_oid(), kb.repo.refs.head()
-    name = branch.removeprefix("refs/heads/") if isinstance(branch, str) else ""
     with out.paged():
-        for line in commit_header(out, info, decorations(out, info, name, head.hex() if head else "")):
+        for line in commit_header(out, info, decorations(out, info, read_head(kb))):
             out.line(line)
         out.line()
         if stat or name_status:
@@ -167,14 +165,19 @@ def _plain(value: object) -> str:
 
 def _show_passages(out: Output, info: DocumentInfo) -> None:
     out.line(f"\n{count(len(info.passages), 'passage')}{':' if info.passages else ''}")
-    rows = [
-        [
-            f"{p.start_line}-{p.end_line}",
-            short(p.oid),
-            size(p.end_byte - p.start_byte),
-            clean_line(" › ".join(p.heading)),
-        ]
-        for p in info.passages
-    ]
+    rows = [_passage_row(info, passage) for passage in info.passages]
     for row in columns(rows):
-        out.line("  " + "".join(row).rstrip())
+        line = "  " + "".join(row).rstrip()
+        out.line(truncate(line, out.width) if out.interactive else line)
+
+
+def _passage_row(info: DocumentInfo, passage: PassageInfo) -> list[str]:
+    """Lines, leaf, size and heading path without the title."""
+    heading = passage.heading[1:] if passage.heading[:1] == (info.title,) else passage.heading
+    lines = f"{passage.start_line}-{passage.end_line}"
+    return [
+        lines,
+        short(passage.oid),
+        size(passage.end_byte - passage.start_byte),
+        clean_line(" › ".join(heading)),
+    ]

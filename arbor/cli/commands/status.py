@@ -53,7 +53,9 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
     elif porcelain or as_short:
         _lines(session, state, nul=nul, coloured=not porcelain)
     else:
-        _for_people(session, state)
+        with session.out.paged():
+            _for_people(session, state)
+        _give_hint(session.out, state)
         _report_skipped(session.out, state)
 
 
@@ -110,7 +112,12 @@ def _for_people(session: Session, state: Status) -> None:
             if state.head
             else "The folder holds no document."
         )
-    elif not state.staged:
+
+
+def _give_hint(out: Output, state: Status) -> None:
+    if any(change.status == "U" for change in state.unstaged):
+        out.hint("resolve the conflicts, then run: arbor add PATH, and arbor commit; or arbor merge --abort")
+    elif not state.staged and not state.clean:
         out.hint("run: arbor add PATH to stage a document for the next commit")
 
 

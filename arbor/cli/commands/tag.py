@@ -17,7 +17,7 @@ FIELDS = {"tags": "`name`, `commit`, `message`, `annotated` of each"}
 
 
 @arbor_command("tag", fields=FIELDS)
-@click.argument("name", required=False)
+@click.argument("name", required=False, metavar="[NAME]", type=REVISION)
 @click.argument("revision", required=False, metavar="[REV]", type=REVISION)
 @click.option("-a", "--annotate", is_flag=True, help="Make an annotated tag; needs -m.")
 @click.option("-m", "--message", metavar="TEXT", help="The tag's message; makes it an annotated one.")
@@ -28,7 +28,10 @@ def command(
     session: Session, name: str | None, revision: str | None, annotate: bool, message: str | None, delete: bool,
     force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """List tags, or make or remove one."""
+    """List tags, or make or remove one.
+
+    With --json, the tags that are there afterwards.
+    """
     kb = session.open()
     set_identity(kb)
     if annotate and not message:
@@ -37,10 +40,11 @@ def command(
         if name is None:
             raise UsageError("name a tag", "run: arbor tag")
         oid = branching.delete_tag(kb.repo, name)
-        session.out.line(f"removed tag {clean_line(name)} (it was at {short(oid.hex())})")
+        if not as_json:
+            session.out.line(f"removed tag {clean_line(name)} (it was at {short(oid.hex())})")
     elif name is not None:
         branching.create_tag(kb.repo, name, revision or "HEAD", message=message or "", force=force)
-    else:
+    if as_json or name is None:
         _list(session, as_json)
 
 

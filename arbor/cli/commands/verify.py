@@ -12,10 +12,14 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
+from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from arbor.cli import proof_view
     from arbor.repo.verify import Finding, VerifyReport
+else:
+    proof_view = lazy_module("arbor.cli.proof_view")
 
 FIELDS = {
     "ok": "whether nothing is damaged and a given root fits",
@@ -24,6 +28,10 @@ FIELDS = {
     "checked": "how many of each kind of thing were read",
     "damaged": "what is broken: `object`, `where`, `problem`, and `affects` with the `commit` and `path` of "
     "each document that needs it",
+    "proof": "with --proof: what was proven, from `kind`, `anchor` (what was vouched for: `commit`, `root`, both "
+    "with a `+`, or null), `room`, `path`, `document`, `title`, `media_type`, `source_uri`, `file_hash`, `index`, "
+    "`passages`, `leaf`, `text`, `text_matched`, `old_commit`, `old_log_size`, `log_size`, `old_log_root` and "
+    "`log_root` the ones that fit; else null",
 }
 _MAX_AFFECTED = 10
 _ANOTHER_ROOT = "ledger root"
@@ -34,14 +42,36 @@ _ANOTHER_ROOT = "ledger root"
 @click.option(
     "--root", metavar="HASH", help="Also check that the revision (HEAD without one) has this Merkle root."
 )
+@click.option("--proof", "proof_file", metavar="FILE", help="Check a proof instead; needs no knowledge base.")
+@click.option("--commit", metavar="OID", help="With --proof: the commit that it must belong to.")
+@click.option("--text", metavar="FILE", help="With --proof: the passage, or the file, that it must be about.")
 @click.option("--deep", is_flag=True, help="Also check the inner structure of the search index.")
 @json_option
-def command(session: Session, revision: str | None, root: str | None, deep: bool, as_json: bool) -> int:
+def command(
+    session: Session, revision: str | None, root: str | None, proof_file: str | None, commit: str | None,
+    text: str | None, deep: bool, as_json: bool,
+) -> int:  # fmt: skip
     """Read everything again and check every hash, tree, root and proof.
 
     Without REV, everything that any branch, tag or the stage needs is checked, and the index against the
     objects. Ends with 12 when something is damaged or the root is another.
+
+    With --proof FILE a proof made by arbor prove is checked. Give --commit or --root with what you
+    know from elsewhere: a proof alone says only that its parts belong together.
     """
+    if proof_file is not None:
+        if revision is not None or deep:
+            raise UsageError(
+                "a proof is checked without a knowledge base",
+                "give --proof with --root, --commit or --text only",
+            )
+        proof_view.check_proof_file(
+            session.out, session.from_here(proof_file), root=root, commit=commit,
+            text=None if text is None else session.from_here(text), as_json=as_json,
+        )  # fmt: skip
+        return 0
+    if commit is not None or text is not None:
+        raise UsageError("--commit and --text go with --proof FILE")
     report = session.open().verify(revision, root=root, deep=deep)
     if as_json:
         _answer_json(session.out, report)
@@ -61,6 +91,7 @@ def _answer_json(out: Output, report: VerifyReport) -> None:
              "affects": [{"commit": commit, "path": path} for commit, path in finding.affects]}
             for finding in report.damaged
         ],
+        "proof": None,
     })  # fmt: skip
 
 

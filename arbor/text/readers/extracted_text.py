@@ -51,7 +51,7 @@ class ExtractedText:
         if text.strip():
             start = self._size
             self._add(text)
-            self._blocks.append(Block(start, self._size - 1, b""))
+            self._blocks.append(Block(start, self._size - 1))
 
     def _add_links(self, links: Iterable[Link]) -> None:
         self._links += [link._replace(line=self._line + link.line - 1) for link in links]

@@ -31,6 +31,7 @@ _UNDERLINES = {4: 1, 5: 2}
 
 _FENCE = re.compile(rb"\n[ \t>]{0,64}+(`{3,}+|~{3,}+)[ \t]*+\r?(?=\n|\Z)")
 _COMMENT = b"<!--"
+_REST_OF_LINE = b"\n"
 _NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]|\r?\Z)|    |\t")
 
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
@@ -67,7 +68,7 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
             links = find_front_matter_links(fields, text[: front.size_bytes].decode("utf-8", "replace"))
     structure = find_structure(without_mark(buffer), body)
     if body > 1:
-        structure.blocks.insert(0, Block(1, body, b""))
+        structure.blocks.insert(0, Block(1, body))
     passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
     links += find_links(_blank_out(buffer, structure.blocks), 0)
     title = find_title(fields) or _choose_title(structure.marks)
@@ -80,14 +81,15 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
     Args:
         buffer: As the chunker defines it; up to 1 KiB before `start` is looked at.
         start: Where to begin.
-        opener: What began the block that is open at `start`; empty when none is.
+        opener: What began the block that is open at `start`, or a line end when only the rest of its last line is
+            left; empty when none is open.
     """
     marks: list[Mark] = []
     blocks: list[Block] = []
     covered = start  # what begins before lies in a block
     if opener:
-        covered = _find_block_end(buffer, start - 2, opener)
-        blocks.append(Block(start, covered, opener))
+        blocks.append(_read_block(buffer, start, start, opener))
+        covered = blocks[0].end
     for match in _EVENT.finditer(buffer, start - 1):
         line = match.start() + 1
         if line < covered:
@@ -106,8 +108,9 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
                 marks.append(Mark(line - 1 - len(text), match.end(), _UNDERLINES[kind], clean_title(text)))
         else:
             opener = match[kind] if kind >= _FENCES else _COMMENT
-            covered = _find_block_end(buffer, match.end(), opener)
-            blocks.append(_new(Block, (line, covered, opener)))
+            block = _read_block(buffer, line, match.end(), opener)
+            covered = block.end
+            blocks.append(block)
     return Structure(marks, blocks)
 
 
@@ -139,17 +142,21 @@ def _find_underlined(buffer: bytes, start: int, line_end: int) -> bytes:
     return b"" if _NOT_A_PARAGRAPH.match(line) else line
 
 
-def _find_block_end(buffer: bytes, position: int, opener: bytes) -> int:
-    """Start of the line after the block's last; the end of the buffer when nothing closes it."""
+def _read_block(buffer: bytes, start: int, position: int, opener: bytes) -> Block:
+    """Find the end of a block whose inside goes on at `position`: the end of the buffer when nothing closes it."""
     size = len(buffer)
     if opener == _COMMENT:
-        close = buffer.find(b"-->", position)
-        return (buffer.find(b"\n", close) + 1 or size) if close >= 0 else size
-    for match in _FENCE.finditer(buffer, position):
+        closer = buffer.find(b"-->", position)
+        line_end = buffer.find(b"\n", closer) if closer >= 0 else -1
+        end = line_end + 1 or size
+        return _new(Block, (start, end, opener, closer if closer >= 0 else end))
+    if opener == _REST_OF_LINE:
+        return Block(start, buffer.find(b"\n", position) + 1 or size, opener, start)
+    for match in _FENCE.finditer(buffer, position - (position == start)):
         fence = match[1]
         if fence[0] == opener[0] and len(fence) >= len(opener):
-            return min(match.end() + 1, size)
-    return size
+            return _new(Block, (start, min(match.end() + 1, size), opener, match.start() + 1))
+    return Block(start, size, opener, size)
 
 
 def _blank_out(buffer: bytes, blocks: list[Block]) -> str:
@@ -158,7 +165,7 @@ def _blank_out(buffer: bytes, blocks: list[Block]) -> str:
         return buffer.decode("utf-8", "replace")
     pieces = []
     done = 0
-    for start, end, _ in blocks:
+    for start, end, _, _ in blocks:
         pieces.append(buffer[done:start])
         pieces.append(b"\n" * buffer.count(b"\n", start, end))
         done = end

@@ -16,8 +16,8 @@ _DEFINITION = re.compile(
     rb"(?:(?:export|default|pub(?:\([a-z]{1,10}\))?|public|private|protected|internal|static|async|abstract|final|sealed"
     rb"|data|open|unsafe|const|inline|extern) +){0,4}+"
     rb"(?:def|class|func|fn|function|fun|struct|enum|trait|interface|impl|module|namespace|type|object|protocol|extension"
-    rb"|defmodule|defn|sub|package|record)[ \t]+"
-    rb"(?:\([^\n()]{0,100}\)[ \t]*)?(?:<[^\n<>]{0,100}>[ \t]*)?([A-Za-z_$][\w$.:<>]{0,120})"
+    rb"|defmodule|defn|sub|package|record)(?:[ \t]+|(?=<))"
+    rb"(?:\([^\n()]{0,100}\)[ \t]*)?(?:<[^\n<>]{0,100}>[ \t]*)?([A-Za-z_$](?:[\w$.]|::){0,120})"
 )
 
 

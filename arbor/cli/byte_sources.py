@@ -1,0 +1,111 @@
+"""Where a command may look for documents' bytes: folders, bundles, remotes, and addresses on the web."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arbor.cli.session import Session
+from arbor.errors import ArborError, UsageError
+from arbor.lazy import lazy_module
+from arbor.repo.copies import ByteSource, ChunkSource, Fetch, file_identity
+
+if TYPE_CHECKING:
+    from arbor.remote import chunks, connecting, remotes
+    from arbor.remote.wire import Transport
+    from arbor.repo import fetching
+else:
+    chunks = lazy_module("arbor.remote.chunks")
+    connecting = lazy_module("arbor.remote.connecting")
+    remotes = lazy_module("arbor.remote.remotes")
+    fetching = lazy_module("arbor.repo.fetching")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What a command asks: folders, further sources, and a fetcher for the web; `None` asks nothing there."""
+
+    folders: tuple[Path, ...]
+    others: tuple[ByteSource, ...]
+    fetch: Fetch | None
+
+
+@contextlib.contextmanager
+def open_places(session: Session, named: Sequence[str], *, offline: bool, private: bool) -> Iterator[Places]:
+    """The places that a person named and, unless `offline`, every remote and the web.
+
+    Args:
+        session: The run.
+        named: Folders, bundle files, names of remotes, or addresses of knowledge bases.
+        offline: Ask no remote that was not named, and nothing on the web.
+        private: Addresses of private networks may be fetched.
+
+    Raises:
+        UsageError: when a name is none of these.
+    """
+    repo = session.open().repo
+    folders: list[Path] = []
+    addresses: list[tuple[str, str]] = []
+    known = {remote.name: remote.url for remote in remotes.list_remotes(repo)}
+    for text in named:
+        fs_path = session.from_here(text)
+        if text in known:
+            addresses.append((text, known.pop(text)))
+        elif fs_path.is_dir():
+            folders.append(fs_path)
+        elif fs_path.is_file() or "://" in text:
+            addresses.append((text, str(fs_path) if fs_path.is_file() else text))
+        else:
+            raise UsageError(f"'{text}' is no folder, bundle or remote", "run: arbor remote")
+    if not offline:
+        addresses += known.items()
+    for _, url in list(addresses):
+        if (session.from_here(url)).is_dir():
+            folders.append(session.from_here(url))
+    far = [(name, url) for name, url in addresses if not session.from_here(url).is_dir()]
+    fetch = None if offline else fetching.make_fetch(fetching.FetchRules(private=private))
+    opened: list[Transport] = []
+    try:
+        yield Places(tuple(folders), tuple(_source(session, name, url, opened) for name, url in far), fetch)
+    finally:
+        for transport in opened:
+            transport.close()
+
+
+def _source(session: Session, name: str, url: str, opened: list[Transport]) -> ByteSource:
+    """A source that connects when it is first asked; one that cannot be reached has nothing."""
+    fs_path = session.from_here(url)
+    identity = file_identity(fs_path) if fs_path.is_file() else b"remote " + url.encode()
+    connected: list[Transport] = []
+
+    def fetch(oids: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+        try:
+            if not connected:
+                connected.append(connecting.connect(str(fs_path) if fs_path.is_file() else url))
+                opened.extend(connected)
+            return list(chunks.fetch_chunks(connected[0], oids))
+        except ArborError as error:
+            session.out.warning(f"{name}: {error.message}")
+            return []
+
+    return ChunkSource(name, identity, fetch)
+
+
+def parse_age(text: str) -> float:
+    """Seconds of `90d`, `12h`, `2w`, `1y`.
+
+    Raises:
+        UsageError: when it is not an age.
+    """
+    units = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
+    number, unit = text[:-1], text[-1:].lower()
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if unit not in units or not 0 <= value < 1e9:
+        raise UsageError(f"'{text}' is not an age", "write it like 12h, 90d, 2w or 1y")
+    return value * units[unit]

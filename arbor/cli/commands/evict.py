@@ -1,0 +1,148 @@
+"""`arbor evict`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arbor.cli.byte_sources import open_places, parse_age
+from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
+from arbor.cli.session import Session
+from arbor.cli.views import count, size
+from arbor.errors import AnswerNo, PartlyDone
+from arbor.lazy import lazy_module
+from arbor.repo.config import parse_size
+
+if TYPE_CHECKING:
+    from arbor.repo import desk, tiering
+    from arbor.repo.evicting import Eviction, EvictReport
+else:
+    desk = lazy_module("arbor.repo.desk")
+    tiering = lazy_module("arbor.repo.tiering")
+
+FIELDS = {
+    "tier": "`warm` or `cold`",
+    "dry_run": "whether nothing was changed",
+    "evicted": "the documents that went: `paths`, `document`, `size` in bytes, and the `copies` that were found",
+    "refused": "those that did not, with the `problem`",
+    "lost": "paths of those that went by force although no copy was found",
+    "dropped": "passages and pieces of originals that left the store",
+    "shared": "those that stay, because a document that is not cold has them too",
+    "freed_bytes": "how much smaller the packs are",
+}
+_MAX_LISTED = 10
+
+
+@arbor_command("evict", fields=FIELDS)
+@documents_argument()
+@click.option("--cold", "tier", flag_value="cold", default=True, help="Out of the store (the default).")
+@click.option("--warm", "tier", flag_value="warm", help="Out of the search index only; nothing is dropped.")
+@click.option("--older-than", metavar="AGE", help="Not changed for so long: 90d, 12h, 2w, 1y.")
+@click.option("--larger-than", metavar="SIZE", help="Larger files only: 1M.")
+@click.option(
+    "--label", metavar="LABEL", help="Only with this consensus label: novel, extended, corroborated."
+)
+@click.option("--to-fit", metavar="SIZE", help="Least lately changed first, until the packs fit into SIZE.")
+@click.option("--from", "places", metavar="PLACE", multiple=True,
+              help="A folder, bundle or remote that has copies; may be given again.")  # fmt: skip
+@click.option("--copies", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
+              help="How many different copies there must be now.")  # fmt: skip
+@click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
+@click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@click.option("-f", "--force", is_flag=True, help="Also documents without enough copies: they are lost.")
+@dry_run_option
+@json_option
+def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> None:
+    """Move documents to the cold tier: only their leaf hashes and source remain here.
+
+    Nothing is dropped that could not be read elsewhere just now: in the work tree, behind the source
+    URI, in a folder or bundle given with --from, or at a remote. Proofs, history and oids stay as
+    they are, and arbor rehydrate brings the passages back.
+
+    For example:
+
+      arbor evict papers/ --from /mnt/archive      an archive has them too
+      arbor evict --older-than 1y --copies 2 -n    what could go
+      arbor evict drafts/ --warm                   out of searches only
+    """
+    kb = session.open()
+    chosen = [session.kb_path(path) for path in paths]
+    criteria = _criteria(session, options)
+    trust = desk.TrustDesk(kb.repo)
+    with open_places(session, options["places"], offline=options["offline"] or options["tier"] == "warm",
+                     private=options["private"]) as found, session.progress("checking copies") as progress:  # fmt: skip
+        report = trust.evict(
+            chosen, criteria, tier=options["tier"], places=found.folders, others=found.others, fetch=found.fetch,
+            copies=options["copies"], force=options["force"], dry_run=dry_run, progress=progress,
+        )  # fmt: skip
+    if as_json:
+        session.out.json("evict", _fields(report, dry_run))
+    else:
+        _show(session, report, dry_run)
+    _end(report)
+
+
+def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | None:
+    """What the options ask for; None where there is none."""
+    if not any(options[name] for name in ("older_than", "larger_than", "label", "to_fit")):
+        return None
+    label = options["label"]
+    among = None
+    if label:
+        among = frozenset(
+            each.path for each in session.open().standings() if each.label.lower() == label.lower()
+        )
+    return tiering.Criteria(
+        older_than_s=parse_age(options["older_than"]) if options["older_than"] else None,
+        larger_than=parse_size(options["larger_than"]) if options["larger_than"] else None,
+        to_fit=parse_size(options["to_fit"]) if options["to_fit"] else None,
+        among=among,
+    )
+
+
+def _fields(report: EvictReport, dry_run: bool) -> dict[str, Any]:
+    def fields(item: Eviction) -> dict[str, Any]:
+        return {
+            "paths": list(item.paths),
+            "document": item.document,
+            "size": item.size,
+            "copies": list(item.copies),
+        }
+
+    return {
+        "tier": report.tier, "dry_run": dry_run, "evicted": [fields(item) for item in report.evicted],
+        "refused": [{**fields(item), "problem": item.problem} for item in report.refused],
+        "lost": [path for item in report.lost for path in item.paths], "dropped": report.dropped,
+        "shared": report.shared, "freed_bytes": report.freed_bytes,
+    }  # fmt: skip
+
+
+def _show(session: Session, report: EvictReport, dry_run: bool) -> None:
+    out = session.out
+    verb = "would go" if dry_run else "went"
+    if dry_run or len(report.evicted) <= _MAX_LISTED:
+        for item in report.evicted:
+            copies = f", copies: {', '.join(item.copies)}" if item.copies else ""
+            out.line(f"{report.tier} {session.shown(item.paths[0])}{copies}")
+    total = sum(item.size for item in report.evicted)
+    freed = f"; {size(report.freed_bytes)} of packs given back" if report.freed_bytes > 0 else ""
+    out.line(
+        f"{count(len(report.evicted), 'document')} ({size(total)}) {verb} to the {report.tier} tier{freed}"
+    )
+    for item in report.lost:
+        out.warning(
+            f"no copy of {session.shown(item.paths[0])} was found: it {'would be' if dry_run else 'is'} lost"
+        )
+    for item in report.refused[:_MAX_LISTED]:
+        out.note(f"kept {session.shown(item.paths[0])}: {item.problem}")
+    if len(report.refused) > _MAX_LISTED:
+        out.note(f"and {len(report.refused) - _MAX_LISTED:,} more; --json names them")
+
+
+def _end(report: EvictReport) -> None:
+    """Let the exit code say when something was kept back."""
+    if report.refused:
+        hint = "name a place that has them with --from PLACE, or lose them with --force"
+        text = f"{count(len(report.refused), 'document')} stayed: not enough copies are elsewhere"
+        raise (PartlyDone if report.evicted else AnswerNo)(text, hint)

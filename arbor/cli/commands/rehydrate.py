@@ -1,0 +1,118 @@
+"""`arbor rehydrate`, also `arbor rehydrate-cold`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arbor.cli.byte_sources import open_places
+from arbor.cli.command import arbor_command, documents_argument, json_option
+from arbor.cli.safe_text import clean_line
+from arbor.cli.session import Session
+from arbor.cli.views import count, short, size
+from arbor.errors import AnswerNo, PartlyDone, UsageError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.repo import desk
+    from arbor.repo.rehydrating import RehydrateReport, Rehydration
+else:
+    desk = lazy_module("arbor.repo.desk")
+
+FIELDS = {
+    "documents": "what was cold: `paths`, `document`, `state` (`whole`, `part` or `cold`), `sources`, `accepted` and "
+    "`missing` passages, `note`, and `drift` where a source has changed: its place, how many passages are the "
+    "`same`, and the `index` and `leaf` of each that is `gone` or `new`",
+    "warmed": "how many warm documents are hot again",
+    "accepted_bytes": "bytes that came",
+}
+_MAX_LISTED = 10
+_MAX_LEAVES = 5
+
+
+@arbor_command("rehydrate", fields=FIELDS)
+@documents_argument()
+@click.option("--all", "everything", is_flag=True, help="Every cold and warm document.")
+@click.option("--from", "places", metavar="PLACE", multiple=True,
+              help="A folder, bundle or remote to ask first; may be given again.")  # fmt: skip
+@click.option("--update", is_flag=True, help="Stage what a source that has changed holds now.")
+@click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
+@click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@json_option
+def command(
+    session: Session, paths: tuple[str, ...], everything: bool, places: tuple[str, ...], update: bool, offline: bool,
+    private: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Bring cold documents back from wherever their bytes are.
+
+    Every passage is accepted by its own hash, whatever a source says. A source that has changed gives
+    back the passages that are still the same; the difference is shown and goes to the journal.
+
+    For example:
+
+      arbor rehydrate notes/a.md             from the work tree, its source or a remote
+      arbor rehydrate-cold --all --from /mnt/archive
+    """
+    if bool(paths) == everything:
+        raise UsageError("say which documents: paths, or --all")
+    chosen = [session.kb_path(path) for path in paths]
+    trust = desk.TrustDesk(session.open().repo)
+    with open_places(session, places, offline=offline, private=private) as found, \
+            session.progress("rehydrating") as progress:  # fmt: skip
+        report = trust.rehydrate(chosen, places=found.folders, others=found.others, fetch=found.fetch, update=update,
+                                 progress=progress)  # fmt: skip
+    if as_json:
+        session.out.json("rehydrate", _fields(report))
+    else:
+        _show(session, report, update)
+    missing = len(report.documents) - len(report.whole)
+    if missing:
+        text = f"{count(missing, 'document')} could not be brought back whole"
+        raise (PartlyDone if report.whole or any(d.accepted for d in report.documents) else AnswerNo)(
+            text, "name a place that has them with --from PLACE"
+        )
+
+
+def _fields(report: RehydrateReport) -> dict[str, Any]:
+    return {"documents": [_document(each) for each in report.documents], "warmed": report.warmed,
+            "accepted_bytes": report.accepted_bytes}  # fmt: skip
+
+
+def _document(done: Rehydration) -> dict[str, Any]:
+    drift = None
+    if done.drift is not None:
+        gone, new = (
+            [{"index": index, "leaf": leaf} for index, leaf in side]
+            for side in (done.drift.gone, done.drift.new)
+        )
+        drift = {"source": done.drifted, "same": done.drift.same, "gone": gone, "new": new}
+    return {
+        "paths": list(done.paths), "document": done.document, "state": done.state, "sources": list(done.sources),
+        "accepted": done.accepted, "missing": done.missing, "note": done.note or None, "drift": drift,
+    }  # fmt: skip
+
+
+def _show(session: Session, report: RehydrateReport, update: bool) -> None:
+    out = session.out
+    if len(report.documents) <= _MAX_LISTED:
+        for done in report.whole:
+            out.line(f"hot {session.shown(done.paths[0])}")
+    hot = len(report.whole) + report.warmed
+    out.line(f"{count(hot, 'document')} hot again; {size(report.accepted_bytes)} came, every passage checked")
+    rest = [done for done in report.documents if done.state != "whole"]
+    for done in rest[:_MAX_LISTED]:
+        what = (
+            f"{count(done.missing, 'passage')} still missing" if done.state == "part" else "nothing was found"
+        )
+        out.note(f"cold {session.shown(done.paths[0])}: {what}{'; ' + done.note if done.note else ''}")
+        if done.drift is not None:
+            out.warning(f"{clean_line(done.drifted)} has changed: {done.drift.same} passages are the same, "
+                        f"{len(done.drift.gone)} gone, {len(done.drift.new)} new")  # fmt: skip
+            for mark, side in (("-", done.drift.gone), ("+", done.drift.new)):
+                for index, leaf in side[:_MAX_LEAVES]:
+                    out.note(f"  {mark} passage {index} {short(leaf)}")
+    if len(rest) > _MAX_LISTED:
+        out.note(f"and {len(rest) - _MAX_LISTED:,} more; --json names them")
+    if update and any(done.drift for done in rest):
+        out.hint("the new versions are staged; run: arbor commit")

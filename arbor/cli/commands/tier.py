@@ -1,0 +1,57 @@
+"""`arbor tier`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
+from arbor.cli.safe_text import columns
+from arbor.cli.session import Session
+from arbor.cli.views import count, size
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.repo import desk
+else:
+    desk = lazy_module("arbor.repo.desk")
+
+FIELDS = {
+    "tiers": "`hot`, `warm` and `cold`, each with `documents` and the `size` of their files in bytes",
+    "packed_bytes": "what all packs take on the disk, history included",
+    "documents": "with PATH: `path`, `tier`, `size`, `here` and `passages`: how many of its passages are stored",
+}
+
+
+@arbor_command("tier", fields=FIELDS)
+@documents_argument()
+@at_option
+@json_option
+def command(session: Session, paths: tuple[str, ...], at: str | None, as_json: bool) -> None:
+    """Show how much is hot (stored and indexed), warm (stored) and cold (elsewhere).
+
+    With PATH each document is shown with its tier.
+    """
+    trust = desk.TrustDesk(session.open().repo)
+    report = trust.tiers([session.kb_path(path) for path in paths], at)
+    tiers = {"hot": report.hot, "warm": report.warm, "cold": report.cold}
+    if as_json:
+        session.out.json("tier", {
+            "tiers": {name: {"documents": tier.documents, "size": tier.size} for name, tier in tiers.items()},
+            "packed_bytes": report.packed,
+            "documents": [
+                {"path": path, "tier": tier, "size": bytes_, "here": here, "passages": passages}
+                for path, tier, bytes_, here, passages in report.rows
+            ],
+        })  # fmt: skip
+        return
+    with session.out.paged():
+        for path, tier, bytes_, here, passages in report.rows:
+            part = f"  {here} of {count(passages, 'passage')} here" if tier == "cold" and here else ""
+            session.out.line(f"{tier:5} {size(bytes_):>10}  {session.shown(path)}{part}")
+        if not report.rows:
+            rows = [
+                [name, count(tier.documents, "document"), size(tier.size)] for name, tier in tiers.items()
+            ]
+            for row in columns(rows):
+                session.out.line("".join(row).rstrip())
+            session.out.line(f"packs take {size(report.packed)}")

@@ -1,0 +1,105 @@
+"""A KB on another machine, reached by the `ssh` program, which runs `arbor serve --stdio` there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+
+from arbor.errors import RemoteError
+from arbor.remote.addresses import Address
+from arbor.remote.limits import Limits
+from arbor.remote.pacing import PacedReader
+from arbor.remote.wire import Interrupted, Message, Packets, encode_packet, read_packets, request_packets
+
+_FIRST_ANSWER_S = 300.0
+_READ_BYTES = 1 << 16
+_END_S = 5.0
+
+
+def ssh_arguments(address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...]) -> list[str]:
+    """The words that start the other side: its shell gets the path quoted, ssh nothing that looks like an option."""
+    target = f"{address.user}@{address.host}" if address.user else address.host
+    port = ["-p", str(address.port)] if address.port is not None else []
+    home = address.path == "~" or address.path.startswith("~/")
+    path = "~/" + shlex.quote(address.path[2:]) if home and len(address.path) > 2 else shlex.quote(address.path)
+    command = " ".join([*map(shlex.quote, remote_command), "serve", "--stdio", "--", path])
+    return [*ssh_command, "-T", *port, "--", target, command]
+
+
+class SshTransport:
+    """Keeps one process for all calls."""
+
+    whole_packs = False
+
+    def __init__(
+        self, address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...], limits: Limits
+    ) -> None:
+        self.url = address.url
+        self._limits = limits
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
+        words = ssh_arguments(address, ssh_command, remote_command)
+        try:
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0
+            )
+        except OSError as error:
+            self._log.close()
+            raise RemoteError(f"'{words[0]}' cannot be run: {error.strerror}", "install an ssh client") from error
+        self._answered = False
+
+    def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+        """Send a request over the process; see `arbor.remote.wire.Transport`."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        # A side that refuses half-way closes its input; what it says then stands in its answer.
+        with contextlib.suppress(BrokenPipeError):
+            for packet in request_packets(command, arguments, frames):
+                view = memoryview(encode_packet(packet))
+                while view:
+                    view = view[stdin.write(view) :]
+        return self._answer(read_packets(PacedReader(self._read_some, self._limits).read))
+
+    def _answer(self, packets: Packets) -> Packets:
+        try:
+            yield from packets
+        except Interrupted as error:
+            raise Interrupted(f"{error.message}{self._last_words()}", error.hint) from error
+
+    def _last_words(self) -> str:
+        """What ssh or the other side wrote to its standard error last."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        self._log.seek(0)
+        lines = self._log.read()[-4000:].decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f": {''.join(char for char in last[:300] if char.isprintable())}" if last else ""
+
+    def _read_some(self) -> bytes:
+        stdout = self._process.stdout
+        assert stdout is not None
+        if sys.platform != "win32":
+            wait_s = self._limits.idle_s if self._answered else max(self._limits.idle_s, _FIRST_ANSWER_S)
+            if not select.select([stdout], [], [], wait_s)[0]:
+                raise RemoteError(f"the other side has said nothing for {wait_s:.0f} seconds")
+        data = os.read(stdout.fileno(), _READ_BYTES)
+        self._answered = self._answered or bool(data)
+        return data
+
+    def close(self) -> None:
+        """End the process, which ends by itself when its input does."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()

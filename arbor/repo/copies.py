@@ -1,0 +1,361 @@
+"""Where a document's bytes may be had again: files, folders, other knowledge bases, what others plug in.
+
+A source is asked now and what it gives is hashed now; that it once had the bytes counts for nothing. Two
+sources that lead to the same bytes on the disk (a link, a second name, this store itself) are one copy, or
+none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from arbor.errors import ArborError, IntegrityError
+from arbor.objects import codec
+from arbor.objects.ids import Kind, file_hash, object_id
+from arbor.objects.model import ChunkRef, Document, Manifest
+from arbor.repo.worktree import read_file
+from arbor.store.odb import ObjectStore
+from arbor.text.extraction import ChunkPolicy
+from arbor.text.reading import extract
+
+Fetch = Callable[[str], bytes]
+"""Gives the bytes behind an http(s) address, or raises an ArborError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A document whose bytes are looked for.
+
+    Attributes:
+        oid, document, manifest: The document; the manifest as `read_parts` gives it.
+        paths: Where it lies in the KB, at least one.
+    """
+
+    oid: bytes
+    document: Document
+    manifest: Manifest
+    paths: tuple[str, ...]
+
+    def chunk_oids(self) -> list[bytes]:
+        """Its passages and pieces of the original, each once, in order."""
+        oids = [ref.oid for ref in self.manifest.passages] + [oid for oid, _ in self.manifest.original]
+        return list(dict.fromkeys(oids))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a source gave for a document.
+
+    Attributes:
+        where: The place, for people.
+        identity: Equal for two names of the same bytes on one disk; b"" where the bytes are this store's own.
+        data: The bytes of a file that is, or became, the document; None where chunks are given.
+        chunks: Chunk bytes by oid, perhaps not all of them.
+    """
+
+    where: str
+    identity: bytes
+    data: bytes | None = None
+    chunks: Mapping[bytes, bytes] = field(default_factory=dict)
+
+
+def read_parts(data: bytes) -> Manifest:
+    """A manifest's passages and pieces, without headings and links: all that its bytes are looked for by."""
+    _, passages, original, _ = codec.decode(data, trusted=True)
+    refs = tuple([ChunkRef(row[0], row[1], row[2], ()) for row in passages])
+    return Manifest(refs, tuple([(row[0], row[1]) for row in original]), ())
+
+
+class ByteSource(Protocol):
+    """Somewhere a document's bytes may come from. It need not be trusted: what it gives is hashed."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """What it has for a document now, None where it has nothing; never raises for a document it lacks."""
+
+
+def give_back(wanted: Wanted, found: Found, policy: ChunkPolicy) -> dict[bytes, bytes]:
+    """The chunks of a document that a source gives, each accepted by its own hash.
+
+    Args:
+        wanted: The document.
+        found: What a source gave.
+        policy: Passage sizes for cutting a changed or extracted text again.
+    """
+    missing = set(wanted.chunk_oids())
+    accepted: dict[bytes, bytes] = {}
+    for data in _candidates(wanted, found, policy):
+        oid = object_id(Kind.CHUNK, data)
+        if oid in missing:
+            accepted[oid] = bytes(data)
+    return accepted
+
+
+def _candidates(wanted: Wanted, found: Found, policy: ChunkPolicy) -> Iterable[bytes | memoryview]:
+    if found.data is None:
+        yield from found.chunks.values()
+        return
+    refs, pieces = wanted.manifest.passages, wanted.manifest.original
+    view = memoryview(found.data)
+    yield from _slices(view, [size for _, size in pieces] or [ref.size for ref in refs])
+    same = is_same_file(wanted.document, found.data)
+    if pieces or not same:
+        extraction = extract(found.data, wanted.paths[0], policy)
+        text = b"".join([passage.data for passage in extraction.passages])
+        yield from (passage.data for passage in extraction.passages)
+        yield from _slices(memoryview(text), [ref.size for ref in refs])
+
+
+def _slices(view: memoryview, sizes: Sequence[int]) -> Iterable[memoryview]:
+    start = 0
+    for size in sizes:
+        yield view[start : start + size]
+        start += size
+
+
+def is_same_file(document: Document, data: bytes) -> bool:
+    """Whether these are the bytes of the document's file."""
+    return len(data) == document.size and file_hash(data) == document.file_hash
+
+
+def gives_everything(wanted: Wanted, found: Found, policy: ChunkPolicy) -> bool:
+    """Whether what a source gave makes every chunk again, with this version of arbor."""
+    if found.data is not None and not wanted.manifest.original:
+        return is_same_file(wanted.document, found.data)
+    return len(give_back(wanted, found, policy)) == len(wanted.chunk_oids())
+
+
+def file_identity(fs_path: Path) -> bytes:
+    """What two names of one file have in common, through links and bind mounts."""
+    status = os.stat(fs_path)
+    return f"file {status.st_dev} {status.st_ino}".encode()
+
+
+class FolderSource:
+    """A folder that holds the document under its path, or anywhere under another name."""
+
+    def __init__(self, folder: Path, private: Path | None = None) -> None:
+        self._folder = folder
+        self._private = private.resolve() if private is not None else None
+        self._by_size: dict[int, list[Path]] | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """The file at the document's path, any file with its bytes, or a changed file at its path."""
+        at_path = [found for path in wanted.paths if (found := self._read(self._folder / path)) is not None]
+        for found in at_path:
+            if found.data is not None and is_same_file(wanted.document, found.data):
+                return found
+        return self._find_by_content(wanted.document) or (at_path[0] if at_path else None)
+
+    def _read(self, fs_path: Path) -> Found | None:
+        try:
+            real = fs_path.resolve(strict=True)
+            if self._private is not None and real.is_relative_to(self._private):
+                return None
+            data, _ = read_file(real)
+            return Found(str(fs_path), file_identity(real), data)
+        except (OSError, ArborError, RuntimeError):
+            return None
+
+    def _find_by_content(self, document: Document) -> Found | None:
+        if self._by_size is None:
+            self._by_size = _files_by_size(self._folder)
+        for fs_path in self._by_size.get(document.size, ()):
+            found = self._read(fs_path)
+            if found is not None and found.data is not None and is_same_file(document, found.data):
+                return found
+        return None
+
+
+def _files_by_size(folder: Path) -> dict[int, list[Path]]:
+    by_size: dict[int, list[Path]] = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in (".arbor", ".git"))
+        for name in sorted(names):
+            fs_path = Path(place) / name
+            try:
+                by_size.setdefault(fs_path.stat().st_size, []).append(fs_path)
+            except OSError:
+                continue
+    return by_size
+
+
+class WorkTreeSource:
+    """The work tree's own files, at the document's paths only."""
+
+    def __init__(self, fs_root: Path) -> None:
+        self._fs_root = fs_root
+
+    @property
+    def name(self) -> str:
+        """How people call it."""
+        return "the work tree"
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """The file at one of the document's paths; a changed one where there is no other."""
+        changed: Found | None = None
+        for path in wanted.paths:
+            fs_path = self._fs_root / path
+            try:
+                data, _ = read_file(fs_path)
+                found = Found(str(fs_path), file_identity(fs_path), data)
+            except (OSError, ArborError):
+                continue
+            if is_same_file(wanted.document, data):
+                return found
+            changed = changed or found
+        return changed
+
+
+class UriSource:
+    """The source URI that a document was added with: `file:` here, http(s) through a fetcher."""
+
+    def __init__(self, fetch: Fetch | None = None, private: Path | None = None) -> None:
+        self._fetch = fetch
+        self._private = private.resolve() if private is not None else None
+
+    @property
+    def name(self) -> str:
+        """How people call it."""
+        return "its source"
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """What is behind the URI now."""
+        uri = wanted.document.source_uri
+        scheme = urlsplit(uri).scheme if uri else ""
+        try:
+            if scheme == "file":
+                return self._file(uri)
+            if scheme in ("http", "https") and self._fetch is not None:
+                return Found(uri, b"uri " + uri.encode(), self._fetch(uri))
+        except (OSError, ArborError, ValueError):
+            return None
+        return None
+
+    def _file(self, uri: str) -> Found | None:
+        parts = urlsplit(uri)
+        if parts.netloc not in ("", "localhost"):
+            return None
+        real = Path(unquote(parts.path)).resolve(strict=True)
+        if self._private is not None and real.is_relative_to(self._private):
+            return None
+        data, _ = read_file(real)
+        return Found(uri, file_identity(real), data)
+
+
+class StoreSource:
+    """The object store of another knowledge base on this machine."""
+
+    def __init__(self, arbor_folder: Path, own: ObjectStore) -> None:
+        self._folder = arbor_folder
+        self._store = ObjectStore(arbor_folder / "packs")
+        self._is_own = _shares_files(arbor_folder / "packs", own.folder)
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return str(self._folder)
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """The chunks it has, read and hashed now."""
+        chunks = {}
+        for oid in wanted.chunk_oids():
+            try:
+                chunks[oid] = self._store.get_kind(oid, Kind.CHUNK)
+            except IntegrityError:
+                continue
+        if not chunks:
+            return None
+        identity = b"" if self._is_own else b"store " + file_identity(self._folder / "packs")
+        return Found(str(self._folder), identity, None, chunks)
+
+    def close(self) -> None:
+        """Give file handles back."""
+        self._store.close()
+
+
+class ChunkSource:
+    """A source that gives chunks by their oids over one connection: a remote, or a bundle.
+
+    It is asked for the chunks of many documents at once, and only by the process that opened it.
+    """
+
+    forks = False
+
+    def __init__(
+        self, name: str, identity: bytes, fetch: Callable[[Sequence[bytes]], Iterable[tuple[bytes, bytes]]]
+    ) -> None:
+        self._name = name
+        self._identity = identity
+        self._fetch = fetch
+        self._at_hand: dict[bytes, bytes] = {}
+        self._asked: set[bytes] = set()
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self._name
+
+    def prepare(self, wanted: Sequence[Wanted]) -> None:
+        """Fetch the chunks of documents that will be asked for, in place of those of the last call."""
+        oids = list(dict.fromkeys(oid for each in wanted for oid in each.chunk_oids()))
+        self._asked, self._at_hand = set(oids), {}
+        self._at_hand = dict(self._fetch(oids))
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """The chunks it has of a document."""
+        oids = wanted.chunk_oids()
+        if not self._asked.issuperset(oids):
+            self.prepare([wanted])
+        chunks = {oid: self._at_hand[oid] for oid in oids if oid in self._at_hand}
+        return Found(self._name, self._identity, None, chunks) if chunks else None
+
+
+def prepare_sources(sources: Iterable[ByteSource], wanted: Sequence[Wanted]) -> None:
+    """Tell those that want to know which documents come next."""
+    for source in sources:
+        prepare = getattr(source, "prepare", None)
+        if prepare is not None:
+            prepare(wanted)
+
+
+def may_fork(sources: Iterable[ByteSource]) -> bool:
+    """Whether all of them can be asked from several processes."""
+    return all(getattr(source, "forks", True) for source in sources)
+
+
+def _shares_files(left: Path, right: Path) -> bool:
+    """Whether two pack folders are one, or have a pack in common on the disk (by hard link, say)."""
+    try:
+        if os.path.samefile(left, right):
+            return True
+    except OSError:
+        return False
+    return not _inodes(left).isdisjoint(_inodes(right))
+
+
+def _inodes(folder: Path) -> set[tuple[int, int]]:
+    return {(status.st_dev, status.st_ino) for path in folder.glob("*.pack") for status in [path.stat()]}
+
+
+def open_place(fs_path: Path, own: ObjectStore) -> list[ByteSource]:
+    """The sources that a folder is: a knowledge base with its store, and the files in it."""
+    sources: list[ByteSource] = []
+    for folder in (fs_path / ".arbor", fs_path):
+        if (folder / "packs").is_dir() and (folder / "format").is_file():
+            sources.append(StoreSource(folder, own))
+            break
+    return [*sources, FolderSource(fs_path, own.folder.parent)]

@@ -1,0 +1,178 @@
+"""The desk for trust: proofs, tiers, collection and the journal of one repository."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from arbor.errors import UsageError
+from arbor.objects.proofs import ConsistencyProof, Proof
+from arbor.repo import adding, checkpoints, evicting, gc, proving, rehydrating, revisions, tiering
+from arbor.repo.copies import ByteSource, Fetch
+from arbor.repo.evicting import EvictReport
+from arbor.repo.gc import GcReport
+from arbor.repo.rehydrating import RehydrateReport, Rehydration
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.tiering import Criteria, TierReport
+from arbor.store.journal import Journal, JournalReport, Record
+
+Progress = Callable[[int, int], None]
+
+
+class TrustDesk:
+    """What one repository can prove, forget and remember. Paths are KB paths."""
+
+    def __init__(self, repo: Repository) -> None:
+        self.repo = repo
+        self.journal = Journal(repo.folder)
+
+    def _commit(self, revision: str | None) -> bytes:
+        return revisions.resolve(self.repo, revision or "HEAD")
+
+    # --- proofs
+
+    def prove(self, place: str, revision: str | None = None, *, room: str = "document") -> Proof:
+        """A proof for `PATH`, `PATH:LINE` or `PATH#PASSAGE` (a position or digits of a leaf) at a revision.
+
+        Raises:
+            UsageError: when there is no such document, line or passage.
+            IntegrityError: when an object on the way is damaged, or absent because it is cold.
+        """
+        commit_oid = self._commit(revision)
+        snapshot = self.repo.snapshot(commit_oid)
+        if room != "document":
+            path, _, passage = place.partition("#")
+            return proving.prove(
+                self.repo, commit_oid, path, int(passage) if passage.isdigit() else None, room=room
+            )
+        found = proving.find_place(snapshot, place)
+        manifest = snapshot.manifest(snapshot.document(snapshot.get(found.path)))
+        return proving.prove(self.repo, commit_oid, found.path, proving.find_passage(manifest, found))
+
+    def prove_passage(self, path: str, index: int, commit_oid: bytes, *, room: str = "document") -> Proof:
+        """A proof for the passage at a position, as a search hit names it."""
+        return proving.prove(self.repo, commit_oid, path, index, room=room)
+
+    def prove_absent(self, path: str, revision: str | None = None) -> Proof:
+        """A proof that there is nothing at a path; raises UsageError when there is."""
+        return proving.prove_absent(self.repo, self._commit(revision), path)
+
+    def prove_consistency(self, old: str, new: str) -> ConsistencyProof:
+        """A proof that one revision's history goes on from another's; raises UsageError when it does not."""
+        return proving.prove_consistency(self.repo, self._commit(old), self._commit(new))
+
+    def checkpoint(self, revision: str | None = None, *, origin: str = "") -> checkpoints.Checkpoint:
+        """Size and root of the log that ends in a revision."""
+        commit_oid = self._commit(revision)
+        head = self.repo.refs.head()
+        branch = head.removeprefix("refs/heads/") if isinstance(head, str) else "HEAD"
+        name = origin or checkpoints.default_origin(self.repo, commit_oid, branch)
+        return checkpoints.get_checkpoint(self.repo, commit_oid, name)
+
+    # --- tiers
+
+    def tiers(self, paths: Sequence[str] = (), revision: str | None = None) -> TierReport:
+        """Sizes by tier, and a row for each document that the paths select."""
+        return tiering.report_tiers(self.repo, self._snapshot(revision), paths)
+
+    def choose(
+        self, paths: Sequence[str], criteria: Criteria, *, tier: str | None = None
+    ) -> list[tuple[str, bytes]]:
+        """(path, document oid) of what paths and criteria select in HEAD."""
+        return tiering.choose(self.repo, self._snapshot(None), paths, criteria, tier=tier)
+
+    def evict(
+        self, paths: Sequence[str] = (), criteria: Criteria | None = None, *, tier: str = "cold",
+        places: Sequence[Path] = (), others: Sequence[ByteSource] = (), fetch: Fetch | None = None, copies: int = 1,
+        force: bool = False, dry_run: bool = False, progress: Progress | None = None,
+    ) -> EvictReport:  # fmt: skip
+        """Move documents of HEAD to the warm or cold tier.
+
+        Args:
+            paths: Paths, folders or globs; with criteria none means all.
+            criteria: Which of them.
+            tier: `warm` or `cold`.
+            places: Folders, of files or knowledge bases, that are asked for copies first.
+            others: Further sources: remotes and bundles.
+            fetch: Fetches the documents' http(s) sources.
+            copies: How many different copies there must be.
+            force: Also what has fewer.
+            dry_run: Only say what would happen.
+            progress: Called with (documents checked, documents in all).
+
+        Raises:
+            UsageError: when nothing is selected, a selection matches nothing, or a document is a core.
+        """
+        if not paths and criteria is None:
+            raise UsageError(
+                "nothing says which documents to evict", "give paths, or --older-than, --larger-than ..."
+            )
+        documents = self.choose(paths, criteria or Criteria())
+        with self._sources(places, others, fetch) as sources:
+            return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,
+                                  dry_run=dry_run, progress=progress)  # fmt: skip
+
+    def rehydrate(
+        self, paths: Sequence[str] = (), *, places: Sequence[Path] = (), others: Sequence[ByteSource] = (),
+        fetch: Fetch | None = None, update: bool = False, progress: Progress | None = None,
+    ) -> RehydrateReport:  # fmt: skip
+        """Bring cold (and warm) documents of HEAD back.
+
+        Args:
+            paths: Paths, folders or globs; none means all.
+            places: As in `evict`.
+            others: As in `evict`.
+            fetch: As in `evict`.
+            update: Stage what a source that has changed holds now as a new version.
+            progress: Called with (documents done, documents in all).
+
+        Raises:
+            UsageError: when a selection matches no document.
+        """
+        documents = self.choose(paths, Criteria())
+        with self._sources(places, others, fetch) as sources:
+            report = rehydrating.rehydrate(self.repo, documents, sources, progress=progress)
+            if update:
+                for done in report.documents:
+                    if done.drift is not None:
+                        self._update(done, sources)
+        return report
+
+    def _update(self, done: Rehydration, sources: Sequence[ByteSource]) -> None:
+        """Stage the bytes of a changed source; the committed version stays as it is, cold."""
+        path = done.paths[0]
+        document = self._snapshot(None).document(bytes.fromhex(done.document))
+        for data in rehydrating.changed_bytes(self.repo, done, sources):
+            adding.add_bytes(self.repo, path, data, document.source_uri, overwrite=True)
+            return
+
+    @contextlib.contextmanager
+    def _sources(
+        self, places: Sequence[Path], others: Sequence[ByteSource], fetch: Fetch | None
+    ) -> Iterator[list[ByteSource]]:
+        sources = tiering.default_sources(self.repo, places, fetch=fetch, others=others)
+        try:
+            yield sources
+        finally:
+            tiering.close_sources(sources)
+
+    def _snapshot(self, revision: str | None) -> Snapshot:
+        head = self.repo.refs.head_oid()
+        return self.repo.snapshot(head if revision is None else self._commit(revision))
+
+    # --- housekeeping
+
+    def gc(self, *, grace_s: float = gc.GRACE_S, dry_run: bool = False) -> GcReport:
+        """Drop what nothing has reached for the grace period, and merge packs."""
+        return gc.collect(self.repo, grace_s=grace_s, dry_run=dry_run)
+
+    def records(self, *, limit: int | None = None) -> list[Record]:
+        """The journal's records, newest first."""
+        found = list(self.journal.records())[::-1]
+        return found if limit is None else found[:limit]
+
+    def check_journal(self) -> JournalReport:
+        """Every range of the journal that is not as it was written."""
+        return self.journal.check()

@@ -1,0 +1,224 @@
+"""Evicting documents: out of the index (warm), or out of the store as far as others give the bytes (cold).
+
+The order makes it safe at every moment: the copies are read and hashed, the act is journalled, the documents
+    are
+recorded as cold, new packs without their passages are written and made durable, and only then do the old ones
+go. A crash leaves documents that are recorded as cold and still stored, which harms nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from blake3 import blake3
+
+from arbor.errors import UsageError
+from arbor.objects.ids import Kind
+from arbor.objects.model import decode_document
+from arbor.processes import map_forked
+from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources, read_parts
+from arbor.repo.gc import packed_bytes
+from arbor.repo.reachability import Reach
+from arbor.repo.repository import Repository
+from arbor.repo.tiers import read_tiers, write_tiers
+from arbor.store.journal import Journal
+from arbor.store.repacking import drop_objects, merge_packs
+from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.text.extraction import ChunkPolicy
+
+NAMED_IN_JOURNAL = 20
+_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """One document of an eviction.
+
+    Attributes:
+        paths: Where it lies in the KB.
+        document: Its oid as hexadecimal digits.
+        size: Bytes of its file.
+        copies: The places that gave its bytes now; empty for the warm tier, which keeps them.
+        problem: Why it is not evicted; "" when it is.
+    """
+
+    paths: tuple[str, ...]
+    document: str
+    size: int
+    copies: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EvictReport:
+    """What an eviction did, or with `dry_run` would do.
+
+    Attributes:
+        tier: `warm` or `cold`.
+        evicted, refused: The documents that went, and those that did not and why.
+        dropped: Passages and pieces of originals that went.
+        shared: Those that stay because a document that is not cold has them too.
+        freed_bytes: How much smaller the packs are now.
+        lost: Documents of which no copy was found, evicted all the same by force.
+    """
+
+    tier: str
+    evicted: tuple[Eviction, ...]
+    refused: tuple[Eviction, ...]
+    dropped: int
+    shared: int
+    freed_bytes: int
+    lost: tuple[Eviction, ...] = ()
+
+
+def evict(
+    repo: Repository, documents: Iterable[tuple[str, bytes]], *, tier: str = "cold",
+    sources: Sequence[ByteSource] = (), copies: int = 1, force: bool = False, dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> EvictReport:  # fmt: skip
+    """Move documents to the warm or the cold tier.
+
+    Args:
+        repo: Where.
+        documents: (path, document oid) of those to evict.
+        tier: `warm`: they leave the index; `cold`: their passages leave the store too.
+        sources: Where copies are looked for.
+        copies: How many different copies there must be for a document to go cold.
+        force: Also evict documents with fewer copies; the report says which are lost.
+        dry_run: Check and say what would happen; write nothing.
+        progress: Called with (documents checked, documents in all).
+
+    Raises:
+        UsageError: when a document is a core, or the tier is not one.
+        IntegrityError: when something reachable is damaged: nothing is dropped then.
+        Locked: when another writer holds the lock.
+    """
+    if tier not in ("warm", "cold"):
+        raise UsageError(f"'{tier}' is not a tier to evict to", "the tiers are warm and cold")
+    if copies < 1:
+        raise UsageError("at least one copy must be elsewhere", "evict all the same with --force")
+    wanted = _gather(repo, documents)
+    if tier == "warm":
+        return _evict_warm(repo, wanted, dry_run)
+    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
+    checked = _check_copies(wanted, sources, copies, policy, force, progress)
+    good = [item for item in checked if not item.problem]
+    refused = tuple(item for item in checked if item.problem)
+    lost = tuple(item for item in good if len(item.copies) < copies)
+    if dry_run or not good:
+        return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost)
+    return _make_cold(repo, wanted, good, refused, lost, copies)
+
+
+def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wanted]:
+    """The documents with their objects, each once, with all the paths given for it."""
+    paths: dict[bytes, list[str]] = {}
+    for path, oid in documents:
+        paths.setdefault(oid, []).append(path)
+    reader = SequentialReader(repo.store)
+    wanted = []
+    for oid in in_stored_order(repo.store, paths):
+        at = paths[oid]
+        document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        if document.kind == "core":
+            raise UsageError(f"'{at[0]}' is a core, and cores are never evicted")
+        manifest = read_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
+        wanted.append(Wanted(oid, document, manifest, tuple(at)))
+    return wanted
+
+
+def _check_copies(
+    wanted: Sequence[Wanted], sources: Sequence[ByteSource], needed: int, policy: ChunkPolicy, force: bool,
+    progress: Callable[[int, int], None] | None,
+) -> list[Eviction]:  # fmt: skip
+    """Ask the sources for every document now, in several processes where that is safe."""
+    batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+
+    def work(batch: Sequence[Wanted]) -> list[Eviction]:
+        prepare_sources(sources, batch)
+        return [check_one(each, sources, needed, policy, force=force) for each in batch]
+
+    checked: list[Eviction] = []
+    for part in map_forked(work, batches) if may_fork(sources) else map(work, batches):
+        checked += part
+        if progress:
+            progress(len(checked), len(wanted))
+    return checked
+
+
+def check_one(
+    wanted: Wanted, sources: Sequence[ByteSource], needed: int, policy: ChunkPolicy, *, force: bool = False
+) -> Eviction:
+    """Look for copies of one document until there are enough different ones."""
+    copies: dict[bytes, str] = {}
+    changed: list[str] = []
+    for source in sources:
+        found = source.find(wanted)
+        if found is None or not found.identity:
+            continue
+        if gives_everything(wanted, found, policy):
+            copies.setdefault(found.identity, found.where)
+        else:
+            changed.append(found.where)
+        if len(copies) >= needed:
+            break
+    problem = "" if len(copies) >= needed or force else _why_not(copies, changed, needed)
+    return Eviction(wanted.paths, wanted.oid.hex(), wanted.document.size, tuple(copies.values()), problem)
+
+
+def _why_not(copies: dict[bytes, str], changed: Sequence[str], needed: int) -> str:
+    have = len(copies)
+    text = "no other copy was found" if not have else f"only {have} of {needed} copies were found"
+    return f"{text}; '{changed[0]}' gives other bytes" if changed else text
+
+
+def _evict_warm(repo: Repository, wanted: Sequence[Wanted], dry_run: bool) -> EvictReport:
+    with repo.lock():
+        tiers = read_tiers(repo.folder)
+        good = [Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted
+                if each.oid not in tiers.cold]  # fmt: skip
+        refused = tuple(Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
+                        for each in wanted if each.oid in tiers.cold)  # fmt: skip
+        if good and not dry_run:
+            moved = [bytes.fromhex(item.document) for item in good]
+            Journal(repo.folder).append("evict", _details("warm", good))
+            write_tiers(repo.folder, tiers.with_tier(moved, "warm"))
+        return EvictReport("warm", tuple(good), refused, 0, 0, 0)
+
+
+def _make_cold(
+    repo: Repository, wanted: Sequence[Wanted], good: Sequence[Eviction], refused: tuple[Eviction, ...],
+    lost: tuple[Eviction, ...], copies: int,
+) -> EvictReport:  # fmt: skip
+    going = {bytes.fromhex(item.document) for item in good}
+    with repo.lock():
+        tiers = read_tiers(repo.folder).with_tier(going, "cold")
+        reach = Reach(repo)
+        cores = reach.walk().cores & going
+        if cores:
+            raise UsageError("a document among them is a core, and cores are never evicted")
+        kept = reach.chunks(without=tiers.cold)
+        chunks = {oid for each in wanted if each.oid in going for oid in each.chunk_oids()}
+        unwanted = chunks - kept
+        details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
+        Journal(repo.folder).append("evict", details)
+        write_tiers(repo.folder, tiers)
+        before = packed_bytes(repo.store)
+        done = drop_objects(repo.store, unwanted)
+        merge_packs(repo.store)
+        freed = before - packed_bytes(repo.store)
+        return EvictReport(
+            "cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost
+        )
+
+
+def _details(tier: str, items: Sequence[Eviction]) -> dict[str, object]:
+    oids = sorted(item.document for item in items)
+    return {
+        "tier": tier,
+        "documents": len(items),
+        "bytes": sum(item.size for item in items),
+        "oids": blake3("".join(oids).encode()).hexdigest(),
+        "paths": [item.paths[0] for item in items[:NAMED_IN_JOURNAL]],
+    }

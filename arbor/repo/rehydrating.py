@@ -1,0 +1,306 @@
+"""Bringing cold documents back: bytes from wherever they are, accepted leaf by leaf by their hashes.
+
+Nothing that a source says is believed. A source that has changed still gives back the passages that did not
+change; the rest is drift, which is reported, journalled and perhaps staged as a new version, and never mixed
+into the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from arbor.errors import IntegrityError
+from arbor.objects.ids import Kind, object_id
+from arbor.objects.model import decode_document
+from arbor.processes import can_fork, map_forked
+from arbor.repo.copies import (
+    ByteSource,
+    Found,
+    Wanted,
+    give_back,
+    is_same_file,
+    may_fork,
+    prepare_sources,
+    read_parts,
+)
+from arbor.repo.repository import Repository
+from arbor.repo.tiers import read_tiers, write_tiers
+from arbor.store.frames import FrameCollector
+from arbor.store.journal import Journal
+from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.text.extraction import CHUNKER_ID, ChunkPolicy
+from arbor.text.reading import extract
+
+NAMED_IN_JOURNAL = 20
+_BATCH = 250
+_BATCH_BYTES = 8 * 1024 * 1024
+_ROUND_BYTES = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LeafDiff:
+    """How a changed source differs from what was committed, in leaves.
+
+    Attributes:
+        same: Passages that are in both.
+        gone: (position, leaf as hexadecimal digits) of committed passages that the source has no more.
+        new: The same for the source's passages that were not committed.
+    """
+
+    same: int
+    gone: tuple[tuple[int, str], ...]
+    new: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehydration:
+    """What became of one document.
+
+    Attributes:
+        paths, document: Where it lies, and its oid as hexadecimal digits.
+        state: `whole`: hot again; `part`: some passages are here, the rest is still cold; `cold`: nothing was
+            found.
+        sources: The places that gave something.
+        accepted, missing: Passages and pieces that came now, and that are still absent.
+        drift: How a source that has changed differs; None where none has.
+        drifted: The place that has changed; "" where none has.
+        note: What a person should know: a reader's version that is not available any more.
+    """
+
+    paths: tuple[str, ...]
+    document: str
+    state: str
+    sources: tuple[str, ...]
+    accepted: int
+    missing: int
+    drift: LeafDiff | None = None
+    drifted: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RehydrateReport:
+    """What a rehydration did: what became of each cold document, and how many warm ones are hot again."""
+
+    documents: tuple[Rehydration, ...]
+    warmed: int = 0
+    accepted_bytes: int = 0
+
+    @property
+    def whole(self) -> tuple[Rehydration, ...]:
+        """Those that are hot again."""
+        return tuple(each for each in self.documents if each.state == "whole")
+
+
+def rehydrate(
+    repo: Repository, documents: Iterable[tuple[str, bytes]], sources: Sequence[ByteSource], *,
+    progress: Callable[[int, int], None] | None = None,
+) -> RehydrateReport:  # fmt: skip
+    """Bring documents back to the hot tier as far as the sources have their bytes.
+
+    Args:
+        repo: Where.
+        documents: (path, document oid); those that are hot already are passed over.
+        sources: Asked in this order, until a document is whole.
+        progress: Called with (documents done, documents in all).
+
+    Raises:
+        Locked: when another writer holds the lock.
+    """
+    tiers = read_tiers(repo.folder)
+    paths: dict[bytes, list[str]] = {}
+    for path, oid in documents:
+        paths.setdefault(oid, []).append(path)
+    warm = [oid for oid in paths if oid in tiers.warm]
+    wanted = _gather(repo, {oid: at for oid, at in paths.items() if oid in tiers.cold})
+    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
+    done: list[Rehydration] = []
+    accepted = 0
+    for part in _rounds(wanted):
+        results, size = _fetch_round(repo, part, sources, policy)
+        done += results
+        accepted += size
+        if progress:
+            progress(len(done), len(wanted))
+    if warm:
+        with repo.lock():
+            Journal(repo.folder).append("rehydrate", {"tier": "warm", "documents": len(warm)})
+            write_tiers(repo.folder, read_tiers(repo.folder).with_tier(warm, "hot"))
+    return RehydrateReport(tuple(done), len(warm), accepted)
+
+
+def _gather(repo: Repository, paths: dict[bytes, list[str]]) -> list[Wanted]:
+    reader = SequentialReader(repo.store)
+    wanted = []
+    for oid in in_stored_order(repo.store, paths):
+        at = paths[oid]
+        document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        manifest = read_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
+        wanted.append(Wanted(oid, document, manifest, tuple(at)))
+    return wanted
+
+
+def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> list[list[Wanted]]:
+    """Groups of documents; each becomes one pack, and is safe before the next begins."""
+    rounds: list[list[Wanted]] = []
+    held = 0
+    for each in wanted:
+        if not rounds or held + each.document.size > limit:
+            rounds.append([])
+            held = 0
+        rounds[-1].append(each)
+        held += each.document.size
+    return rounds
+
+
+def _batches(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
+    return [batch[start : start + _BATCH] for batch in _rounds(wanted, _BATCH_BYTES)
+            for start in range(0, len(batch), _BATCH)]  # fmt: skip
+
+
+class _Taken:
+    """One batch: what its documents became, and the frames with what was accepted."""
+
+    def __init__(self) -> None:
+        self.results: list[Rehydration] = []
+        self.frames: list[tuple[bytes, list[bytes]]] = []
+        self.size_bytes = 0
+
+
+def _fetch_round(
+    repo: Repository, wanted: Sequence[Wanted], sources: Sequence[ByteSource], policy: ChunkPolicy
+) -> tuple[list[Rehydration], int]:
+    """Ask the sources, then under the lock store what was accepted and record what is whole."""
+    store = repo.store
+    store.refresh()
+
+    def work(batch: Sequence[Wanted]) -> _Taken:
+        taken, collector = _Taken(), FrameCollector(store.holds)
+        prepare_sources(sources, batch)
+        for each in batch:
+            result, chunks = _ask(each, sources, policy, store.holds)
+            for oid, data in chunks.items():
+                collector.add(Kind.CHUNK, data, oid)
+                taken.size_bytes += len(data)
+            taken.results.append(result)
+        taken.frames = collector.finish()
+        return taken
+
+    batches = _batches(wanted)
+    parts = (
+        list(map_forked(work, batches))
+        if can_fork() and may_fork(sources)
+        else [work(batch) for batch in batches]
+    )
+    results = [result for part in parts for result in part.results]
+    with repo.lock():
+        with store.writer() as writer:
+            for part in parts:
+                for frame, oids in part.frames:
+                    writer.add_frame(frame, oids)
+        _record(repo, results)
+    return results, sum(part.size_bytes for part in parts)
+
+
+def _ask(
+    wanted: Wanted, sources: Sequence[ByteSource], policy: ChunkPolicy, holds: Callable[[bytes], bool]
+) -> tuple[Rehydration, dict[bytes, bytes]]:
+    """Take what the sources have of one document until nothing is missing."""
+    missing = {oid for oid in wanted.chunk_oids() if not holds(oid)}
+    taken: dict[bytes, bytes] = {}
+    places: list[str] = []
+    changed: Found | None = None
+    for source in sources:
+        if not missing:
+            break
+        found = source.find(wanted)
+        if found is None:
+            continue
+        fresh = {oid: data for oid, data in give_back(wanted, found, policy).items() if oid in missing}
+        if found.data is not None and not is_same_file(wanted.document, found.data):
+            changed = changed or found
+        if fresh:
+            places.append(found.where)
+            taken.update(fresh)
+            missing.difference_update(fresh)
+    held = len(wanted.chunk_oids()) - len(missing)
+    state = "part" if missing and held else "cold" if missing else "whole"
+    done = Rehydration(wanted.paths, wanted.oid.hex(), state, tuple(places), len(taken), len(missing))
+    if not missing:
+        return done, taken
+    return _explain(done, wanted, changed, policy), taken
+
+
+def _explain(done: Rehydration, wanted: Wanted, changed: Found | None, policy: ChunkPolicy) -> Rehydration:
+    """Say why a document is not whole."""
+    if changed is not None and changed.data is not None:
+        return replace(done, drift=leaf_diff(wanted, changed.data, policy), drifted=changed.where)
+    if done.accepted or done.state == "part":
+        return replace(done, note=_version_note(wanted, policy))
+    return done
+
+
+def _version_note(wanted: Wanted, policy: ChunkPolicy) -> str:
+    """Whether the reader that made the passages is still this version's."""
+    document = wanted.document
+    now = extract(b"", wanted.paths[0], policy).extractor if not document.original_count else ""
+    if document.chunker != CHUNKER_ID or (now and now != document.extractor):
+        return (f"the passages were made by {document.extractor} and {document.chunker}, which this version of "
+                "arbor does not have any more")  # fmt: skip
+    return ""
+
+
+def changed_bytes(repo: Repository, done: Rehydration, sources: Iterable[ByteSource]) -> Iterator[bytes]:
+    """What the changed source of a rehydration holds now, asked for again."""
+    [wanted] = _gather(repo, {bytes.fromhex(done.document): list(done.paths)})
+    for source in sources:
+        found = source.find(wanted)
+        if found is not None and found.data is not None and found.where == done.drifted:
+            yield found.data
+
+
+def leaf_diff(wanted: Wanted, data: bytes, policy: ChunkPolicy) -> LeafDiff:
+    """How the passages of a changed file differ from the committed ones."""
+    extraction = extract(data, wanted.paths[0], policy)
+    now = [object_id(Kind.CHUNK, passage.data) for passage in extraction.passages]
+    before = [ref.oid for ref in wanted.manifest.passages]
+    there, known = set(now), set(before)
+    return LeafDiff(
+        sum(1 for oid in before if oid in there),
+        tuple((i, oid.hex()) for i, oid in enumerate(before) if oid not in there),
+        tuple((i, oid.hex()) for i, oid in enumerate(now) if oid not in known),
+    )
+
+
+def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
+    """Journal what came and what has drifted, and let whole documents be hot."""
+    journal = Journal(repo.folder)
+    whole = [bytes.fromhex(each.document) for each in results if each.state == "whole"]
+    came = [each for each in results if each.accepted or each.state == "whole"]
+    if came:
+        journal.append("rehydrate", {
+            "tier": "cold",
+            "documents": len(whole),
+            "parts": sum(1 for each in came if each.state == "part"),
+            "passages": sum(each.accepted for each in came),
+            "sources": sorted({place for each in came for place in each.sources})[:NAMED_IN_JOURNAL],
+            "paths": [each.paths[0] for each in came[:NAMED_IN_JOURNAL]],
+        })  # fmt: skip
+    for each in results:
+        if each.drift is not None:
+            journal.append("drift", {
+                "document": each.document, "path": each.paths[0], "source": each.drifted, "same": each.drift.same,
+                "gone": [leaf for _, leaf in each.drift.gone[:NAMED_IN_JOURNAL]],
+                "new": [leaf for _, leaf in each.drift.new[:NAMED_IN_JOURNAL]],
+            })  # fmt: skip
+    if whole:
+        _check_whole(repo, whole)
+        write_tiers(repo.folder, read_tiers(repo.folder).with_tier(whole, "hot"))
+
+
+def _check_whole(repo: Repository, whole: Sequence[bytes]) -> None:
+    """Before a document counts as hot, every passage must be found in the store."""
+    for each in _gather(repo, {oid: ["-"] for oid in whole}):
+        if not all(repo.store.holds(oid) for oid in each.chunk_oids()):
+            raise IntegrityError(f"document {each.oid.hex()[:12]} did not come back whole")

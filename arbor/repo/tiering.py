@@ -1,0 +1,198 @@
+"""Choosing documents for a tier, and the sources that are asked when nobody names any."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.ledger_diff import diff
+from arbor.objects.model import decode_document
+from arbor.repo.adding import select_tracked
+from arbor.repo.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
+from arbor.repo.gc import packed_bytes
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.tiers import Tiers, read_tiers
+from arbor.store.sequential import SequentialReader, in_stored_order
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """Which documents to choose; every one that is given must hold.
+
+    Attributes:
+        older_than_s: Not changed by a commit for so many seconds.
+        larger_than: Files of more bytes.
+        to_fit: Only so many, least lately changed first, that the packs come to about so many bytes.
+        among: Only these paths, where given: those with a label, say.
+    """
+
+    older_than_s: float | None = None
+    larger_than: int | None = None
+    to_fit: int | None = None
+    among: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TierSizes:
+    """How much of a version is in one tier: documents, and bytes of their files."""
+
+    documents: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class TierReport:
+    """The tiers of a version, and what the store takes on the disk.
+
+    Attributes:
+        hot, warm, cold: Each tier.
+        packed: Bytes of all packs, history included.
+        rows: (path, tier, bytes, passages here, passages in all) where paths were asked for.
+    """
+
+    hot: TierSizes
+    warm: TierSizes
+    cold: TierSizes
+    packed: int
+    rows: tuple[tuple[str, str, int, int, int], ...] = ()
+
+
+def choose(
+    repo: Repository, snapshot: Snapshot, selections: Sequence[str], criteria: Criteria, *,
+    tier: str | None = None, now: float | None = None,
+) -> list[tuple[str, bytes]]:  # fmt: skip
+    """(path, document oid) of the documents that selections and criteria mean, in path order.
+
+    Args:
+        repo: Where.
+        snapshot: The version to choose from.
+        selections: Paths, folders or globs; none means all.
+        criteria: What must hold.
+        tier: Only documents of this tier.
+        now: The time that ages are counted to, in seconds since 1970 UTC.
+
+    Raises:
+        UsageError: when a selection matches no document.
+    """
+    listing = dict(snapshot.paths())
+    paths = select_tracked(selections, listing) if selections else list(listing)
+    if criteria.among is not None:
+        paths = [path for path in paths if path in criteria.among]
+    tiers = read_tiers(repo.folder)
+    chosen = [(path, listing[path]) for path in paths if tier is None or tiers.tier_of(listing[path]) == tier]
+    if criteria.larger_than is not None or criteria.to_fit is not None:
+        sizes = _sizes(repo, {oid for _, oid in chosen})
+        chosen = [(path, oid) for path, oid in chosen if sizes[oid] > (criteria.larger_than or 0)]
+    if criteria.older_than_s is not None or criteria.to_fit is not None:
+        changed = last_changes(repo, {path for path, _ in chosen})
+        limit = (time.time() if now is None else now) - (criteria.older_than_s or 0.0)
+        chosen = [(path, oid) for path, oid in chosen if changed.get(path, 0) <= limit]
+        if criteria.to_fit is not None:
+            chosen = _fit(repo, chosen, changed, _sizes(repo, set(listing.values())), tiers, criteria.to_fit)
+    return chosen
+
+
+def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
+    reader = SequentialReader(repo.store)
+    return {
+        oid: decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True).size
+        for oid in in_stored_order(repo.store, oids)
+    }
+
+
+def last_changes(repo: Repository, paths: set[str]) -> dict[str, int]:
+    """When the current branch last changed each of these paths: seconds since 1970 UTC."""
+    found: dict[str, int] = {}
+    oid = repo.refs.head_oid()
+    while oid is not None and len(found) < len(paths):
+        commit = repo.commit(oid)
+        parent = commit.parents[0] if commit.parents else None
+        before = repo.ledger_root(parent) if parent is not None else ledger.EMPTY_LEDGER
+        for key, _, after in diff(repo.store, before, commit.ledger_root):
+            path = key[len(DOCUMENTS) :]
+            if key.startswith(DOCUMENTS) and after is not None and path in paths:
+                found.setdefault(path, commit.committer.seconds)
+        oid = parent
+    return found
+
+
+def _fit(
+    repo: Repository, chosen: list[tuple[str, bytes]], changed: dict[str, int], sizes: dict[bytes, int],
+    tiers: Tiers, limit: int,
+) -> list[tuple[str, bytes]]:  # fmt: skip
+    """The first documents, least lately changed and larger first, that bring the packs down to a size.
+
+    What a document takes in the packs is estimated by its share of the bytes that are stored.
+    """
+    stored = sum(size for oid, size in sizes.items() if oid not in tiers.cold)
+    packed = packed_bytes(repo.store)
+    excess = (packed - limit) * stored / packed if packed else 0
+    order = sorted(chosen, key=lambda each: (changed.get(each[0], 0), -sizes[each[1]], each[0]))
+    taken: list[tuple[str, bytes]] = []
+    for path, oid in order:
+        if excess <= 0:
+            break
+        if oid not in tiers.cold:
+            taken.append((path, oid))
+            excess -= sizes[oid]
+    return sorted(taken)
+
+
+def default_sources(
+    repo: Repository,
+    places: Sequence[Path] = (),
+    *,
+    fetch: Fetch | None = None,
+    others: Sequence[ByteSource] = (),
+) -> list[ByteSource]:
+    """The sources to ask, in order: named places, plugged-in ones, the work tree, each document's own URI.
+
+    Args:
+        repo: Where.
+        places: Folders: of files, or knowledge bases.
+        fetch: Fetches http(s) addresses; without it they are not asked.
+        others: What other rooms plug in, such as remotes and bundles.
+    """
+    sources: list[ByteSource] = []
+    for fs_path in places:
+        sources += open_place(fs_path, repo.store)
+    sources += others
+    if repo.fs_root is not None:
+        sources.append(WorkTreeSource(repo.fs_root))
+    sources.append(UriSource(fetch, repo.folder))
+    return sources
+
+
+def close_sources(sources: Iterable[ByteSource]) -> None:
+    """Give back what sources hold open."""
+    for source in sources:
+        close = getattr(source, "close", None)
+        if close is not None:
+            close()
+
+
+def report_tiers(repo: Repository, snapshot: Snapshot, selections: Sequence[str] = ()) -> TierReport:
+    """Sizes by tier, and a row for each selected document.
+
+    Raises:
+        UsageError: when a selection matches no document.
+    """
+    tiers = read_tiers(repo.folder)
+    listing = dict(snapshot.paths())
+    sizes = _sizes(repo, set(listing.values()))
+    sums = {name: TierSizes(0, 0) for name in ("hot", "warm", "cold")}
+    for oid, size in sizes.items():
+        old = sums[tiers.tier_of(oid)]
+        sums[tiers.tier_of(oid)] = TierSizes(old.documents + 1, old.size + size)
+    rows = []
+    for path in select_tracked(selections, listing) if selections else ():
+        oid = listing[path]
+        manifest = snapshot.manifest(snapshot.document(oid))
+        here = sum(1 for ref in manifest.passages if repo.store.holds(ref.oid))
+        rows.append((path, tiers.tier_of(oid), sizes[oid], here, len(manifest.passages)))
+    return TierReport(sums["hot"], sums["warm"], sums["cold"], packed_bytes(repo.store), tuple(rows))

@@ -1,0 +1,91 @@
+"""Derived state follows a commit: the index and the consensus, and what is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from arbor.errors import ArborError
+from arbor.graph.desk import ConsensusDesk
+from arbor.graph.ripple import Ripple
+from arbor.repo.committing import NewCommit
+from arbor.repo.repository import Repository
+from arbor.repo.status import PathChange
+from arbor.search.asking import Asker
+
+SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """A commit that was just made.
+
+    Attributes:
+        commit, ledger_root: Hexadecimal oids.
+        parent: The commit before; "" for the first.
+        branch: The branch that moved; "" where HEAD is detached.
+        documents: Documents in the commit.
+        subject: First line of the message.
+        changes: What it changed.
+        ripple: What it moved in the consensus; None where that waits until somebody asks.
+        index: "updated", "rebuilt", "current" or "skipped".
+        warnings: Messages about what could not be done after the commit was safe.
+    """
+
+    commit: str
+    ledger_root: str
+    parent: str
+    branch: str
+    documents: int
+    subject: str
+    changes: tuple[PathChange, ...]
+    ripple: Ripple | None
+    index: str
+    warnings: tuple[str, ...] = ()
+
+
+class Followed(NamedTuple):
+    """What bringing derived state to HEAD did; see `CommitResult`."""
+
+    ripple: Ripple | None
+    index: str
+    warnings: tuple[str, ...]
+
+
+def follow(repo: Repository, asker: Asker, documents: int) -> Followed:
+    """Bring index and consensus to HEAD. The commit is safe already, so what fails here is a warning.
+
+    Args:
+        repo: Whose state.
+        asker: Its search desk.
+        documents: Documents in HEAD's commit.
+    """
+    index, ripple, warnings = SKIPPED, None, []
+    try:
+        index = asker.update_index()
+    except (ArborError, OSError) as error:
+        warnings.append(f"the index could not be brought up to date: {error}")
+    try:
+        ripple = ConsensusDesk(repo).follow_commit(documents)
+    except (ArborError, OSError) as error:
+        warnings.append(f"the consensus could not be brought up to date: {error}")
+    return Followed(ripple, index, tuple(warnings))
+
+
+def after_commit(
+    repo: Repository, asker: Asker | None, made: NewCommit, changes: tuple[PathChange, ...]
+) -> CommitResult:
+    """What to tell of a commit, after its derived state has followed (not without an `asker`)."""
+    followed = follow(repo, asker, made.documents) if asker is not None else Followed(None, SKIPPED, ())
+    return CommitResult(
+        commit=made.oid.hex(),
+        ledger_root=made.ledger_root.hex(),
+        parent=made.parent.hex() if made.parent else "",
+        branch=made.branch,
+        documents=made.documents,
+        subject=made.message.split("\n", 1)[0],
+        changes=changes,
+        ripple=followed.ripple,
+        index=followed.index,
+        warnings=followed.warnings,
+    )

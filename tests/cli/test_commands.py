@@ -1,0 +1,359 @@
+"""What single commands do beyond the golden sessions."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from arbor.cli.commands.search import join_query
+from arbor.cli.identity import parse_author, user_config_path
+from arbor.errors import UsageError
+from tests.cli.harness import IDENTITY, Cli
+
+
+def inside(cli: Cli, folder: str) -> Cli:
+    return Cli(cli.folder / folder)
+
+
+# --- add
+
+
+def test_what_cannot_be_read_is_skipped_and_said(kb: Cli) -> None:
+    kb.write("good.md", "good\n")
+    (kb.folder / os.fsdecode(b"bad\xff.md")).write_bytes(b"x")
+    done = kb("add", ".", code=3)
+    assert done.out == "added 1, unchanged 3\n"
+    assert done.err == 'warning: skipped "bad\\377.md": its name is not valid Unicode\n'
+    answer = kb("add", ".", "--json", code=3).json
+    assert answer["skipped"] == [{"path": "bad\udcff.md", "reason": "its name is not valid Unicode"}]
+
+
+def test_links_sockets_and_knowledge_bases_on_the_way_are_counted(kb: Cli) -> None:
+    for name in ("one", "two", "three", "four"):
+        (kb.folder / f"link-{name}").symlink_to("notes/merkle.md")
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = os.open(kb.folder, os.O_RDONLY)  # a socket's path must be short
+        listener.bind(f"/proc/self/fd/{here}/socket")
+        os.close(here)
+    Cli(kb.folder / "inner").write("x.md", "x\n")
+    kb("init", "inner")
+    done = kb("add", ".")
+    assert done.out == "unchanged 3\n"
+    assert done.err.splitlines() == [
+        "left out 4 symbolic links: link-four, link-one, link-three and 1 more",
+        "left out 1 thing that is no file: socket",
+        "left out 1 knowledge base inside this one: inner/",
+    ]
+
+
+@pytest.mark.parametrize("name", ["link", "inner"])
+def test_a_link_or_knowledge_base_that_was_asked_for_is_an_error(name: str, kb: Cli) -> None:
+    (kb.folder / "link").symlink_to("notes/merkle.md")
+    kb("init", "inner")
+    done = kb("add", name, code=3)
+    assert done.err.startswith(f"warning: skipped {name}")
+
+
+def test_a_file_over_the_limit_is_skipped_until_forced(kb: Cli) -> None:
+    kb.write("arbor.toml", '[add]\nmax_file_size = "1K"\n')
+    kb.write("big.md", "words " * 1000)
+    done = kb("add", "big.md", code=3)
+    assert "skipped big.md: it has 6,000 bytes, over the limit of 1,024" in done.err
+    assert kb("add", "-f", "big.md").out == "added 1\n"
+
+
+def test_ignored_files(kb: Cli) -> None:
+    kb.write(".arborignore", "private/\n")
+    kb.write("private/a.md", "# Private\n")
+    assert "private" not in kb("add", ".", "-v").out
+    done = kb("add", "private/a.md", code=2)
+    assert done.err.splitlines() == ["error: 'private/a.md' is ignored", "hint: add it all the same with -f"]
+    assert kb("add", "-f", "private/a.md").out == "added 1\n"
+
+
+def test_update_takes_removals_and_nothing_new(kb: Cli) -> None:
+    (kb.folder / "notes/proofs.md").unlink()
+    kb.write("new.md", "new\n")
+    kb.write("notes/merkle.md", "changed\n")
+    assert kb("add", "-u", "-v").out.splitlines() == [
+        "modified  notes/merkle.md", "removed  notes/proofs.md", "modified 1, removed 1, unchanged 1"
+    ]  # fmt: skip
+
+
+def test_patterns_and_folders_are_taken_from_here(kb: Cli) -> None:
+    kb.write("notes/a.txt", "a\n")
+    kb.write("notes/b.md", "b\n")
+    notes = inside(kb, "notes")
+    assert notes("add", "-n", "*.md").out.splitlines()[0] == "add  b.md"
+    assert notes("add", "*.txt").out == "added 1\n"
+    assert notes("add", "..").out == "added 1, unchanged 4\n"
+    kb.write("top.md", "top\n")
+    assert notes("add", ".").out == "unchanged 4\n"
+    assert notes("add", "-A").out == "added 1, unchanged 5\n"
+
+
+def test_standard_input_replaces_only_by_force(kb: Cli) -> None:
+    done = kb("add", "-", "--as", "notes/merkle.md", stdin=b"other\n", code=2)
+    assert "'notes/merkle.md' exists and holds something else" in done.err
+    assert kb("add", "-f", "-", "--as", "notes/merkle.md", stdin=b"other\n").out == "modified 1\n"
+    kb("add", "-", ".", code=2)
+    kb("add", "-", code=2)
+    assert kb("add", "-", "--as", "../outside.md", stdin=b"x", code=2).err.startswith("error: ")
+    assert not (kb.folder.parent / "outside.md").exists()
+
+
+def test_the_source_of_a_clip_is_kept(kb: Cli) -> None:
+    kb("add", "-", "--as", "clip.md", "--source-uri", "https://example.org/a", stdin=b"# Clip\n")
+    kb("commit", "-m", "clip")
+    assert kb("show", "clip.md", "--json").json["document"]["source_uri"] == "https://example.org/a"
+
+
+# --- where a command works
+
+
+def test_paths_are_shown_and_taken_from_the_folder_that_one_is_in(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "changed\n")
+    kb.write("top.md", "top\n")
+    notes = inside(kb, "notes")
+    shown = notes("status").out
+    assert "  modified  merkle.md\n" in shown
+    assert "  ../top.md\n" in shown
+    assert notes("status", "--porcelain").out == " M notes/merkle.md\n?? top.md\n"
+    assert notes("search", "inclusion").out.startswith("1. proofs.md:")
+    assert notes("cat", "../zh/默克尔.md").out.startswith("# 默克尔树")
+    assert notes("log", "--oneline", "--", "merkle.md").out.count("\n") == 1
+    assert notes("diff", "--name-status", ".").out == "M    notes/merkle.md\n"
+    assert notes("show", "HEAD:notes/proofs.md").out == notes("show", "HEAD:./proofs.md").out
+
+
+def test_a_bare_knowledge_base_can_be_read(kb: Cli, tmp_path: Path) -> None:
+    bare = Cli(tmp_path / "bare")
+    Cli(tmp_path)("init", "--bare", "bare", "-b", "trunk")
+    for folder in ("packs", "refs", "logs"):
+        for source in (kb.folder / ".arbor" / folder).rglob("*"):
+            target = bare.folder / folder / source.relative_to(kb.folder / ".arbor" / folder)
+            target.mkdir(parents=True, exist_ok=True) if source.is_dir() else target.write_bytes(
+                source.read_bytes()
+            )
+    head = kb("log", "--json").json["commits"][0]["commit"]
+    assert bare("log", "--oneline", head, "--", "notes/merkle.md").out.count("\n") == 1
+    assert bare("ls", "--at", head).out.count("\n") == 3
+    assert bare("cat", f"notes/merkle.md@{head}").out.startswith("# Merkle")
+    assert bare("add", ".", code=2).err.startswith("error: this knowledge base is bare")
+    assert kb("init", "sub", "-b", "bad..name", code=2).err.startswith("error: ")
+
+
+# --- documents and revisions
+
+
+def test_a_path_that_holds_signs_wins(kb: Cli) -> None:
+    kb.write("mail@HEAD", "the path\n")
+    kb.write("mail", "the other\n")
+    kb.write("HEAD:notes.md", "a colon\n")
+    kb.commit("odd")
+    assert kb("cat", "mail@HEAD").out == "the path\n"
+    assert kb("cat", "mail@HEAD@HEAD").out == "the path\n"
+    assert kb("cat", "mail@main").out == "the other\n"
+    assert kb("cat", "mail@main@{0}").out == "the other\n"
+    assert kb("cat", "HEAD:notes.md").out == "a colon\n"
+
+
+def test_what_is_staged_can_be_read_before_it_is_committed(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "staged\n")
+    kb("add", ".")
+    kb.write("notes/merkle.md", "not staged\n")
+    assert kb("cat", "notes/merkle.md").out == "staged\n"
+    assert kb("cat", "notes/merkle.md@HEAD").out.startswith("# Merkle")
+
+
+def test_a_document_named_like_a_branch(kb: Cli) -> None:
+    kb.write("main", "a document\n")
+    kb.commit("named like a branch")
+    assert kb("show", "main").out.startswith("commit ")
+    assert kb("show", "./main").out.startswith("main\n")
+    assert kb("log", "--oneline", "main").out.count("\n") == 2
+    assert kb("log", "--oneline", "--", "main").out.count("\n") == 1
+
+
+def test_a_path_that_is_gone_needs_dashes(kb: Cli) -> None:
+    kb("rm", "notes/proofs.md")
+    kb("commit", "-m", "gone")
+    done = kb("log", "notes/proofs.md", code=2)
+    assert done.err.splitlines()[-1].startswith("hint: ")
+    assert kb("log", "--oneline", "--", "notes/proofs.md").out.count("\n") == 2
+
+
+# --- commit
+
+
+def test_messages(kb: Cli) -> None:
+    kb("commit", "--allow-empty", "-m", "first", "-m", "second")
+    assert kb("log", "--json", "-1").json["commits"][0]["message"] == "first\n\nsecond"
+    kb.write("message.txt", b"\xef\xbb\xbffrom a file\r\n\r\nbody\r\n")
+    kb("commit", "--allow-empty", "-F", "message.txt")
+    assert kb("log", "--json", "-1").json["commits"][0]["message"] == "from a file\n\nbody"
+    kb("commit", "--allow-empty", "-F", "-", stdin="默克尔\n".encode())
+    assert kb("log", "--json", "-1").json["commits"][0]["message"] == "默克尔"
+    kb.write("latin.txt", b"caf\xe9\n")
+    assert "not UTF-8" in kb("commit", "--allow-empty", "-F", "latin.txt", code=2).err
+
+
+def test_amending_keeps_message_and_author(kb: Cli) -> None:
+    kb("commit", "--allow-empty", "-m", "a message", "--author", "Grace Hopper <grace@example.org>")
+    kb.write("new.md", "new\n")
+    kb("add", ".")
+    kb("commit", "--amend")
+    commits = kb("log", "--json").json["commits"]
+    assert [commit["subject"] for commit in commits] == ["a message", "First notes"]
+    assert commits[0]["author"]["name"] == "Grace Hopper"
+    assert commits[0]["committer"]["name"] == "Ada Lovelace"
+
+
+def test_who_is_at_work(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def author() -> tuple[str, str]:
+        kb("commit", "--allow-empty", "-m", "x")
+        found = kb("log", "--json", "-1").json["commits"][0]["author"]
+        return found["name"], found["email"]
+
+    kb("config", "user.name", "From Settings")
+    assert author() == ("Ada Lovelace", "ada@example.org")
+    for name in IDENTITY:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LOGNAME", "login")
+    assert author()[0] == "From Settings"
+    assert author()[1].startswith("login@")
+    kb("config", "--global", "user.email", "global@example.org")
+    assert author() == ("From Settings", "global@example.org")
+    kb("config", "--unset", "user.name")
+    done = kb("commit", "--allow-empty", "-m", "x")
+    assert done.err.startswith("hint: say who you are; run: arbor config --global user.name")
+    assert author() == ("login", "global@example.org")
+
+
+def test_authors() -> None:
+    assert parse_author("Ada Lovelace <ada@example.org>") == ("Ada Lovelace", "ada@example.org")
+    assert parse_author(" 小明 <> ") == ("小明", "")
+    for wrong in ("Ada", "<ada@example.org>", "Ada <a b>", "A <b> c"):
+        with pytest.raises(UsageError):
+            parse_author(wrong)
+
+
+def test_the_users_own_settings_lie_where_the_system_wants_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ARBOR_CONFIG", str(tmp_path / "x.toml"))
+    assert user_config_path() == tmp_path / "x.toml"
+    monkeypatch.delenv("ARBOR_CONFIG")
+    assert user_config_path().name == "config.toml"
+    assert user_config_path().parent.name == "arbor"
+
+
+def test_no_index_leaves_it_to_the_next_search(kb: Cli) -> None:
+    kb.write("new.md", "# A quince\n")
+    kb("add", ".")
+    assert kb("commit", "-m", "new", "--no-index", "--json").json["index"] == "skipped"
+    assert kb("search", "quince").out.startswith("1. new.md:1")
+
+
+# --- search
+
+
+def test_the_shell_takes_quotation_marks_away_and_they_come_back() -> None:
+    assert join_query(("merkle", "proof")) == "merkle proof"
+    assert join_query(("merkle proof",)) == "merkle proof"
+    assert join_query(("\0-old name", "proof")) == '-"old name" proof'
+    assert join_query(("path:my notes/", "proof")) == 'path:"my notes/" proof'
+    assert join_query(("\0-path:my notes/", "proof")) == '-path:"my notes/" proof'
+    assert join_query(("two words", "proof")) == '"two words" proof'
+    assert join_query(('a "b c"', "proof")) == 'a "b c" proof'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("leaf", "-parent"),
+        ("-parent", "leaf"),
+        ("leaf", "-n5", "-parent"),
+        ("leaf", "-5", "-parent"),
+        ("leaf", "-parent", "-n", "5"),
+        ("leaf -parent",),
+        ("--", "leaf", "-parent"),
+        ("leaf", "-then its parent"),
+    ],
+)
+def test_a_minus_leaves_documents_out(words: tuple[str, ...], kb: Cli) -> None:
+    paths = [hit["path"] for hit in kb("search", "--json", *words).json["hits"]]
+    assert paths == ["notes/proofs.md"]
+
+
+def test_options_after_the_words_are_options(kb: Cli) -> None:
+    assert kb("search", "leaf", "-n", "1", "--mode", "visual", "--json").json["mode"] == "VISUAL"
+    assert len(kb("search", "leaf", "-1", "--json").json["hits"]) == 1
+    assert kb("search", "leaf", "--nope", code=2).err.startswith("error: no such option '--nope'")
+
+
+def test_passages_are_quoted_or_named(kb: Cli) -> None:
+    kb.write(
+        "long.md",
+        "# Long\n\n" + "".join(f"## Part {n}\n\n{'quince and more words here. ' * 60}\n\n" for n in range(4)),
+    )
+    kb.commit("long")
+    one, three = kb("search", "quince").out, kb("search", "quince", "--passages", "3").out
+    assert "also at lines " in one
+    assert "also at" not in three
+    assert three.count("\n   :") == 2
+
+
+def test_a_hit_in_chinese_fits_the_line(kb: Cli) -> None:
+    kb.write(
+        "zh/长.md", "# 很长的标题\n\n" + "默克尔树把数据块的散列组织成一棵树，树根可以验证每一个数据块。" * 8
+    )
+    kb.commit("long")
+    for line in kb("search", "验证").out.splitlines():
+        assert sum(2 if ord(char) > 0x1100 and char not in "…›" else 1 for char in line) <= 80
+
+
+# --- links, ls, restore, completion
+
+
+def test_lists_of_nothing(kb: Cli) -> None:
+    assert kb("links", "zh/默克尔.md").out == ""
+    assert kb("diff").out == ""
+    assert kb("ls", "zh").out == "zh/默克尔.md\n"
+    assert kb("ls", "--at", "HEAD~1", code=2).err.startswith(
+        "error: 'HEAD~1' goes back beyond the first commit"
+    )
+
+
+def test_many_paths_are_summed_up(kb: Cli) -> None:
+    for number in range(12):
+        kb.write(f"many/{number}.md", f"# {number}\n")
+    kb.commit("many")
+    assert kb("mv", "many", "more").out == "renamed 12 documents\n"
+    assert kb("restore", "--staged", "more", "many").out == "unstaged 24 documents\n"
+    kb("add", "-A")
+    assert kb("rm", "-r", "-f", "more").out == "removed 12 documents\n"
+    assert kb("rm", "-r", "notes", "-n").out == "would remove notes/merkle.md\nwould remove notes/proofs.md\n"
+    assert kb("rm", "--cached", "notes/merkle.md").out == "stopped tracking notes/merkle.md\n"
+    assert (kb.folder / "notes/merkle.md").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, cli: Cli) -> None:
+    script = cli("completion", shell).out
+    assert "_ARBOR_COMPLETE" in script
+    assert cli("completion", env={"SHELL": f"/usr/bin/{shell}"}).out == script
+
+
+def test_completion_needs_a_shell(cli: Cli) -> None:
+    assert cli("completion", env={"SHELL": "/bin/dash"}, code=2).err.startswith("error: which shell")
+
+
+def test_a_setting_leaves_the_index_to_the_next_search(kb: Cli) -> None:
+    kb("config", "core.index", "false")
+    assert kb("commit", "--allow-empty", "-m", "x", "--json").json["index"] == "skipped"
+    kb("config", "core.index", "true")
+    assert kb("commit", "--allow-empty", "-m", "x", "--json").json["index"] != "skipped"

@@ -1,0 +1,68 @@
+"""What TAB offers, asked the way the shells ask."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arbor.cli.catalogue import NAMES
+from tests.cli.harness import Cli, command_line, process_environment, run_process
+
+
+def complete(folder: Path, line: str) -> list[str]:
+    """The words offered at the end of a line, as fish asks for them."""
+    words = line.split(" ")
+    env = {"_ARBOR_COMPLETE": "fish_complete", "COMP_WORDS": line, "COMP_CWORD": words[-1]}
+    done = run_process(folder, env=env)
+    assert done.stderr == b""
+    return [
+        entry.split(",", 1)[1].split("\t")[0] for entry in done.stdout.decode().splitlines() if "," in entry
+    ]
+
+
+def test_commands(tmp_path: Path) -> None:
+    assert set(NAMES) <= set(complete(tmp_path, "arbor "))
+    assert complete(tmp_path, "arbor stat") == ["status"]
+
+
+def test_options(tmp_path: Path) -> None:
+    assert "--porcelain" in complete(tmp_path, "arbor status --")
+    assert "--no-pager" in complete(tmp_path, "arbor --")
+
+
+def test_revisions_and_documents(kb: Cli) -> None:
+    assert complete(kb.folder, "arbor log ma") == ["main"]
+    assert complete(kb.folder, "arbor cat notes/m") == ["notes/merkle.md"]
+    assert complete(kb.folder / "notes", "arbor cat p") == ["proofs.md"]
+    assert complete(kb.folder, "arbor cat nothing") == ["nothing"]
+
+
+def test_outside_of_a_knowledge_base_nothing_breaks(tmp_path: Path) -> None:
+    assert complete(tmp_path, "arbor log ma") == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_bash_script_completes(kb: Cli, tmp_path: Path) -> None:
+    program = tmp_path / "bin/arbor"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in command_line()) + ' "$@"\n')
+    program.chmod(0o755)
+    ask = (
+        'eval "$(arbor completion bash)"; COMP_WORDS=(arbor cat notes/m); COMP_CWORD=2; _arbor_completion arbor; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    environment = process_environment(kb.folder)
+    environment["PATH"] = f"{program.parent}:{environment['PATH']}"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", ask],
+        cwd=kb.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "notes/merkle.md\n"

@@ -1,0 +1,131 @@
+"""A KB in one file: made, verified, cloned and pulled from; a changed byte anywhere is found."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
+from arbor.remote.bundle import Bundle, bundle_refs, create_bundle
+from arbor.remote.bundle_check import verify_bundle
+from arbor.remote.pushing import PushSpec, push
+from arbor.remote.connecting import connect
+from arbor.repo import branching
+from arbor.repo.repository import Repository, open_repository
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes
+
+
+def bundle(repo: Repository, fs_path: Path, exclude: list[bytes] | None = None, filter_text: str = "") -> Path:
+    refs = bundle_refs(repo, [name for name in repo.refs.iter_names() if not name.startswith("refs/remotes/")])
+    create_bundle(repo, fs_path, refs, exclude=exclude or [], filter_text=filter_text)
+    return fs_path
+
+
+def test_a_bundle_is_verified_and_cloned(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(10))
+    branching.create_tag(source, "v1", message="one")
+    file = bundle(source, tmp_path / "kb.bundle")
+    report = verify_bundle(file)
+    assert report.commits == 1
+    assert [ref.name for ref in report.info.shown.refs] == ["refs/heads/main", "refs/tags/v1"]
+    clone_to(file, tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    assert repo.refs.head_oid() == source.refs.head_oid()
+    assert_whole(repo)
+
+
+def test_a_bundle_of_what_is_new_needs_what_is_old(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(10))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    old = source.refs.head_oid()
+    change(source, {"new.md": "# New\n"})
+    file = bundle(source, tmp_path / "kb.bundle", [old])  # type: ignore[list-item]
+    with pytest.raises(RemoteError, match="needs commit"):
+        clone_to(file, tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+    with pytest.raises(RemoteError, match="needs commit"):
+        verify_bundle(file)
+    repo = open_repository(tmp_path / "b")
+    assert verify_bundle(file, repo).commits == 1
+    assert fetch_from(repo, file).changes[0].status == "forward"
+    assert repo.refs.read("refs/remotes/origin/main") == source.refs.head_oid()
+    assert_whole(repo)
+
+
+def test_a_whole_bundle_pulled_twice_stores_nothing_twice(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(30))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    change(source, {"new.md": "# New\n"})
+    file = bundle(source, tmp_path / "kb.bundle")
+    repo = open_repository(tmp_path / "b")
+    before = sum(pack.index.count for pack in repo.store.packs())
+    fetch_from(repo, file)
+    assert sum(pack.index.count for pack in repo.store.packs()) - before < 12
+    assert_whole(repo)
+
+
+def test_only_what_refs_reach_goes_into_a_bundle(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(10))
+    first = source.refs.head_oid()
+    change(source, {"secret.md": "# the secret word is plumfruit\n"})
+    branching.reset(source, first.hex(), "hard")  # type: ignore[union-attr]
+    file = bundle(source, tmp_path / "kb.bundle")
+    clone_to(file, tmp_path / "b")
+    texts = b"".join(data for pack in open_repository(tmp_path / "b").store.packs()
+                     for _, frame in pack.iter_frames() for _, _, data in frame.objects())  # type: ignore[union-attr]
+    assert b"plumfruit" not in texts
+    assert b"Note 3" in texts
+
+
+def test_a_cold_bundle_is_cloned_cold_only(tmp_path: Path) -> None:
+    from arbor.remote.transfer import TransferOptions
+
+    source = make_kb(tmp_path / "a", notes(5))
+    file = bundle(source, tmp_path / "kb.bundle", filter_text="cold")
+    verify_bundle(file)
+    with pytest.raises(RemoteError, match="no passages"):
+        clone_to(file, tmp_path / "b")
+    assert clone_to(file, tmp_path / "b", TransferOptions(filter="cold")).cold == 5
+
+
+def test_an_empty_bundle_is_not_made(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(2))
+    with pytest.raises(UsageError, match="empty"):
+        bundle(source, tmp_path / "x", [source.refs.head_oid()])  # type: ignore[list-item]
+    assert not list(tmp_path.glob("*x*"))
+
+
+def test_a_bundle_cannot_be_pushed_to(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(2))
+    file = bundle(source, tmp_path / "x")
+    oid = change(source, {"n.md": "n\n"})
+    with closing(connect(str(file))) as transport, pytest.raises(RemoteError, match="cannot be pushed"):
+        push(source, transport, "", [PushSpec("refs/heads/main", oid)])
+
+
+def test_every_changed_byte_and_every_cut_is_found(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", {"a.md": "# A\n\ntext\n"})
+    whole = bundle(source, tmp_path / "x").read_bytes()
+    victim = tmp_path / "y"
+    for place in range(0, len(whole), 3):
+        victim.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        with pytest.raises(ArborError) as caught:
+            verify_bundle(victim)
+        assert caught.value.exit_code in (12, 14), place
+    for size in (*range(0, len(whole), 7), len(whole) - 1):
+        victim.write_bytes(whole[:size])
+        with pytest.raises(IntegrityError):
+            verify_bundle(victim)
+    victim.write_bytes(whole + b"x")
+    with pytest.raises(IntegrityError):
+        verify_bundle(victim)
+
+
+def test_the_header_of_a_bundle_is_read_without_its_frames(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    file = bundle(source, tmp_path / "x")
+    opened = Bundle(file)
+    assert opened.info.shown.head == "refs/heads/main"
+    opened.close()

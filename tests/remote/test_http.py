@@ -1,0 +1,130 @@
+"""`arbor serve` and its client on the loopback interface."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from arbor.errors import RemoteError
+from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.http_server import HttpServer, ServeOptions
+from arbor.remote.limits import Limits
+from arbor.remote.wire import CONTENT_TYPE
+from arbor.repo.repository import open_repository
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
+
+
+@contextmanager
+def serving(fs_path: Path, **options: object) -> Iterator[str]:
+    """The URL of a running server."""
+    server = HttpServer(fs_path, ServeOptions(port=0, **options))  # type: ignore[arg-type]
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        for _ in range(500):
+            if server.port is not None:
+                break
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.stop()
+        thread.join()
+
+
+def test_clone_fetch_and_push_over_http(tmp_path: Path) -> None:
+    first = make_kb(tmp_path / "a", notes(10))
+    clone_to(tmp_path / "a", tmp_path / "bare", bare=True)
+    with serving(tmp_path / "bare", push_tokens=("writer",)) as url:
+        clone_to(url, tmp_path / "b")
+        second = open_repository(tmp_path / "b")
+        change(second, {"x.md": "# X\n"})
+        with pytest.raises(RemoteError, match="not allowed"):
+            push_to(second, url)
+        with pytest.raises(RemoteError, match="not allowed"):
+            push_to(second, connect(url, ConnectOptions(token="reader")))
+        assert push_to(second, connect(url, ConnectOptions(token="writer"))).refs[0].status == "forward"
+        assert fetch_from(first, url).changes[0].status == "new"
+    assert first.refs.read("refs/remotes/origin/main") == second.refs.head_oid()
+    assert_whole(first)
+    assert_whole(open_repository(tmp_path / "bare"))
+
+
+def test_a_fetch_with_nothing_new_is_one_round_trip(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(3))
+    with serving(tmp_path / "a") as url:
+        clone_to(url, tmp_path / "b")
+        transport = connect(url)
+        calls: list[str] = []
+        real = transport.call
+        transport.call = lambda command, *rest: (calls.append(command), real(command, *rest))[1]  # type: ignore[method-assign]
+        fetch_from(open_repository(tmp_path / "b"), transport)
+    assert calls == ["refs"]
+
+
+def test_several_clones_at_once(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(30))
+    change(source, notes(5, 50))
+    with serving(tmp_path / "a") as url, ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda number: clone_to(url, tmp_path / f"c{number}", bare=True), range(6)))
+    for number in range(6):
+        repo = open_repository(tmp_path / f"c{number}")
+        assert repo.refs.head_oid() == source.refs.head_oid()
+        assert_whole(repo)
+
+
+def test_reading_can_be_kept_to_tokens(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a", read_tokens=("r1", "r2"), push_tokens=("w",)) as url:
+        for token in ("", "r", "r11", "R1", "ä"):
+            with pytest.raises(RemoteError, match="does not allow"):
+                clone_to(connect(url, ConnectOptions(token=token.encode("ascii", "replace").decode())), tmp_path / "b")
+        for number, token in enumerate(("r1", "r2", "w")):
+            clone_to(connect(url, ConnectOptions(token=token)), tmp_path / f"b{number}")
+
+
+def post(url: str, path: str = "/arbor", **headers: str) -> int:
+    sent = {"Content-Type": CONTENT_TYPE, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return httpx.post(url + path, headers=sent, content=b"", trust_env=False).status_code
+
+
+def test_other_hosts_origins_paths_and_types_are_refused(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a", names=("kb.example.org",)) as url:
+        assert post(url) == 200
+        assert post(url, Host="kb.example.org") == 200
+        assert post(url, Host="evil.example.org") == 403
+        assert post(url, Host="127.0.0.1.evil.org:80") == 403
+        assert post(url, Origin="http://evil.example.org") == 403
+        assert post(url, Origin="null") == 403
+        assert post(url, Origin=url) == 200
+        assert post(url, Content_Type="text/plain") == 415
+        for path in ("/", "/arbor/", "/packs/", "/arbor/../packs", "/.arbor/config.toml", "/%2e%2e/"):
+            assert post(url, path) == 404
+            assert httpx.get(url + path, trust_env=False).status_code in (404, 405)
+        assert httpx.get(url + "/arbor", trust_env=False).status_code == 405
+
+
+def test_a_request_that_only_drips_is_ended(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a", limits=Limits(idle_s=0.2)) as url:
+
+        def drip() -> Iterator[bytes]:
+            yield b"\x01\x50"
+            time.sleep(1)
+            yield b"\x00"
+
+        answer = httpx.post(url + "/arbor", headers={"Content-Type": CONTENT_TYPE}, content=drip(), trust_env=False)
+        assert b"ended the connection early" in answer.content
+
+
+def test_a_server_that_is_not_there_is_an_error_of_the_remote(tmp_path: Path) -> None:
+    with pytest.raises(RemoteError, match="cannot be reached"):
+        clone_to("http://127.0.0.1:9", tmp_path / "b")
+    assert not (tmp_path / "b").exists()

@@ -1,0 +1,247 @@
+"""clone, fetch and push between folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import ConflictError, IntegrityError, RemoteError, UsageError
+from arbor.remote.fetching import ROLLED_BACK
+from arbor.remote.transfer import TransferOptions
+from arbor.repo import branching
+from arbor.repo.repository import open_repository
+from arbor.repo.status import get_status
+from arbor.repo.tiers import read_tiers
+from arbor.store.refs import HEADS
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, head, make_kb, notes, push_to
+
+
+def test_a_clone_has_files_history_refs_and_upstream(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(20))
+    change(source, {"folder0/note0.md": "# New\n\nother text\n"})
+    branching.create_tag(source, "v1", message="first")
+    result = clone_to(tmp_path / "a", tmp_path / "b")
+    with_files = open_repository(tmp_path / "b")
+    assert result.documents == 20
+    assert (tmp_path / "b/folder0/note0.md").read_text() == "# New\n\nother text\n"
+    assert with_files.refs.head_oid() == source.refs.head_oid()
+    assert with_files.refs.read("refs/remotes/origin/main") == source.refs.head_oid()
+    assert with_files.refs.read("refs/tags/v1") == source.refs.read("refs/tags/v1")
+    assert with_files.settings.get("branch.main.upstream") == "origin/main"
+    assert get_status(with_files).clean
+    assert_whole(with_files)
+
+
+def test_a_bare_clone_has_branches_and_no_files(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(5))
+    branching.create_branch(source, "side")
+    clone_to(tmp_path / "a", tmp_path / "b", bare=True)
+    bare = open_repository(tmp_path / "b")
+    assert list(bare.refs.iter_names()) == ["refs/heads/main", "refs/heads/side"]
+    assert bare.fs_root is None
+    assert_whole(bare)
+
+
+def test_an_empty_kb_is_cloned_with_its_branch_name(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", bare=True)
+    result = clone_to(tmp_path / "a", tmp_path / "b")
+    assert result.commit == ""
+    assert result.warnings == ("the other side has no commit yet",)
+    repo = open_repository(tmp_path / "b")
+    change(repo, notes(2))
+    assert push_to(repo, tmp_path / "a").refs[0].status == "new"
+    assert open_repository(tmp_path / "a").refs.head_oid() == repo.refs.head_oid()
+
+
+def test_a_folder_with_something_in_it_is_not_cloned_into(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(1))
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        clone_to(tmp_path / "a", tmp_path / "b")
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["mine.txt"]
+
+
+def test_fetch_brings_only_what_is_missing(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(60))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    assert fetch_from(repo, tmp_path / "a").objects == 0
+    change(source, {"folder1/note1.md": "# One\n\nnew text of one passage\n"})
+    result = fetch_from(repo, tmp_path / "a")
+    assert [c.status for c in result.changes] == ["forward"]
+    # The commit, the document, its manifest and passage, and the ledger nodes from its leaf to the root.
+    assert 5 <= result.objects <= 8
+    assert repo.refs.read("refs/remotes/origin/main") == source.refs.head_oid()
+    assert_whole(repo)
+
+
+def test_a_rename_and_an_edit_send_no_passage_twice(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(30))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    text = (tmp_path / "a/folder2/note2.md").read_text()
+    change(source, {"folder2/note2.md": None, "moved/there.md": text, "folder3/note3.md": notes(4)["folder3/note3.md"] + "more\n"})
+    before = set(_oids(repo))
+    fetch_from(repo, tmp_path / "a")
+    fresh_packs = [pack for pack in repo.store.packs() if pack.index.count < 30]
+    again = [key for pack in fresh_packs for key in pack.index.keys() if key in before]
+    assert not again
+
+
+def _oids(repo: object) -> list[bytes]:
+    return [key for pack in repo.store.packs() for key in pack.index.keys()]  # type: ignore[attr-defined]
+
+
+def test_push_moves_the_branch_and_the_tracking_ref(tmp_path: Path) -> None:
+    make_kb(tmp_path / "bare", bare=True)
+    repo = make_kb(tmp_path / "a", notes(10))
+    assert push_to(repo, tmp_path / "bare").refs[0].status == "new"
+    change(repo, {"x.md": "# X\n"})
+    result = push_to(repo, tmp_path / "bare")
+    assert result.refs[0].status == "forward"
+    assert 5 <= result.objects <= 8
+    assert push_to(repo, tmp_path / "bare").refs[0].status == "same"
+    bare = open_repository(tmp_path / "bare")
+    assert bare.refs.head_oid() == repo.refs.head_oid() == repo.refs.read("refs/remotes/origin/main")
+    assert_whole(bare)
+
+
+def test_push_refuses_what_is_no_fast_forward_unless_forced(tmp_path: Path) -> None:
+    make_kb(tmp_path / "bare", bare=True)
+    first = make_kb(tmp_path / "a", notes(3))
+    push_to(first, tmp_path / "bare")
+    clone_to(tmp_path / "bare", tmp_path / "b")
+    second = open_repository(tmp_path / "b")
+    change(first, {"a.md": "a\n"})
+    change(second, {"b.md": "b\n"})
+    seen = second.refs.read("refs/remotes/origin/main")
+    push_to(first, tmp_path / "bare")
+    assert "fetch" in push_to(second, tmp_path / "bare").rejected[0].reason
+    assert push_to(second, tmp_path / "bare", force=True, lease=seen).rejected[0].reason.startswith("it is not where")
+    assert open_repository(tmp_path / "bare").refs.head_oid() == first.refs.head_oid()
+    lease = first.refs.head_oid()
+    assert push_to(second, tmp_path / "bare", force=True, lease=lease).refs[0].status == "forced"
+    assert open_repository(tmp_path / "bare").refs.head_oid() == second.refs.head_oid()
+
+
+def test_a_branch_that_is_checked_out_is_not_pushed_to(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(3))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    change(repo, {"b.md": "b\n"})
+    assert "checked out" in push_to(repo, tmp_path / "a").rejected[0].reason
+    branching.create_branch(repo, "side")
+    assert push_to(repo, tmp_path / "a", "side").refs[0].status == "new"
+
+
+def test_a_branch_that_was_rolled_back_is_refused_unless_told(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    first = source.refs.head_oid()
+    change(source, {"a.md": "a\n"})
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    seen = repo.refs.read("refs/remotes/origin/main")
+    branching.reset(source, first.hex(), "hard")  # type: ignore[union-attr]
+    result = fetch_from(repo, tmp_path / "a")
+    assert [c.reason for c in result.rejected] == [ROLLED_BACK]
+    assert repo.refs.read("refs/remotes/origin/main") == seen
+    change(source, {"other.md": "other history\n"})
+    result = fetch_from(repo, tmp_path / "a")
+    assert [c.reason for c in result.rejected] == [ROLLED_BACK]
+    assert not repo.store.has(source.refs.head_oid())  # type: ignore[arg-type]
+    assert fetch_from(repo, tmp_path / "a", force=True).changes[0].status == "forced"
+    assert repo.refs.read("refs/remotes/origin/main") == source.refs.head_oid()
+    assert_whole(repo)
+
+
+def test_prune_removes_tracking_refs_of_branches_that_are_gone(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    branching.create_branch(source, "side")
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    branching.delete_branch(source, "side")
+    assert len(fetch_from(repo, tmp_path / "a").changes) == 1
+    assert repo.refs.read("refs/remotes/origin/side") is not None
+    assert [c.status for c in fetch_from(repo, tmp_path / "a", prune=True).changes] == ["same", "pruned"]
+    assert repo.refs.read("refs/remotes/origin/side") is None
+
+
+def test_a_cold_clone_has_no_passages_and_says_so(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(12))
+    result = clone_to(tmp_path / "a", tmp_path / "b", TransferOptions(filter="cold"))
+    repo = open_repository(tmp_path / "b")
+    assert result.cold == 12
+    assert result.documents == 0
+    assert len(read_tiers(repo.folder).cold) == 12
+    assert repo.head_root() == source.head_root()
+    assert repo.settings.get("remote.origin.filter") == "cold"
+    document = repo.snapshot(repo.refs.head_oid()).document(next(iter(read_tiers(repo.folder).cold)))
+    assert document.passage_count >= 1
+
+
+def test_a_clone_of_a_folder_has_its_passages_only(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(20))
+    result = clone_to(tmp_path / "a", tmp_path / "b", TransferOptions(filter="at:folder1"))
+    assert result.documents == 4
+    assert result.cold == 16
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [".arbor", "folder1"]
+
+
+def test_what_a_ref_needs_and_is_missing_is_noticed(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(5))
+    change(source, notes(5, 5))
+    smallest = min(source.store.packs(), key=lambda pack: pack.index.count)
+    (source.store.folder / f"{smallest.name}.pack").unlink()
+    (source.store.folder / f"{smallest.name}.idx").unlink()
+    with pytest.raises((IntegrityError, RemoteError), match="missing"):
+        clone_to(tmp_path / "a", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_two_pushes_at_once_do_not_lose_one(tmp_path: Path) -> None:
+    make_kb(tmp_path / "bare", bare=True)
+    first = make_kb(tmp_path / "a", notes(3))
+    push_to(first, tmp_path / "bare")
+    clone_to(tmp_path / "bare", tmp_path / "b")
+    second = open_repository(tmp_path / "b")
+    change(first, {"a.md": "a\n"})
+    change(second, {"b.md": "b\n"})
+    from arbor.remote.local import LocalTransport
+
+    class Late(LocalTransport):
+        def call(self, command, arguments, frames=()):  # type: ignore[no-untyped-def]
+            if command == "push":
+                push_to(first, tmp_path / "bare")
+            return super().call(command, arguments, frames)
+
+    result = push_to(second, Late(tmp_path / "bare"))
+    assert result.rejected[0].reason == "it has moved there since it was read; fetch first"
+    assert open_repository(tmp_path / "bare").refs.head_oid() == first.refs.head_oid()
+    assert second.refs.read("refs/remotes/origin/main") != second.refs.head_oid()
+
+
+def test_the_same_history_under_another_remote_is_found_by_asking(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(40))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    for number in range(5):
+        change(repo, {f"mine{number}.md": f"mine {number}\n"})
+    for number in range(3):
+        change(source, {f"theirs{number}.md": f"theirs {number}\n"})
+    result = fetch_from(repo, tmp_path / "a", "other")
+    assert result.changes[0].status == "new"
+    assert result.commits == 3
+    assert result.objects <= 24
+    assert_whole(repo)
+
+
+def test_unrelated_kbs_can_be_fetched_side_by_side(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(5))
+    repo = make_kb(tmp_path / "b", notes(5, 100))
+    assert fetch_from(repo, tmp_path / "a", "other").changes[0].status == "new"
+    assert_whole(repo)
+    assert head(repo).parents == ()
+    with pytest.raises(ConflictError):
+        repo.refs.move(HEADS + "main", None, repo.refs.head_oid(), repo.who(), "test")

@@ -1,0 +1,110 @@
+"""A KB in an object store: cloned, fetched, pushed to, and refs that move by conditional writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import obstore
+import pytest
+from obstore.store import MemoryStore
+
+from arbor.errors import ArborError, ConflictError, RemoteError
+from arbor.remote.chunks import fetch_chunks
+from arbor.remote.object_storage import BucketRefs, StoreTransport
+from arbor.remote.transfer import TransferOptions
+from arbor.repo.repository import open_repository
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
+
+
+def names(bucket: MemoryStore) -> list[str]:
+    return sorted(meta["path"] for batch in obstore.list(bucket) for meta in batch)
+
+
+def test_push_clone_and_fetch_through_a_bucket(tmp_path: Path) -> None:
+    bucket = MemoryStore()
+    first = make_kb(tmp_path / "a", notes(20))
+    assert push_to(first, StoreTransport(bucket, "memory://x")).refs[0].status == "new"
+    assert [name.split("/")[0] for name in names(bucket)] == ["HEAD", "format", "packs", "packs", "refs"]
+    clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
+    second = open_repository(tmp_path / "b")
+    assert second.refs.head_oid() == first.refs.head_oid()
+    change(second, {"x.md": "# X\n"})
+    result = push_to(second, StoreTransport(bucket, "memory://x"))
+    assert result.refs[0].status == "forward"
+    assert result.objects <= 8
+    brought = fetch_from(first, StoreTransport(bucket, "memory://x"))
+    assert brought.objects <= 8
+    assert first.refs.read("refs/remotes/origin/main") == second.refs.head_oid()
+    assert_whole(first)
+    assert_whole(second)
+
+
+def test_a_cold_clone_of_a_bucket_fetches_passages_when_asked(tmp_path: Path) -> None:
+    bucket = MemoryStore()
+    first = make_kb(tmp_path / "a", notes(10))
+    push_to(first, StoreTransport(bucket, "memory://x"))
+    assert clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b", TransferOptions(filter="cold")).cold == 10
+    snapshot = first.snapshot(first.refs.head_oid())
+    wanted = [ref.oid for _, oid in snapshot.paths() for ref in snapshot.manifest(snapshot.document(oid)).passages]
+    transport = StoreTransport(bucket, "memory://x")
+    assert dict(fetch_chunks(transport, wanted)) == {oid: first.store.get(oid)[1] for oid in wanted}
+    transport.close()
+
+
+def test_two_writers_of_one_ref(tmp_path: Path) -> None:
+    bucket = MemoryStore()
+    repo = make_kb(tmp_path / "a", notes(2))
+    one, two = BucketRefs(bucket, tmp_path), BucketRefs(bucket, tmp_path)
+    who = repo.who()
+    oids = [bytes([number]) * 32 for number in range(4)]
+    one.move("refs/heads/main", None, oids[0], who, "")
+    with pytest.raises(ConflictError):
+        two.move("refs/heads/main", None, oids[1], who, "")
+    stale = two._get("refs/heads/main")
+    one.move("refs/heads/main", oids[0], oids[1], who, "")
+    two._get = lambda name: stale  # type: ignore[method-assign,assignment]
+    with pytest.raises(ConflictError):
+        two.move("refs/heads/main", oids[0], oids[2], who, "")
+    assert one.read("refs/heads/main") == oids[1]
+    one.move("refs/heads/main", oids[1], None, who, "")
+    assert one.read("refs/heads/main") is None
+    one.move("refs/heads/main", None, oids[3], who, "")
+    assert one.read("refs/heads/main") == oids[3]
+
+
+def test_a_bucket_with_other_things_or_nothing(tmp_path: Path) -> None:
+    bucket = MemoryStore()
+    assert clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "empty").commit == ""
+    obstore.put(bucket, "photos/1.jpg", b"x")
+    repo = make_kb(tmp_path / "a", notes(2))
+    with pytest.raises(ArborError, match="something else"):
+        push_to(repo, StoreTransport(bucket, "memory://x"))
+    assert names(bucket) == ["photos/1.jpg"]
+
+
+@pytest.mark.parametrize("suffix", [".pack", ".idx"])
+def test_a_changed_byte_in_a_bucket_is_found(tmp_path: Path, suffix: str) -> None:
+    bucket = MemoryStore()
+    push_to(make_kb(tmp_path / "a", notes(20)), StoreTransport(bucket, "memory://x"))
+    [name] = [name for name in names(bucket) if name.endswith(suffix)]
+    data = bytes(obstore.get(bucket, name).bytes())
+    for place in range(50, len(data) - 40, len(data) // 12):
+        obstore.put(bucket, name, data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        with pytest.raises(ArborError) as caught:
+            clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
+        assert caught.value.exit_code in (12, 14)
+        assert not (tmp_path / "b").exists()
+
+
+def test_a_store_that_fails_is_an_error_of_the_remote(tmp_path: Path) -> None:
+    class Broken(MemoryStore):
+        pass
+
+    bucket = Broken()
+    push_to(make_kb(tmp_path / "a", notes(2)), StoreTransport(bucket, "memory://x"))
+    for name in names(bucket):
+        if name.endswith(".idx"):
+            obstore.delete(bucket, name)
+    with pytest.raises((RemoteError, ArborError)):
+        clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
+    assert not (tmp_path / "b").exists()

@@ -1,0 +1,144 @@
+"""Transfers that are cut: nothing half is visible, a second try finishes, and what arrived is not sent again."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import RemoteError, UsageError
+from arbor.remote.local import LocalTransport
+from arbor.remote.receiving import INCOMING_PREFIX
+from arbor.remote.wire import Interrupted, Message, Packet, PacketKind, Packets
+from arbor.repo.repository import open_repository
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, push_to
+
+
+class Cut(LocalTransport):
+    """A way to a KB that breaks after some frames, in either direction."""
+
+    whole_packs = False
+
+    def __init__(self, fs_path: Path, frames: int | None) -> None:
+        super().__init__(fs_path)
+        self._service._whole_packs = False
+        self._left = frames
+        self.frame_bytes = 0
+
+    def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+        return self._cut(super().call(command, arguments, self._counted(frames)))
+
+    def _counted(self, frames: Iterable[bytes]) -> Iterable[bytes]:
+        for frame in frames:
+            self._pass(frame)
+            yield frame
+
+    def _cut(self, packets: Packets) -> Packets:
+        for packet in packets:
+            if packet.kind == PacketKind.FRAME:
+                self._pass(packet.payload)
+            yield Packet(*packet)
+
+    def _pass(self, frame: bytes) -> None:
+        if self._left is not None:
+            if not self._left:
+                raise Interrupted("the line is dead")
+            self._left -= 1
+        self.frame_bytes += len(frame)
+
+
+def bulky(count: int, start: int = 0) -> dict[str, str]:
+    """Notes that do not compress well, so that they make several frames."""
+    source = random.Random(start)
+    return {f"note{number}.md": f"# {number}\n\n" + "\n\n".join(source.randbytes(700).hex() for _ in range(20)) for number in range(start, start + count)}
+
+
+def incoming(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob(f"{INCOMING_PREFIX}*")]
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_clone_that_was_cut_goes_on(tmp_path: Path, bare: bool) -> None:
+    source = make_kb(tmp_path / "a", bulky(60))
+    whole = Cut(tmp_path / "a", None)
+    clone_to(whole, tmp_path / "whole", bare=True)
+    first = Cut(tmp_path / "a", 3)
+    with pytest.raises(Interrupted):
+        clone_to(first, tmp_path / "b", bare=bare)
+    assert not (tmp_path / "b/.arbor/format").exists()
+    assert not (tmp_path / "b/format").exists()
+    second = Cut(tmp_path / "a", None)
+    clone_to(second, tmp_path / "b", bare=bare)
+    repo = open_repository(tmp_path / "b")
+    assert repo.refs.head_oid() == source.refs.head_oid()
+    assert second.frame_bytes + first.frame_bytes < 1.03 * whole.frame_bytes
+    assert first.frame_bytes > 0.3 * whole.frame_bytes
+    assert_whole(repo)
+
+
+def test_a_clone_that_got_nothing_leaves_nothing(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", bulky(5))
+    with pytest.raises(Interrupted):
+        clone_to(Cut(tmp_path / "a", 0), tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_fetch_that_was_cut_goes_on(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", bulky(3))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    change(source, bulky(60, 10))
+    repo = open_repository(tmp_path / "b")
+    before = sorted(path.name for path in (tmp_path / "b/.arbor").rglob("*"))
+    first = Cut(tmp_path / "a", 3)
+    with pytest.raises(Interrupted):
+        fetch_from(repo, first)
+    assert len(incoming(repo.folder)) == 1
+    assert [name for name in sorted(path.name for path in (tmp_path / "b/.arbor").rglob("*")) if name not in before] == [
+        "frames", incoming(repo.folder)[0]]  # fmt: skip
+    # What the other side has moved on in the meantime is fetched along.
+    change(source, {"late.md": "late\n"})
+    second = Cut(tmp_path / "a", None)
+    fetch_from(repo, second)
+    assert repo.refs.read("refs/remotes/origin/main") == source.refs.head_oid()
+    assert second.frame_bytes < 2.2 * first.frame_bytes
+    assert_whole(repo)
+
+
+def test_a_push_that_was_cut_goes_on(tmp_path: Path) -> None:
+    make_kb(tmp_path / "bare", bare=True)
+    repo = make_kb(tmp_path / "a", bulky(60))
+    first = Cut(tmp_path / "bare", 3)
+    with pytest.raises(RemoteError, match="the line is dead"):
+        push_to(repo, first)
+    bare = open_repository(tmp_path / "bare")
+    assert bare.refs.head_oid() is None
+    assert not bare.store.packs()
+    assert len(incoming(bare.folder)) == 1
+    second = Cut(tmp_path / "bare", None)
+    assert push_to(repo, second).refs[0].status == "new"
+    assert second.frame_bytes < 1.5 * first.frame_bytes
+    assert_whole(open_repository(tmp_path / "bare"))
+
+
+def test_a_torn_frame_is_cut_off_and_a_damaged_one_is_fetched_again(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", bulky(60))
+    for damage in (lambda data: data[:-100], lambda data: data[:5000] + b"?" + data[5001:], lambda data: b"", lambda data: b"x" * 50):
+        with pytest.raises(Interrupted):
+            clone_to(Cut(tmp_path / "a", 3), tmp_path / "b", bare=True)
+        [file] = (tmp_path / "b").glob("incoming-*/frames")
+        file.write_bytes(damage(file.read_bytes()))
+        clone_to(Cut(tmp_path / "a", None), tmp_path / "b", bare=True)
+        assert_whole(open_repository(tmp_path / "b"))
+        shutil.rmtree(tmp_path / "b")
+
+
+def test_another_clone_does_not_go_on_with_it(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", bulky(30))
+    make_kb(tmp_path / "other", bulky(3))
+    with pytest.raises(Interrupted):
+        clone_to(Cut(tmp_path / "a", 2), tmp_path / "b")
+    with pytest.raises(UsageError, match="not empty"):
+        clone_to(tmp_path / "other", tmp_path / "b")

@@ -1,0 +1,108 @@
+"""ssh: the words that start the other side, and a conversation over the pipes of a process."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import RemoteError, UsageError
+from arbor.remote.addresses import Address, parse_address
+from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.ssh import ssh_arguments
+from arbor.repo.repository import open_repository
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SERVE = """
+import shlex, sys
+from pathlib import Path
+sys.path.insert(0, {repository!r})
+from arbor.remote.service import Service
+from arbor.remote.stdio import serve_streams
+words = shlex.split(sys.argv[-1])
+assert words[:4] == ["arbor", "serve", "--stdio", "--"], words
+serve_streams(Service(Path(words[4]), may_push=True), sys.stdin.buffer, sys.stdout.buffer)
+"""
+
+
+@pytest.fixture
+def ssh(tmp_path: Path) -> ConnectOptions:
+    """A program in the place of ssh that runs the other side here."""
+    script = tmp_path / "fake_ssh.py"
+    script.write_text(SERVE.format(repository=str(REPOSITORY)))
+    return ConnectOptions(ssh_command=(sys.executable, str(script)))
+
+
+def test_clone_fetch_and_push_over_ssh(tmp_path: Path, ssh: ConnectOptions) -> None:
+    first = make_kb(tmp_path / "a", notes(10))
+    clone_to(tmp_path / "a", tmp_path / "bare kb", bare=True)
+    url = f"ssh://me@example.org:2222{tmp_path}/bare%20kb"
+    clone_to(connect(url, ssh), tmp_path / "b")
+    second = open_repository(tmp_path / "b")
+    assert second.refs.head_oid() == first.refs.head_oid()
+    change(second, {"x.md": "# X\n"})
+    assert push_to(second, connect(url, ssh)).refs[0].status == "forward"
+    assert fetch_from(first, connect(url, ssh)).changes[0].status == "new"
+    assert first.refs.read("refs/remotes/origin/main") == second.refs.head_oid()
+    assert_whole(second)
+    assert_whole(open_repository(tmp_path / "bare kb"))
+
+
+def test_an_error_of_the_other_side_is_passed_on(tmp_path: Path, ssh: ConnectOptions) -> None:
+    with pytest.raises(RemoteError, match="there is no knowledge base in"):
+        clone_to(connect(f"host:{tmp_path}/nothing", ssh), tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_what_ssh_says_last_is_shown(tmp_path: Path) -> None:
+    failing = ConnectOptions(ssh_command=(sys.executable, "-c", "import sys; sys.exit('host key is unknown')"))
+    with pytest.raises(RemoteError, match="host key is unknown"):
+        clone_to(connect("host:kb", failing), tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_program_that_is_absent_is_named() -> None:
+    with pytest.raises(RemoteError, match="no-such-ssh"):
+        connect("host:kb", ConnectOptions(ssh_command=("no-such-ssh",)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssh://-oProxyCommand=touch%20x/kb", "-oProxyCommand=x:kb", "ssh://-x@host/kb", "host:-x", "ssh://host",
+        "ssh://a b/kb", "ho$st:kb", "ssh://user:password@host/kb", "host:a\nb", "ftp://host/kb", "", "file://host/kb",
+        "http:///kb", "http://host/kb?x=1", "http://host:99999/kb", "s3://key:secret@bucket/kb", "ssh://us;er@host/kb",
+    ],
+)  # fmt: skip
+def test_addresses_that_could_be_taken_for_something_else(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "path"),
+    [
+        ("kb", "path", "kb"), ("/a/b", "path", "/a/b"), ("file:///a%20b", "path", "/a b"), ("./host:kb", "path", "./host:kb"),
+        ("host:kb", "ssh", "kb"), ("me@host:/a b", "ssh", "/a b"), ("ssh://h/~/kb", "ssh", "~/kb"), ("[::1]:kb", "ssh", "kb"),
+        ("https://h/x/", "http", "/x/"), ("s3://bucket/x", "store", "/x"), ("C:\\kb", "path", "C:\\kb"),
+    ],
+)  # fmt: skip
+def test_addresses(text: str, kind: str, path: str) -> None:
+    address = parse_address(text)
+    assert (address.kind, address.path) == (kind, path)
+
+
+def test_the_words_for_ssh() -> None:
+    address = parse_address("ssh://me@h:22/a'b; rm -rf x")
+    assert ssh_arguments(address, ("ssh", "-4"), ("arbor",)) == [
+        "ssh", "-4", "-T", "-p", "22", "--", "me@h", """arbor serve --stdio -- '/a'"'"'b; rm -rf x'""",
+    ]  # fmt: skip
+    home = Address("ssh", "h:~/k b", "~/k b", "h")
+    assert ssh_arguments(home, ("ssh",), ("arbor",))[-1] == "arbor serve --stdio -- ~/'k b'"
+
+
+def test_a_secret_of_an_url_is_not_shown() -> None:
+    address = parse_address("https://tok3n@host:8080/kb")
+    assert (address.url, address.secret) == ("https://host:8080/kb", "tok3n")

@@ -1,0 +1,119 @@
+"""Signed commits: made and checked with the library and with ssh-keygen, which must agree."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import IntegrityError, UsageError
+from arbor.repo import ssh_keys
+from arbor.repo.signing import check_seal, require_signed, sign_bytes
+from arbor.repo.ssh_signatures import parse_signature
+from arbor.objects.model import Commit, Signature, encode_commit
+
+pytest.importorskip("cryptography")
+DATA = b"what is signed"
+WHEN = 1_700_000_000
+KEYGEN = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+
+
+def make_key(folder: Path, name: str = "key", kind: str = "ed25519") -> Path:
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", name, "-f", str(folder / name)], check=True)
+    return folder / name
+
+
+def allowed(key: Path, options: str = "", who: str = "ada@example.org") -> bytes:
+    kind, text, *_ = key.with_suffix(".pub").read_text().split()
+    return f"# comment\n\n{who} {options + ' ' if options else ''}{kind} {text} comment\n".encode()
+
+
+@KEYGEN
+def test_library_and_program_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = make_key(tmp_path)
+    by_library = sign_bytes(DATA, key)
+    monkeypatch.setattr(ssh_keys, "AVAILABLE", False)
+    by_program = sign_bytes(DATA, key)
+    assert by_library == by_program
+    assert check_seal(DATA, by_library, allowed(key), WHEN).state == "good"
+    assert check_seal(DATA + b"!", by_library, allowed(key), WHEN).state == "bad"
+    monkeypatch.setattr(ssh_keys, "AVAILABLE", True)
+    report = check_seal(DATA, by_program, allowed(key), WHEN)
+    assert (report.state, report.signer) == ("good", "ada@example.org")
+    printed = subprocess.run(["ssh-keygen", "-l", "-f", str(key)], capture_output=True, text=True, check=True).stdout
+    assert report.key in printed
+    assert check_seal(DATA + b"!", by_program, allowed(key), WHEN).state == "bad"
+
+
+@KEYGEN
+@pytest.mark.parametrize("kind", ["ecdsa", "rsa"])
+def test_other_sorts_of_keys(tmp_path: Path, kind: str) -> None:
+    key = make_key(tmp_path, kind=kind)
+    seal = sign_bytes(DATA, key)
+    assert check_seal(DATA, seal, allowed(key), WHEN).state == "good"
+    assert check_seal(b"other", seal, allowed(key), WHEN).state == "bad"
+
+
+@KEYGEN
+def test_who_is_allowed_and_when(tmp_path: Path) -> None:
+    key, other = make_key(tmp_path), make_key(tmp_path, "other")
+    seal = sign_bytes(DATA, key)
+
+    def state(file: bytes | None) -> str:
+        return check_seal(DATA, seal, file, WHEN).state
+
+    assert state(None) == "unknown"
+    assert state(allowed(other)) == "unknown"
+    assert state(allowed(other) + allowed(key)) == "good"
+    assert state(allowed(key, 'namespaces="git"')) == "unknown"
+    assert state(allowed(key, 'namespaces="git,arbor"')) == "good"
+    assert state(allowed(key, 'valid-after="20231114"')) == "good"
+    assert state(allowed(key, 'valid-after="20231116Z"')) == "unknown"
+    assert state(allowed(key, 'valid-before="20231116Z"')) == "good"
+    assert state(allowed(key, 'namespaces="arbor",valid-before="20231113Z"')) == "unknown"
+    assert state(allowed(key, "cert-authority")) == "unknown"
+    assert state(allowed(key, 'valid-after="never"')) == "unknown"
+    assert state(b"\xff\xfe garbage \"\n") == "unknown"
+
+
+@KEYGEN
+def test_no_changed_byte_verifies(tmp_path: Path) -> None:
+    key = make_key(tmp_path)
+    seal, file = sign_bytes(DATA, key), allowed(key)
+    for place in range(0, len(seal), 3):
+        for char in ("A", "=", "\n", "-"):
+            changed = seal[:place] + char + seal[place + 1 :]
+            if changed != seal and changed.replace("\n", "") != seal.replace("\n", ""):
+                report = check_seal(DATA, changed, file, WHEN)
+                assert report.state != "good" or parse_signature(changed) == parse_signature(seal), (place, char)
+
+
+def test_what_is_no_signature_is_bad() -> None:
+    for seal in ("x", "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n", "\x00", "y" * 100_000):
+        assert check_seal(DATA, seal, None, WHEN).state == "bad"
+    assert check_seal(DATA, "", None, WHEN).state == "none"
+
+
+def test_a_key_that_is_absent_or_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot sign"):
+        sign_bytes(DATA, tmp_path / "nothing")
+    (tmp_path / "nokey").write_text("hello")
+    with pytest.raises(UsageError, match="cannot sign"):
+        sign_bytes(DATA, tmp_path / "nokey")
+
+
+@KEYGEN
+def test_commits_without_a_good_signature_are_refused(tmp_path: Path) -> None:
+    key, other = make_key(tmp_path), make_key(tmp_path, "other")
+    who = Signature("Ada", "ada@example.org", WHEN, 0)
+    plain = Commit(b"\x01" * 32, (), who, who, "m", {}, 0, ())
+    signed = replace(plain, seal=sign_bytes(encode_commit(plain), key))
+    require_signed({b"\x02" * 32: signed}, allowed(key))
+    for commit in (plain, replace(plain, seal=sign_bytes(encode_commit(plain), other)), replace(signed, message="n")):
+        with pytest.raises(IntegrityError, match="is refused"):
+            require_signed({b"\x02" * 32: commit}, allowed(key))
+    with pytest.raises(IntegrityError, match="allowed-signers"):
+        require_signed({b"\x02" * 32: signed}, None)

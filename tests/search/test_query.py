@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from arbor.errors import UsageError
+from arbor.search.query import (
+    MAX_QUERY_CHARS,
+    Condition,
+    Term,
+    parse_plain_query,
+    parse_query,
+    parse_raw_query,
+    parse_since,
+)
+
+NOW = datetime(2024, 6, 15, 12, tzinfo=UTC).timestamp()
+
+
+def word(text: str) -> Term:
+    return Term(text, "word")
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("merkle proof", (word("merkle"), word("proof"))),
+        ("proof proof proof", (word("proof"), word("proof"), word("proof"))),
+        ('"merkle proof" tree', (Term("merkle proof", "phrase"), word("tree"))),
+        ("distil*", (Term("distil", "prefix"),)),
+        ("foo-bar a_b node.js C++ v1.2.3", tuple(map(word, ("foo-bar", "a_b", "node.js", "C++", "v1.2.3")))),
+        ("don't user@example.com", (word("don't"), word("user@example.com"))),
+        ("http://example.org note: Path:x", (word("http://example.org"), word("note:"), word("Path:x"))),
+        ("path: kind:", (word("path:"), word("kind:"))),
+        ("--force x --", (word("--force"), word("x"))),
+        ("什么是 知识库", (word("什么是"), word("知识库"))),
+        ("全角\u3000空格", (word("全角"), word("空格"))),
+        ('5" pipe', (word('5"'), word("pipe"))),
+        ('"a""b"', (Term("a", "phrase"), Term("b", "phrase"))),
+        ("x AND y OR NOT NEAR(z)", tuple(map(word, ("x", "AND", "y", "OR", "NOT", "NEAR(z)")))),
+        ("* ( ) ^ x", (word("x"),)),
+        ('unknown:"two words"', (word('unknown:"two words"'),)),
+    ],
+)  # fmt: skip
+def test_words(text: str, terms: tuple[Term, ...]) -> None:
+    assert parse_query(text, NOW).terms == terms
+
+
+def test_everything_at_once() -> None:
+    query = parse_query(
+        'tree -draft -"old name" title:merkle -title:test path:notes/ -path:"my notes/" kind:core lang:zh-CN '
+        "label:novel since:2024-05 rev:main~2",
+        NOW,
+    )
+    assert query.terms == (word("tree"),)
+    assert query.excluded == (word("draft"), Term("old name", "phrase"))
+    assert query.titles == ((word("merkle"), False), (word("test"), True))
+    assert query.paths == (Condition("notes/", False), Condition("my notes/", True))
+    assert query.kinds == (Condition("core", False),)
+    assert query.langs == (Condition("zh", False),)
+    assert query.labels == (Condition("NOVEL", False),)
+    assert query.since == datetime(2024, 5, 1, tzinfo=UTC).timestamp()
+    assert query.rev == "main~2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("  \n\u3000", "empty"),
+        ('"open', "not closed"),
+        ('x -"open', "not closed"),
+        ('path:"open', "not closed"),
+        ("-only", "leave out"),
+        ('-a -"b c"', "leave out"),
+        ("path:x -a", "leave out"),
+        ("???", "no letter or digit"),
+        ("-path:x", "no letter or digit"),
+        ("rev:main", "no words"),
+        ("x kind:note", "not a kind"),
+        ("x since:soon", "neither a date"),
+        ("x since:2024-13", "neither a date"),
+        ("x since:99999y", "neither a date"),
+        ("x -since:2024", "no meaning"),
+        ("x -rev:main", "no meaning"),
+        ("x path:" + "*a" * 9, "too long"),
+        ("a*", "too many words"),
+        ("x " * MAX_QUERY_CHARS, "longer than"),
+        (" ".join(f"-w{number}" for number in range(70)), "more than"),
+    ],
+)
+def test_what_cannot_be_understood_says_so(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        parse_query(text, NOW)
+    assert caught.value.hint
+
+
+def test_conditions_alone_are_a_query() -> None:
+    for text in ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en"):
+        assert not parse_query(text, NOW).has_words
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
+        ("2024-05", datetime(2024, 5, 1, tzinfo=UTC)),
+        ("2024-05-31", datetime(2024, 5, 31, tzinfo=UTC)),
+        ("2024-05-31T10:00:00+02:00", datetime(2024, 5, 31, 8, tzinfo=UTC)),
+        ("12h", datetime(2024, 6, 15, 0, tzinfo=UTC)),
+        ("30d", datetime(2024, 5, 16, 12, tzinfo=UTC)),
+        ("2w", datetime(2024, 6, 1, 12, tzinfo=UTC)),
+    ],
+)
+def test_moments(value: str, expected: datetime) -> None:
+    assert parse_since(value, NOW) == expected.timestamp()
+
+
+def test_paths_are_compared_in_one_normal_form() -> None:
+    assert parse_query("path:cafe\u0301", NOW).paths == (Condition("caf\u00e9", False),)
+
+
+@given(st.text(max_size=60) | st.text('ab "-*:()^+{}[]\\/\x00知pathkindsincerevtitle', max_size=60))
+@example('"')
+@example("-")
+@example("\x00")
+@example("path:")
+@example('-"')
+@example("title:*")
+def test_any_text_is_a_query_or_a_usage_error(text: str) -> None:
+    for parse in (lambda each: parse_query(each, NOW), parse_plain_query, parse_raw_query):
+        try:
+            query = parse(text)
+        except UsageError:
+            continue
+        assert query.text == text
+
+
+def test_plain_queries_know_no_fields_and_no_signs() -> None:
+    query = parse_plain_query('kind:what -is "this')
+    assert query.terms == (word("kind:what"), word("-is"), word('"this'))
+    assert query.kinds == query.excluded == ()

@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import contextlib
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from arbor.errors import UsageError
+from arbor.index.access import bring_up_to_date
+from arbor.index.reader import IndexMoved
+from arbor.search.plan import Hooks
+from arbor.search.query import parse_query
+from arbor.search.results import AuditMode
+from arbor.search.searching import MAX_LIMIT, Searcher, SearchOptions, search
+from arbor.text.reading import extract
+from tests.search.conftest import Library, Shelve
+
+NOW = datetime(2024, 6, 15, tzinfo=UTC).timestamp()
+FILES: dict[str, bytes | str] = {
+    "notes/git.md": "---\ntags: [vcs]\ndate: 2024-06-01\n---\n# Git for knowledge\n\nA commit holds a tree of "
+    "documents.\n\n## Proofs\n\nEvery passage can be proven.\n",
+    "notes/old draft.md": "---\nupdated: 2020-02-02\n---\n# Draft about commits\n\nThis draft is about a commit and "
+    "its tree.\n",
+    "notes/c++.md": "# Languages\n\nC++ and C# and node.js; see foo_bar in v1.2.3 by user@example.com. Don't panic.\n",
+    "知识/版本.md": "# 知识库的版本\n\n每次提交都把文档放进账本，任何段落都可以证明。用 merkle 树。\n",
+    "日本/京都.md": "# 京都の旅\n\n京都へ行きました。東京都ではありません。\n",
+    "한국/서울.md": "# 서울 여행\n\n대한민국의 수도는 서울입니다.\n",
+    "deep/a/b/c/leaf.txt": "commit early, commit often",
+    "names/résumé café.md": "# Résumé\n\nA naïve café owner.\n",
+    "code/tool.py": "def commit_tree(parents):\n    return parents\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def library(shelve: Shelve) -> Library:
+    return shelve(FILES)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("提交", {"知识/版本.md"}),
+        ("版本", {"知识/版本.md"}),
+        ("merkle", {"知识/版本.md"}),
+        ('"京都"', {"日本/京都.md"}),
+        ("행정 수도", {"한국/서울.md"}),
+        ("C++", {"notes/c++.md"}),
+        ("c#", {"notes/c++.md"}),
+        ("node.js", {"notes/c++.md"}),
+        ("foo_bar", {"notes/c++.md"}),
+        ("v1.2.3", {"notes/c++.md"}),
+        ("user@example.com", {"notes/c++.md"}),
+        ("don't", {"notes/c++.md"}),
+        ("resume", {"names/résumé café.md"}),
+        ("CAFÉ", {"names/résumé café.md"}),
+        ("passages", {"notes/git.md"}),
+        ("prov*", {"notes/git.md"}),
+        ("passag*", {"notes/git.md"}),
+        ("knowledg*", {"notes/git.md"}),
+        ("languag*", {"notes/c++.md"}),
+        ("languagex*", set()),
+        ('"commit early"', {"deep/a/b/c/leaf.txt"}),
+        ('"often commit"', set()),
+        ("commit -draft", {"notes/git.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
+        ('commit -"a tree"', {"notes/old draft.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
+        ("commit path:notes/", {"notes/git.md", "notes/old draft.md"}),
+        ('commit path:"notes/old d"', {"notes/old draft.md"}),
+        ("commit path:*.txt", {"deep/a/b/c/leaf.txt"}),
+        ("commit path:b/*/leaf.txt", {"deep/a/b/c/leaf.txt"}),
+        ("commit path:[n]otes/git.md", {"notes/git.md"}),
+        ("commit -path:notes/ -path:code/", {"deep/a/b/c/leaf.txt"}),
+        ("commit path:notes/git path:deep", {"notes/git.md", "deep/a/b/c/leaf.txt"}),
+        ("commit title:knowledge", {"notes/git.md"}),
+        ("commit -title:draft -path:code/", {"notes/git.md", "deep/a/b/c/leaf.txt"}),
+        ("commit kind:core", set()),
+        ("kind:surface path:한국/", {"한국/서울.md"}),
+        ("lang:zh", {"知识/版本.md"}),
+        ("lang:ja", {"日本/京都.md"}),
+        ("lang:ko", {"한국/서울.md"}),
+        ("commit since:2024", {"notes/git.md"}),
+        ("commit since:30d", {"notes/git.md"}),
+        ("since:2019 path:notes/", {"notes/git.md", "notes/old draft.md"}),
+        ("nothing-like-this", set()),
+        ("url:commit", set()),
+    ],
+)
+def test_queries(library: Library, query: str, expected: set[str]) -> None:
+    assert set(library.paths(query, now=NOW)) == expected
+
+
+def test_a_word_may_be_in_the_title_path_or_heading(library: Library) -> None:
+    assert library.paths("languages") == ["notes/c++.md"]
+    assert library.paths("leaf") == ["deep/a/b/c/leaf.txt"]
+    assert library.paths("tool") == ["code/tool.py"]
+    assert library.search("proofs").hits[0].path == "notes/git.md"
+
+
+def test_a_heading_above_a_passage_finds_it(shelve: Shelve) -> None:
+    text = "# Book\n\n## Whales\n\n" + "\n\n".join(
+        "Some text about the sea and more. " * 20 for _ in range(6)
+    )
+    library = shelve({"book.md": text, **{f"{n}.md": f"# Other {n}\n\nfiller" for n in range(9)}})
+    hit = library.search("whales").hits[0]
+    assert (hit.path, hit.heading) == ("book.md", ("Book", "Whales"))
+    assert hit.passages, "every passage under the heading matches by it"
+    assert {passage.audit for passage in hit.passages} == {AuditMode.HYBRID}
+
+
+def test_conditions_alone_list_by_path(library: Library) -> None:
+    found = library.search("path:notes/", limit=2)
+    assert [hit.path for hit in found.hits] == ["notes/c++.md", "notes/git.md"]
+    assert {hit.score for hit in found.hits} == {0.0}
+    assert {hit.audit for hit in found.hits} == {AuditMode.HYBRID}
+
+
+def test_a_hit_has_everything_to_cite_it(library: Library) -> None:
+    hit = library.search('"passage can be proven"', mode=AuditMode.STRICT).hits[0]
+    assert (hit.rank, hit.path, hit.title, hit.kind) == (1, "notes/git.md", "Git for knowledge", "surface")
+    assert hit.chunk is not None
+    lines = str(FILES["notes/git.md"]).split("\n")
+    assert any("proven" in line for line in lines[hit.chunk.start_line - 1 : hit.chunk.end_line])
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["passage can be proven"]
+    assert hit.scores.lexical is not None
+    assert hit.scores.lexical.normalised == 1.0
+    assert hit.scores.dense is hit.scores.graph is hit.scores.consensus is None
+
+
+def test_chinese_is_marked_in_the_snippet(library: Library) -> None:
+    hit = library.search("可以证明").hits[0]
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["可以证明"]
+
+
+def test_the_same_question_has_the_same_trace(library: Library) -> None:
+    one, two = library.search("commit"), library.search("commit")
+    assert one == two
+    assert one.trace != library.search("commit", mode=AuditMode.VISUAL).trace
+    assert len(one.trace) == 16
+
+
+def test_labels_come_from_a_hook(library: Library) -> None:
+    novel = {library.snapshot.get("notes/git.md"), library.snapshot.get("deep/a/b/c/leaf.txt")}
+    hooks = Hooks(
+        documents_labelled=lambda label: novel if label == "NOVEL" else set(),
+        label_of=lambda oid: "NOVEL" if oid in novel else None,
+    )
+    found = library.search("commit label:novel", hooks=hooks)
+    assert {hit.path: hit.label for hit in found.hits} == {
+        "notes/git.md": "NOVEL",
+        "deep/a/b/c/leaf.txt": "NOVEL",
+    }
+    assert "notes/git.md" not in library.paths("commit -label:NOVEL", hooks=hooks)
+    assert library.paths("commit label:CORROBORATED", hooks=hooks) == []
+    with pytest.raises(UsageError, match="labels are not known"):
+        library.search("commit label:NOVEL")
+
+
+def test_a_hook_dates_documents_that_name_no_date(library: Library) -> None:
+    asked = []
+
+    def changed(moment: int) -> set[str]:
+        asked.append(moment)
+        return {"code/tool.py", "notes/old draft.md"}
+
+    hooks = Hooks(paths_changed_since=changed)
+    found = library.paths("commit since:2024-01-01", hooks=hooks)
+    assert sorted(found) == ["code/tool.py", "notes/git.md"], "a date in the text goes before the hook"
+    assert asked == [int(datetime(2024, 1, 1, tzinfo=UTC).timestamp())]
+
+
+def test_raw_queries_are_opt_in(library: Library) -> None:
+    assert library.paths("path : tool", raw=True) == ["code/tool.py"]
+    assert library.paths("commit NOT draft", raw=True, limit=50)
+    for wrong in ('"', "foo-bar", "AND", "nocolumn : x", "NEAR(", "^", ")"):
+        with pytest.raises(UsageError, match="not a full-text expression") as caught:
+            library.search(wrong, raw=True)
+        assert "--raw" in caught.value.hint
+
+
+@pytest.mark.parametrize("limit", [0, -1, MAX_LIMIT + 1])
+def test_limits_have_limits(limit: int) -> None:
+    with pytest.raises(UsageError, match="number of results"):
+        SearchOptions(limit=limit)
+    with pytest.raises(UsageError, match="number of passages"):
+        SearchOptions(passages=0)
+
+
+def test_a_parsed_query_and_a_single_search(library: Library) -> None:
+    parsed = parse_query("commit", NOW)
+    assert search(library.snapshot, library.index, parsed).hits == library.search("commit").hits
+
+
+def test_an_index_of_another_version_is_refused(library: Library) -> None:
+    other = library.kb.commit({"x": "commit"})
+    with pytest.raises(IndexMoved):
+        search(other, library.index, "commit")
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text(max_size=40)
+    | st.text('ab "-*:()^+{}[]\\/\x00知path:kind:title:commit', max_size=40)
+    | st.lists(st.sampled_from(list("\"'*^+-(){}[]:;,.~NEAR AND OR NOT\x00\ud7ff知")), max_size=20).map(
+        "".join
+    )
+)
+def test_no_text_breaks_a_search(library: Library, text: str) -> None:
+    for mode in AuditMode:
+        with contextlib.suppress(UsageError):
+            library.search(text, mode=mode, now=NOW)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["foo-bar", "can't", 'a"b', "(x", "x)", "NEAR(a b)", "a AND", "OR", "NOT x", "a^2", "{title}:x", "col:x",
+     "*", "-", "+x", "x*y", "a:b:c", "'", "\\", "c:\\dir", "#tag", "@me", "50%", "a,b", "[[wiki link]]"],
+)  # fmt: skip
+def test_ordinary_strings_are_plain_text(library: Library, query: str) -> None:
+    if query in ("*", "-", "'", "\\"):
+        with pytest.raises(UsageError, match="letter or digit"):
+            library.search(query)
+    else:
+        library.search(query)
+
+
+def test_several_threads_share_one_searcher(library: Library) -> None:
+    queries = ["commit", "提交", "c++", "path:notes/", '"京都"', "prov*"]
+    expected = {query: library.search(query) for query in queries}
+    wrong: list[object] = []
+
+    def ask() -> None:
+        for _ in range(20):
+            wrong.extend(query for query in queries if library.search(query) != expected[query])
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_deleting_the_cache_changes_nothing(library: Library) -> None:
+    before = [
+        library.search(query, now=NOW) for query in ("commit", "提交", "path:notes/", "since:2020 commit")
+    ]
+    library.index.close()
+    for fs_path in library.kb.cache.iterdir():
+        fs_path.unlink()
+    library.index = bring_up_to_date(library.kb.cache, library.snapshot)
+    library.searcher = Searcher()
+    assert [
+        library.search(query, now=NOW) for query in ("commit", "提交", "path:notes/", "since:2020 commit")
+    ] == before
+
+
+class TestWorkTree:
+    def ask(
+        self, library: Library, query: str, files: dict[str, str | None], **options: object
+    ) -> list[tuple[str, bytes]]:
+        read = {path: None if text is None else extract(text.encode(), path) for path, text in files.items()}
+        options.setdefault("mode", AuditMode.VISUAL)
+        found = library.searcher.search(
+            library.snapshot,
+            library.index,
+            query,
+            SearchOptions(now=NOW, **options),
+            read,  # type: ignore[arg-type]
+        )
+        return [(hit.path, hit.document) for hit in found.hits]
+
+    def test_new_edited_and_removed_files_show(self, library: Library) -> None:
+        files = {
+            "new.md": "# New\n\na commit of unicorns",
+            "notes/git.md": "# Git\n\nunicorns only",
+            "code/tool.py": None,
+        }
+        assert self.ask(library, "unicorns", files) == [("notes/git.md", b""), ("new.md", b"")] or self.ask(
+            library, "unicorns", files
+        ) == [("new.md", b""), ("notes/git.md", b"")]
+        commits = dict(self.ask(library, "commit", files))
+        assert commits.keys() == {"new.md", "deep/a/b/c/leaf.txt", "notes/old draft.md"}
+        assert commits["new.md"] == b""
+
+    def test_a_hit_of_the_work_tree_makes_no_claim(self, library: Library) -> None:
+        read = {"new.md": extract(b"# New\n\ntwo lines\nof unicorns\n", "new.md")}
+        found = library.searcher.search(
+            library.snapshot, library.index, "unicorns", SearchOptions(AuditMode.VISUAL), read
+        )
+        hit = found.hits[0]
+        assert hit.audit is AuditMode.VISUAL
+        assert hit.reasons == ("from the work tree, not committed",)
+        assert hit.chunk is not None
+        assert (hit.chunk.start_line, hit.chunk.end_line, hit.chunk.start_byte) == (1, 4, 0)
+        assert [hit.snippet[start:end] for start, end in hit.highlights] == ["unicorns"]
+
+    def test_other_modes_do_not_look_at_it(self, library: Library) -> None:
+        for mode in (AuditMode.STRICT, AuditMode.HYBRID):
+            assert self.ask(library, "unicorns", {"new.md": "unicorns"}, mode=mode) == []
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("path:new", True), ("unicorns path:notes/", False), ("unicorns -commit", False), ('"of unicorns"', True),
+            ("unicorns title:new", True), ("unicorns lang:ko", False), ("unicorns since:1d", True), ("unic*", True),
+            ("知识库", True), ("the of", True), ("unicorns kind:surface", True), ("unicorns kind:core", False),
+        ],
+    )  # fmt: skip
+    def test_conditions_hold_for_files_too(self, library: Library, query: str, found: bool) -> None:
+        files: dict[str, str | None] = {"new.md": "# New\n\na commit of unicorns in the 知识库"}
+        assert ("new.md" in dict(self.ask(library, query, files))) is found
+
+    def test_files_are_scored_like_committed_documents(self, shelve: Shelve) -> None:
+        base = {f"{n}.md": f"# Note {n}\n\ncommit {'tree ' * (n % 4)}word{n} node.js" for n in range(40)}
+        committed = shelve({**base, "extra.md": "# Extra\n\nA tree, a commit tree of node.js\n"})
+        beside = shelve(base)
+        query = "commit tree node.js extr*"
+        expected = {hit.path: hit.score for hit in committed.search(query, limit=50).hits}
+        read = {"extra.md": extract(b"# Extra\n\nA tree, a commit tree of node.js\n", "extra.md")}
+        found = beside.searcher.search(
+            beside.snapshot, beside.index, query, SearchOptions(AuditMode.VISUAL, limit=50), read
+        )
+        scores = {hit.path: hit.score for hit in found.hits}
+        assert scores["extra.md"] == pytest.approx(expected["extra.md"], rel=0.02)
+
+    def test_raw_expressions_reach_files(self, library: Library) -> None:
+        assert self.ask(library, "body : unicorns", {"new.md": "unicorns"}, raw=True) == [("new.md", b"")]

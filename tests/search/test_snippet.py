@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbor.search.matching import Span
+from arbor.search.snippet import SNIPPET_CHARS, make_snippet
+
+TEXT = (
+    "Lead in. "
+    + "filler words here. " * 40
+    + "The merkle tree is proven.\nAnd a\tproof. "
+    + "more text. " * 40
+)
+
+
+def spans_of(text: str, *words: str) -> list[Span]:
+    return sorted(
+        Span(start, start + len(word), unit)
+        for unit, word in enumerate(words)
+        for start in range(len(text))
+        if text.startswith(word, start)
+    )
+
+
+def test_the_window_covers_the_most_telling_words() -> None:
+    found = make_snippet(TEXT, spans_of(TEXT, "filler", "merkle", "proof"), {0: 0.1, 1: 5.0, 2: 3.0})
+    shown = {found.text[start:end] for start, end in found.highlights}
+    assert {"merkle", "proof"} <= shown
+    assert found.text.startswith("…")
+    assert found.text.endswith("…")
+    assert "\n" not in found.text
+    assert "\t" not in found.text
+
+
+def test_words_are_not_cut() -> None:
+    found = make_snippet(TEXT, spans_of(TEXT, "merkle"), {0: 1.0})
+    inner = found.text.strip("…")
+    assert (" " + inner + " ") in (" " + TEXT.replace("\n", " ").replace("\t", " ") + " ")
+
+
+def test_without_matches_it_is_the_beginning() -> None:
+    found = make_snippet(TEXT, [], {})
+    assert found.text.startswith("Lead in.")
+    assert found.highlights == ()
+
+
+def test_short_texts_are_whole_and_blank_ones_empty() -> None:
+    assert make_snippet("short\n", [], {}) == ("short", ())
+    assert make_snippet(" \n\n", [], {}) == ("", ())
+    assert make_snippet("", [], {}) == ("", ())
+
+
+def test_han_text_is_cut_shorter_and_marked_whole() -> None:
+    text = "前言。" * 60 + "知识库的版本管理" + "结语。" * 60
+    place = text.index("知识库")
+    found = make_snippet(text, [Span(place, place + 2, 0), Span(place + 1, place + 3, 1)], {0: 1.0, 1: 1.0})
+    assert [found.text[start:end] for start, end in found.highlights] == ["知识库"]
+    assert len(found.text) <= 122
+
+
+@given(
+    text=st.text(max_size=900) | st.text("ab \n知识。", max_size=900),
+    places=st.lists(st.tuples(st.integers(0, 899), st.integers(1, 40), st.integers(0, 3)), max_size=12),
+)
+def test_marks_lie_within_and_apart(text: str, places: list[tuple[int, int, int]]) -> None:
+    spans = sorted(
+        Span(start, min(start + size, len(text)), unit) for start, size, unit in places if start < len(text)
+    )
+    found = make_snippet(text, spans, {0: 1.0, 1: 2.0, 2: 0.5})
+    assert len(found.text) <= SNIPPET_CHARS + 2
+    assert len(found.text.splitlines()) <= 1
+    previous = -1
+    for start, end in found.highlights:
+        assert previous < start < end <= len(found.text)
+        previous = end
+    inner = found.text.removeprefix("…").removesuffix("…")
+    assert "…" in text or len(inner) <= len(text)

@@ -1,0 +1,134 @@
+"""The writer lock: one at a time, between threads and processes, and never left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import Locked, StorageError
+from arbor.store import lock
+from arbor.store.files import storing
+from arbor.store.lock import writer_lock
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from arbor.store.lock import writer_lock
+with writer_lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def hold_elsewhere(path: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def end(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
+    process.send_signal(number)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_a_lock_that_is_held_is_said_to_be(tmp_path: Path) -> None:
+    with writer_lock(tmp_path / "lock"):
+        with pytest.raises(Locked, match="another arbor process") as caught, writer_lock(tmp_path / "lock", wait_s=0):
+            pytest.fail("two hold the lock")
+        assert caught.value.exit_code == 11
+        assert "no file needs to be removed" in caught.value.hint
+    with writer_lock(tmp_path / "lock", wait_s=0):
+        pass
+
+
+def test_the_lock_goes_when_the_block_fails(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), writer_lock(tmp_path / "lock"):
+        raise RuntimeError
+    with writer_lock(tmp_path / "lock", wait_s=0):
+        pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_lock_goes_with_its_process(tmp_path: Path, number: int) -> None:
+    process = hold_elsewhere(tmp_path / "lock")
+    with pytest.raises(Locked), writer_lock(tmp_path / "lock", wait_s=0):
+        pytest.fail("two hold the lock")
+    end(process, number)
+    assert (tmp_path / "lock").exists()
+    with writer_lock(tmp_path / "lock", wait_s=0):
+        pass
+
+
+def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:
+    order: list[str] = []
+    inside = threading.Event()
+
+    def first() -> None:
+        with writer_lock(tmp_path / "lock"):
+            inside.set()
+            time.sleep(0.1)
+            order.append("first")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait()
+    with writer_lock(tmp_path / "lock", wait_s=30):
+        order.append("second")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_many_threads_are_never_inside_together(tmp_path: Path) -> None:
+    inside, most = 0, 0
+
+    def work() -> None:
+        nonlocal inside, most
+        with writer_lock(tmp_path / "lock", wait_s=60):
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0.002)
+            inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_a_file_that_was_left_locks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("12345")
+    with writer_lock(tmp_path / "lock", wait_s=0):
+        pass
+
+
+def test_where_the_file_cannot_be_made_the_reason_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> int:
+        raise OSError(30, "Read-only file system", str(tmp_path / "lock"))
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(StorageError, match="read-only"), storing(tmp_path), writer_lock(tmp_path / "lock"):
+        pytest.fail("it was made")
+
+
+def test_where_locks_are_not_supported_that_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform == "win32":
+        pytest.skip("flock is not there on Windows")
+
+    def refuse(*args: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    with pytest.raises(OSError, match="No locks"), writer_lock(tmp_path / "lock", wait_s=0):
+        pytest.fail("it was taken for locked")

@@ -1,0 +1,153 @@
+"""Encodings: told apart on short texts, kept byte for byte, cut between characters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbor.text.encodings import decode_passage, detect_encoding, split_as_encoded
+from arbor.text.extraction import ChunkPolicy
+from arbor.text.reading import extract
+
+SAMPLES = {
+    "simplified": [
+        "今天天气很好，我们一起去公园散步吧。", "知识库是一个文件夹", "战国无双", "版本控制系统的核心数据结构", "请输入用户名和密码",
+        "本项目使用哈希树来证明每一段文字", "他昨天去了北京", "计算机科学", "中文", "数据库", "# 笔记\n\n- 买菜\n- 写代码\n",
+    ],
+    "traditional": [
+        "今天天氣很好，我們一起去公園散步吧。", "這是一個繁體中文的檔案", "請輸入使用者名稱和密碼", "臺灣的夜市很有名", "資料結構與演算法",
+    ],
+    "japanese": [
+        "これは日本語のテストです。", "吾輩は猫である。名前はまだ無い。", "東京都港区", "プログラミング言語の比較", "データベース", "カタカナ",
+        "検索エンジンの仕組み",
+    ],
+    "korean": ["안녕하세요. 오늘은 날씨가 좋습니다.", "한국어 텍스트 파일입니다", "대한민국", "데이터베이스 검색", "나는 어제 학교에 갔다"],
+    "french": [
+        "café", "Le garçon a mangé une pêche à la plage.", "naïve", "Où est la bibliothèque ?", "cœur à cœur",
+        "“quoted” text – dash",
+    ],
+    "german": ["Müller", "Übung macht den Meister", "Straße", "größer als"],
+    "spanish": ["El niño comió piña", "¿Qué pasa?", "mañana"],
+    "russian": ["Привет, мир!", "Это тестовый файл на русском языке.", "база данных", "Москва", "Я люблю читать книги"],
+    "polish": ["Zażółć gęślą jaźń"],
+    "czech": ["Příliš žluťoučký kůň úpěl ďábelské ódy"],
+    "greek": ["Καλημέρα κόσμε", "Αυτό είναι ένα αρχείο κειμένου"],
+    "turkish": ["Merhaba dünya, nasılsın? İyi günler", "ağaç ışık"],
+    "arabic": ["مرحبا بالعالم"],
+    "thai": ["สวัสดีชาวโลก"],
+}  # fmt: skip
+CODECS = {
+    "simplified": ["gb18030", "gbk", "utf-16"],
+    "traditional": ["big5", "gb18030", "utf-16"],
+    "japanese": ["shift_jis", "cp932", "euc_jp", "iso2022_jp", "utf-16"],
+    "korean": ["euc_kr", "cp949", "utf-16"],
+    "french": ["cp1252", "utf-16"],
+    "german": ["latin_1", "cp1252"],
+    "spanish": ["cp1252"],
+    "russian": ["cp1251", "koi8_r", "utf-16"],
+    "polish": ["cp1250"],
+    "czech": ["cp1250"],
+    "greek": ["cp1253"],
+    "turkish": ["cp1254"],
+    "arabic": ["cp1256"],
+    "thai": ["cp874"],
+}
+CASES = [(codec, text) for language, texts in SAMPLES.items() for codec in CODECS[language] for text in texts]
+
+
+@pytest.mark.parametrize("around", ["{}", "Hello world, see below:\n{}\nThe end.\n"])
+@pytest.mark.parametrize(("codec", "text"), CASES)
+def test_a_line_or_two_is_enough(codec: str, text: str, around: str) -> None:
+    text = around.format(text)
+    data = text.encode(codec)
+    assert decode_passage(data, detect_encoding(data)) == text
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Hello world\n", "今天天气很好，我们一起去公园散步吧。", "Привет, мир!\n", "これは日本語のテストです。\n"])
+def test_utf16_without_a_mark(codec: str, text: str) -> None:
+    assert detect_encoding(text.encode(codec)) == codec
+
+
+def test_utf8() -> None:
+    assert detect_encoding(b"") == "utf-8"
+    assert detect_encoding("é 中文 😀".encode()) == "utf-8"
+    assert detect_encoding("\ufeffwords".encode()) == "utf-8"
+    assert detect_encoding(b"\x1b[31mred\x1b[0m caf\xc3\xa9") == "utf-8"
+
+
+def test_utf8_with_a_few_bad_bytes_is_still_utf8() -> None:
+    data = "这是一个普通的文本文件，里面有一个坏字节".encode() * 4
+    assert detect_encoding(data[:50] + b"\xff" + data[50:]) == "utf-8"
+    assert detect_encoding(data[:-1]) == "utf-8"
+    extraction = extract(data[:50] + b"\xff" + data[50:], "a.md")
+    assert b"".join(passage.data for passage in extraction.passages) == data[:50] + b"\xff" + data[50:]
+
+
+@pytest.mark.parametrize(
+    "data", [bytes(range(256)) * 4, b"\0" * 100, b"\x7fELF\x02\x01\x01" + b"\0" * 60, b"ab\0\x01\x02\x03" * 30]
+)
+def test_binary_is_no_text(data: bytes) -> None:
+    assert detect_encoding(data) == ""
+
+
+def test_a_stray_nul_does_not_make_a_text_binary() -> None:
+    assert detect_encoding(b"a line of a log\n" * 20 + b"\0" + b"more of it\n" * 20) == "utf-8"
+
+
+ENCODINGS = ["utf-16-le", "utf-16-be", "gb18030", "cp932", "euc_jp", "cp949", "big5hkscs", "cp1252", "koi8_r"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(data=st.binary(max_size=200), cuts=st.lists(st.integers(0, 200), max_size=5))
+def test_any_bytes_are_cut_where_their_text_is(encoding: str, data: bytes, cuts: list[int]) -> None:
+    text = data.decode(encoding, "replace")
+    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
+    texts = [text[start:end] for start, end in zip(places, places[1:], strict=False)] or [""]
+    pieces = split_as_encoded(data, encoding, texts)
+    assert b"".join(pieces) == data
+    assert len(pieces) == len(texts)
+
+
+@pytest.mark.parametrize("encoding", [each for each in ENCODINGS if each != "koi8_r"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_files_are_partitioned_in_their_own_encoding(encoding: str, line_end: str) -> None:
+    samples = {"cp932": "japanese", "euc_jp": "japanese", "cp949": "korean", "big5hkscs": "traditional", "cp1252": "french"}
+    words = SAMPLES[samples.get(encoding, "simplified")]
+    text = line_end.join(["# Title", "", *[word + line_end for word in words * 9], "[link](a.md)", ""])
+    data = text.encode(encoding)
+    policy = ChunkPolicy(target_bytes=120, cap_bytes=240, min_bytes=30)
+    extraction = extract(data, "note.md", policy)
+    assert extraction.encoding == encoding
+    assert extraction.title == "Title"
+    assert extraction.original == ()
+    assert b"".join(passage.data for passage in extraction.passages) == data
+    assert "".join(decode_passage(passage.data, encoding) for passage in extraction.passages) == text
+    assert all(0 < len(passage.data) <= policy.cap_bytes for passage in extraction.passages)
+    assert sum(passage.newlines for passage in extraction.passages) == text.count("\n")
+    assert extraction.links[0].line == text.count("\n", 0, text.index("[link]")) + 1
+
+
+def test_an_encoding_with_shifts_is_kept_beside_its_text() -> None:
+    text = "これは日本語のテストです。\n" * 400
+    data = text.encode("iso2022_jp")
+    extraction = extract(data, "a.txt")
+    assert b"".join(extraction.original) == data
+    assert "".join(passage.data.decode() for passage in extraction.passages) == text
+    assert extraction.encoding == "utf-8"
+
+
+@pytest.mark.parametrize("encoding", ["", "rot13", "zlib", "unicode_escape", "no such", "utf-7", "gb18030"])
+@given(data=st.binary(max_size=60))
+def test_decoding_a_passage_never_fails(encoding: str, data: bytes) -> None:
+    assert isinstance(decode_passage(data, encoding), str)
+
+
+def test_a_mark_is_not_part_of_the_text() -> None:
+    assert decode_passage("\ufeff# T".encode(), "utf-8") == "# T"
+    assert decode_passage("\ufeff# T".encode("utf-16-le"), "utf-16-le") == "# T"
+    data = "\ufeff# Title\n\nwords\n".encode()
+    extraction = extract(data, "a.md")
+    assert (extraction.title, extraction.passages[0].headings) == ("Title", ("Title",))
+    assert extraction.passages[0].data == data

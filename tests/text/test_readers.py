@@ -1,0 +1,392 @@
+"""Files that are not Markdown: their text, titles, fields and links, and what damage does to them."""
+
+from __future__ import annotations
+
+import io
+import logging
+import struct
+import zipfile
+from typing import Any
+
+import docx
+import pytest
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+from arbor.text.extraction import Extraction
+from arbor.text.reading import extract
+
+
+def text_of(extraction: Extraction) -> str:
+    return b"".join(passage.data for passage in extraction.passages).decode()
+
+
+def links_of(extraction: Extraction) -> list[tuple[str, str, str, str]]:
+    return [(link.relation, link.target, link.anchor, link.text) for link in extraction.links]
+
+
+# Plain text and source code
+
+
+def test_plain_text() -> None:
+    extraction = extract(b"# not a heading\n\nsee https://x.org/a\n", "a.txt")
+    assert (extraction.title, extraction.passages[0].headings) == ("", ())
+    assert [(link.target, link.line) for link in extraction.links] == [("https://x.org/a", 3)]
+
+
+def test_definitions_are_the_headings_of_source_code() -> None:
+    body = "    value = compute(1)\n" * 60
+    data = f"import os\n\n\n@cache\ndef first(x):\n{body}\n\nasync def second():\n{body}\n\nclass Third(Base):\n{body}".encode()
+    extraction = extract(data, "a.py")
+    assert {passage.headings for passage in extraction.passages} == {("first",), ("second",), ("Third",)}
+    assert b"".join(passage.data for passage in extraction.passages) == data
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.rs", "pub(crate) fn wanted<T>(x: T) {"),
+        ("a.rs", "impl<T> wanted for X {"),
+        ("a.go", "func (r *Reader) wanted(x int) {"),
+        ("a.js", "export default async function wanted() {"),
+        ("a.ts", "export interface wanted {"),
+        ("a.java", "public final class wanted {"),
+        ("a.kt", "data class wanted(val x: Int)"),
+        ("a.ex", "defmodule wanted do"),
+        ("a.c", "struct wanted {"),
+    ],
+)
+def test_definitions_of_many_languages(name: str, line: str) -> None:
+    data = ("// intro\n" * 200 + line + "\n" + "  body();\n" * 200).encode()
+    assert ("wanted",) in {passage.headings for passage in extract(data, name).passages}
+
+
+# reStructuredText
+
+RST = b"""=====
+Title
+=====
+
+:Author: Ada
+:Date: 2020-01-01
+
+Intro `Python <https://python.org>`_ and https://x.org/a.
+
+Section
+-------
+
+.. image:: a.png
+
+:doc:`other </a/b>` and :ref:`part`
+
+Sub
+~~~
+
+text
+
+Other
+-----
+
+-----
+
+more
+"""
+
+
+def test_restructured_text() -> None:
+    extraction = extract(RST, "a.rst")
+    assert (extraction.title, extraction.front_matter) == ("Title", {"author": "Ada", "date": "2020-01-01"})
+    assert [(link.relation, link.target, link.text, link.line) for link in extraction.links] == [
+        ("links", "https://python.org", "Python", 8),
+        ("embeds", "a.png", "", 13),
+        ("links", "/a/b", "other", 15),
+        ("links", "part", "", 15),
+        ("links", "https://x.org/a", "", 8),
+    ]
+
+
+def test_levels_of_restructured_text_follow_the_order_of_their_lines() -> None:
+    filler = "words " * 200 + "\n\n"
+    text = f"AAA\n===\n\n{filler}BBB\n---\n\n{filler}CCC\n~~~\n\n{filler}DDD\n---\n\n{filler}"
+    paths = [passage.headings for passage in extract(text.encode(), "a.rst").passages]
+    assert paths == [("AAA",), ("AAA", "BBB"), ("AAA", "BBB", "CCC"), ("AAA", "DDD")]
+
+
+# HTML
+
+PAGE = """<!doctype html><html><head><title>T &amp; x</title><meta name="author" content="Ada">
+<link rel="canonical" href="https://x.org/a"><style>p { color: red }</style></head><body><nav>menu</nav>
+<h1>Head <a href="#x">one</a></h1><p>Hello <b>bold</b> &lt;x&gt; <a href="b.html#y">link
+text</a><img src="a.png" alt="pic"></p><ul><li>a<li>b</ul><pre>  code
+  x</pre><h2>Sub</h2><table><tr><td>1<td>2<tr><td>3<td>4</table><script>var hidden</script><p>Über 中文</p>
+<a href="javascript:alert(1)">no</a></body></html>"""
+
+
+def test_html() -> None:
+    extraction = extract(PAGE.encode(), "a.html")
+    assert extraction.title == "T & x"
+    assert extraction.front_matter == {"author": "Ada", "url": "https://x.org/a"}
+    assert text_of(extraction) == (
+        "Head one\n\nHello bold <x> link textpic\n\n- a\n- b\n\n  code\n  x\n\nSub\n\n1 | 2\n3 | 4\n\nÜber 中文\n\nno\n"
+    )
+    assert links_of(extraction) == [
+        ("links", "", "x", "one"),
+        ("links", "b.html", "y", "link text"),
+        ("embeds", "a.png", "", "pic"),
+    ]
+    assert [link.line for link in extraction.links] == [1, 3, 3]
+    assert b"".join(extraction.original) == PAGE.encode()
+
+
+def test_html_headings() -> None:
+    filler = "<p>" + "words " * 300 + "</p>"
+    page = f"<h1>A</h1>{filler}<h2>B</h2>{filler}<h3>C</h3>{filler}<h2>D</h2>{filler}"
+    paths = [passage.headings for passage in extract(page.encode(), "a.html").passages]
+    assert paths == [("A",), ("A", "B"), ("A", "B", "C"), ("A", "D")]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared"),
+    [("gb18030", "gb2312"), ("cp932", "Shift_JIS"), ("utf-8", "utf-8"), ("cp1252", "iso-8859-1"), ("gb18030", None)],
+)
+def test_html_encodings(encoding: str, declared: str | None) -> None:
+    words = "café" if encoding == "cp1252" else "今日本国"
+    meta = f'<meta charset="{declared}">' if declared else ""
+    page = f"<html><head>{meta}</head><body><p>{words}</p></body></html>".encode(encoding)
+    assert text_of(extract(page, "a.html")) == f"{words}\n"
+
+
+def test_html_that_is_nested_without_end() -> None:
+    page = b"<title>T</title>" + b"<div>" * 100_000 + b"the words &amp; more" + b"</div>" * 100_000
+    extraction = extract(page, "a.html")
+    assert text_of(extraction).strip() == "T the words & more"
+    assert "nested" in extraction.warnings[0]
+
+
+# PDF
+
+
+def make_pdf(*pages: str, title: str = "") -> bytes:
+    writer = PdfWriter()
+    for words in pages:
+        page = writer.add_blank_page(300, 300)
+        font = DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Font"),
+                NameObject("/Subtype"): NameObject("/Type1"),
+                NameObject("/BaseFont"): NameObject("/Helvetica"),
+            }
+        )
+        page[NameObject("/Resources")] = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
+        stream = DecodedStreamObject()
+        shown = "".join(f"({line}) Tj 0 -14 Td " for line in words.split("\n"))
+        stream.set_data(f"BT /F1 12 Tf 20 200 Td {shown} ET".encode())
+        page[NameObject("/Contents")] = writer._add_object(stream)
+    if title:
+        writer.add_metadata({"/Title": title, "/Author": "Ada", "/CreationDate": "D:20240131120000Z"})
+    packed = io.BytesIO()
+    writer.write(packed)
+    return packed.getvalue()
+
+
+def test_pdf() -> None:
+    data = make_pdf("First page of an exam-\nple with words", "Second page", title="A Title")
+    extraction = extract(data, "a.pdf")
+    assert extraction.title == "A Title"
+    assert extraction.front_matter == {"author": "Ada", "date": "2024-01-31"}
+    assert text_of(extraction) == "First page of an example with words\n\nSecond page\n"
+    assert extraction.passages[0].headings == ("page 1",)
+    assert extraction.extractor.startswith("pdf/1 pypdf/")
+    assert b"".join(extraction.original) == data
+
+
+def test_a_passage_names_the_page_on_which_it_begins() -> None:
+    extraction = extract(make_pdf(*("\n".join(["words of a page"] * 100) for _ in range(3))), "a.pdf")
+    assert [passage.headings for passage in extraction.passages] == [("page 1",), ("page 2",), ("page 3",)]
+
+
+def test_pdfs_without_text() -> None:
+    blank = extract(make_pdf(), "a.pdf")
+    assert "no text" in blank.warnings[0]
+    encrypted = PdfWriter()
+    encrypted.add_blank_page(10, 10)
+    encrypted.encrypt("secret", algorithm="RC4-128")
+    packed = io.BytesIO()
+    encrypted.write(packed)
+    assert extract(packed.getvalue(), "a.pdf").warnings
+
+
+@pytest.mark.parametrize("cut", [5, 20, 100, 400, 700])
+def test_damaged_pdfs(cut: int, capfd: pytest.CaptureFixture[str]) -> None:
+    data = make_pdf("First page")
+    for damaged in (data[:cut], data[cut:], data[:cut] + b"\xff" * 30 + data[cut + 30 :], b"%PDF-1.4\n" + data[-cut:]):
+        extraction = extract(damaged, "a.pdf")
+        assert b"".join(extraction.original or [p.data for p in extraction.passages]) == damaged
+    assert capfd.readouterr() == ("", "")
+    assert logging.getLogger("pypdf").handlers
+
+
+# E-mail
+
+MAIL = """From: =?utf-8?q?J=C3=B6rg?= <j@x.org>
+To: a@b.c
+Subject: =?utf-8?b?5Lit5paH?= hello
+Date: Mon, 1 Jan 2024 10:00:00 +0000
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=OUT
+
+--OUT
+Content-Type: multipart/alternative; boundary=IN
+
+--IN
+Content-Type: text/plain; charset=gb2312
+Content-Transfer-Encoding: 8bit
+
+你好，见 https://x.org/p
+
+第二段
+--IN
+Content-Type: text/html
+
+<p>the same in html</p>
+--IN--
+--OUT
+Content-Type: text/plain; charset=nonsense
+Content-Disposition: attachment; filename=a.txt
+
+attached words
+--OUT
+Content-Type: image/png
+
+binary
+--OUT--
+"""
+
+
+def test_mail() -> None:
+    extraction = extract(MAIL.encode("gb18030"), "a.eml")
+    assert extraction.title == "中文 hello"
+    assert extraction.front_matter == {
+        "from": "Jörg <j@x.org>", "to": "a@b.c", "date": "Mon, 1 Jan 2024 10:00:00 +0000",
+    }  # fmt: skip
+    assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
+    assert links_of(extraction) == [("links", "https://x.org/p", "", "")]
+    assert extraction.links[0].line == 1
+
+
+def test_mail_in_html_only() -> None:
+    data = b'Subject: T\nContent-Type: text/html\n\n<h1>A</h1><p>words <a href="b.html">b</a></p>'
+    extraction = extract(data, "a.eml")
+    assert text_of(extraction) == "A\n\nwords b\n"
+    assert [(link.target, link.line) for link in extraction.links] == [("b.html", 3)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0",
+        b"Subject: =?bogus?q?x?=\n\nhi",
+        b"Subject: =?utf-8?b?%%%?=\n\nhi",
+        b"From: \xff\xfe\nSubject: caf\xe9\n\nhi",
+        b"Content-Type: multipart/mixed\n\nhi",
+        b"Content-Type: text/plain; charset=idna\n\n" + b"x" * 2000,
+        b"Content-Type: text/plain; charset=zlib\n\nhi",
+        b"Content-Type: ;;;\nContent-Transfer-Encoding: base64\n\n!!!",
+        b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(300)),
+        b"".join(b"Content-Type: message/rfc822\n\n" for n in range(2000)),
+    ],
+)
+def test_damaged_mail(data: bytes) -> None:
+    extraction = extract(data, "a.eml")
+    assert b"".join(extraction.original) == data
+
+
+# Word documents
+
+
+def make_docx() -> bytes:
+    document = docx.Document()
+    document.add_heading("My Title", 0)
+    document.add_heading("Section", 1)
+    document.add_paragraph("Hello world 中文")
+    table = document.add_table(2, 2)
+    for row, cells in enumerate((("a", "b"), ("c", "d"))):
+        for column, words in enumerate(cells):
+            table.cell(row, column).text = words
+    document.add_heading("Deeper", 2)
+    document.add_paragraph("end\twith tab")
+    document.core_properties.title = "Core Title"
+    document.core_properties.author = "Ada"
+    packed = io.BytesIO()
+    document.save(packed)
+    return packed.getvalue()
+
+
+def test_docx() -> None:
+    extraction = extract(make_docx(), "a.docx")
+    assert extraction.title == "Core Title"
+    assert extraction.front_matter["author"] == "Ada"
+    assert text_of(extraction) == (
+        "My Title\n\nSection\n\nHello world 中文\n\na  | b\nc  | d\n\nDeeper\n\nend\twith tab\n"
+    )
+    assert extraction.passages[0].headings == ("My Title", "Section")
+    assert extraction.warnings == []
+
+
+def packed_docx(body: bytes, **members: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", body)
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+W = b'<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="r">'
+
+
+def test_docx_links() -> None:
+    body = W + b'<w:p><w:hyperlink r:id="r1"><w:r><w:t>here</w:t></w:r></w:hyperlink></w:p></w:document>'
+    rels = b'<Relationships><Relationship Id="r1" Type="x/hyperlink" Target="https://x.org"/></Relationships>'
+    extraction = extract(packed_docx(body, **{"word/_rels/document.xml.rels": rels}), "a.docx")
+    assert links_of(extraction) == [("links", "https://x.org", "", "")]
+    assert text_of(extraction) == "here\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "warning"),
+    [
+        (b"<w:document", "damaged"),
+        (b'<!DOCTYPE x [<!ENTITY a "aaaa">]>' + W + b"<w:p><w:t>&a;</w:t></w:p></w:document>", "entities"),
+        (b" " * (65 << 20), "larger"),
+        (W + b"<w:p><w:t>" + b"x" * (17 << 20) + b"</w:t></w:p></w:document>", "too long"),
+    ],
+)
+def test_hostile_docx(body: bytes, warning: str) -> None:
+    extraction = extract(packed_docx(body), "a.docx")
+    assert warning in extraction.warnings[0]
+
+
+def test_a_deep_docx() -> None:
+    body = W + b"<w:p>" * 200_000 + b"<w:r><w:t>x</w:t></w:r>" + b"</w:p>" * 200_000 + b"</w:document>"
+    assert text_of(extract(packed_docx(body), "a.docx")) == "x\n"
+
+
+def test_docx_archives_that_lie() -> None:
+    data = make_docx()
+    for damaged in (data[:100], data[:-30], data.replace(b"word/document.xml", b"word/document.xmm")):
+        assert extract(damaged, "a.docx").warnings
+    size = struct.pack("<I", 1 << 31)
+    place = data.rindex(b"PK\x01\x02") + 24
+    assert isinstance(extract(data[:place] + size + data[place + 4 :], "a.docx"), Extraction)
+
+
+def test_reader_results_are_plain_values() -> None:
+    files: list[tuple[bytes, str]] = [(PAGE.encode(), "a.html"), (make_pdf("x"), "a.pdf"), (make_docx(), "a.docx")]
+    for data, name in files:
+        extraction: Any = extract(data, name)
+        assert all(type(link.line) is int and link.line >= 1 for link in extraction.links)
+        assert all(type(value) is str for value in extraction.front_matter.values())

@@ -1,0 +1,124 @@
+"""Terms: the words that say what a text is about."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from arbor.text.analyzer import terms
+from arbor.text.segmentation import segment_han
+from arbor.text.stemming import stem_word
+from arbor.text.stopwords import CHINESE, ENGLISH
+from tests.text.strategies import any_texts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The quick brown foxes are jumping", ["quick", "brown", "fox", "jump"]),
+        ("we don't know, you’ll see", ["know", "see"]),
+        ("Node.js v1.2.3 and C++ and C#", ["node", "js", "v1", "cplusplus", "csharp"]),
+        ("in 7 or 42 or 365 or 2024", ["365", "2024"]),
+        ("café CAFÉ cafe\u0301 naïve", ["cafe", "cafe", "cafe", "naiv"]),
+        ("Straße œuvre ﬁles", ["strass", "oeuvr", "file"]),
+        ("foo_bar user@example.com", ["foo", "bar", "user", "exampl", "com"]),
+        ("Москва москва", ["москва", "москва"]),
+        ("知识库是一个文件夹", ["知识库", "文件夹"]),
+        ("我们使用Merkle树来证明", ["merkl", "证明"]),
+        ("東京都の検索エンジンについて", ["東京都", "検索", "エンジン"]),
+        ("한국어를 공부하는 학생은", ["한국어", "공부하", "학생"]),
+        ("good 😀 day", ["good", "day"]),
+        ("", []),
+        ("?! … 的 了", []),
+    ],
+)
+def test_terms(text: str, expected: list[str]) -> None:
+    found = terms(text)
+    assert [term for term in found if term != "树来"] == expected
+
+
+def test_order_and_repetition_are_kept() -> None:
+    assert terms("trees and trees of trees") == [stem_word("trees")] * 3
+
+
+@given(any_texts)
+def test_terms_are_folded_words(text: str) -> None:
+    for term in terms(text):
+        assert term == term.lower()
+        assert term not in ENGLISH | CHINESE
+        assert len(term) > 1
+        assert not any(char.isspace() for char in term)
+        term.encode()
+
+
+@given(any_texts)
+def test_repeating_a_text_repeats_its_terms(text: str) -> None:
+    assert terms(f"{text}\n\n{text}") == terms(text) * 2
+
+
+def test_stems_are_the_same_from_both_packages() -> None:
+    import snowballstemmer
+
+    other = snowballstemmer.stemmer("english")
+    words = Path(__file__).read_text(encoding="utf-8").lower().replace("_", " ").split()
+    words += "generically knowledge relational happily skis dying internationalization agreement".split()
+    for word in {word for word in words if word.isalpha() and word.isascii()}:
+        assert stem_word(word) == other.stemWord(word)
+
+
+def test_words_join_to_their_run() -> None:
+    assert "".join(segment_han("版本控制系统的核心数据结构")) == "版本控制系统的核心数据结构"
+
+
+def test_jieba_agrees_with_its_own_dictionary_loading() -> None:
+    from arbor.text.jieba_dictionary import jieba, load_tokenizer
+
+    own = jieba.Tokenizer()
+    frequencies, total = own.gen_pfdict(own.get_dict_file())
+    ours = load_tokenizer()
+    assert ours.total == total
+    assert frequencies == ours.FREQ
+
+
+def test_threads_share_one_dictionary() -> None:
+    results: list[tuple[str, ...]] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(tuple(terms("计算机科学与技术")))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 8
+    assert len(set(results)) == 1
+
+
+def test_jieba_writes_no_file_and_says_nothing(tmp_path: Path) -> None:
+    program = (
+        "import sys; from arbor.text.analyzer import terms\n"
+        "assert 'jieba' not in sys.modules\n"
+        "terms('only English here'); assert 'jieba' not in sys.modules\n"
+        "assert terms('知识库') == ['知识库']; assert 'jieba' in sys.modules\n"
+    )
+    environment = {"TMPDIR": str(tmp_path), "TEMP": str(tmp_path), "PYTHONPATH": ":".join(sys.path), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_logger_of_jieba_is_silent() -> None:
+    segment_han("知识")
+    assert logging.getLogger("jieba").level > logging.CRITICAL

@@ -1,0 +1,449 @@
+"""Forgetting is reversible: nothing is dropped that was not found elsewhere now, and what comes back is what
+went."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import arbor
+from arbor import KnowledgeBase
+from arbor.errors import ColdDocument, ConflictError, IntegrityError, UsageError
+from arbor.objects.ids import Kind
+from arbor.repo import rehydrating
+from arbor.repo.copies import (
+    ByteSource,
+    FolderSource,
+    Found,
+    StoreSource,
+    UriSource,
+    Wanted,
+    WorkTreeSource,
+    open_place,
+)
+from arbor.repo.evicting import EvictReport, evict
+from arbor.repo.gc import packed_bytes, stored_objects
+from arbor.repo.proving import prove
+from arbor.repo.rehydrating import RehydrateReport, rehydrate
+from arbor.repo.tiering import Criteria, choose, report_tiers
+from arbor.repo.tiers import read_tiers
+from arbor.store.journal import Journal
+from tests.trust.conftest import MakeKb, fill, long_note
+
+NOTES: dict[str, str | bytes] = {
+    "a.md": long_note(6, "a"),
+    "b/b.md": long_note(4, "b"),
+    "c.md": "# C\n\nOnly one passage.\n",
+    "page.html": "<html><title>Page</title><body><h1>H</h1>"
+    + "<p>words and words</p>" * 200
+    + "</body></html>",
+    "latin.txt": "Ein Absatz über Größe.\n\n".encode("latin-1") * 300,
+}
+
+
+def picked(kb: KnowledgeBase, *paths: str) -> list[tuple[str, bytes]]:
+    return choose(kb.repo, kb.snapshot(), paths, Criteria())
+
+
+def copied(kb: KnowledgeBase, target: Path) -> Path:
+    """A copy of the work tree's files without the KB in it."""
+    assert kb.fs_root is not None
+    shutil.copytree(kb.fs_root, target, ignore=shutil.ignore_patterns(".arbor"))
+    return target
+
+
+def remove_files(kb: KnowledgeBase, *paths: str) -> None:
+    assert kb.fs_root is not None
+    for path in paths:
+        (kb.fs_root / path).unlink()
+
+
+def go_cold(kb: KnowledgeBase, sources: Sequence[ByteSource], *paths: str, copies: int = 1) -> EvictReport:
+    return evict(kb.repo, picked(kb, *paths), sources=sources, copies=copies)
+
+
+def come_back(kb: KnowledgeBase, *sources: ByteSource) -> RehydrateReport:
+    return rehydrate(kb.repo, picked(kb), sources)
+
+
+def test_cold_and_back(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    folder = copied(kb, tmp_path / "copy")
+    before, size = stored_objects(kb.repo.store), packed_bytes(kb.repo.store)
+    head = kb.resolve("HEAD")
+    report = go_cold(kb, [FolderSource(folder)])
+    assert len(report.evicted) == len(NOTES)
+    assert report.refused == report.lost == ()
+    kinds = [kb.repo.store.get(oid)[0] for oid in stored_objects(kb.repo.store)]
+    assert Kind.CHUNK not in kinds
+    assert report.dropped == len(before) - len(kinds)
+    assert packed_bytes(kb.repo.store) == size - report.freed_bytes < size
+    verified = kb.verify()
+    assert verified.ok
+    assert verified.checked["cold"] == len(NOTES)
+    assert kb.resolve("HEAD") == head
+    with pytest.raises(ColdDocument, match="pieces are not stored"):
+        list(kb.cat("a.md", "HEAD"))
+    with pytest.raises(IntegrityError):
+        prove(kb.repo, head, "a.md", 0)
+    assert prove(kb.repo, head, "a.md").kind == "document"
+
+    back = come_back(kb, FolderSource(folder))
+    assert [each.state for each in back.documents] == ["whole"] * len(NOTES)
+    assert stored_objects(kb.repo.store) == before
+    assert read_tiers(kb.folder).cold == frozenset()
+    assert kb.verify().ok
+    for path, content in NOTES.items():
+        data = content if isinstance(content, bytes) else content.encode()
+        assert b"".join(kb.cat(path, "HEAD")) == data
+    assert [record.act for record in Journal(kb.folder).records()] == ["evict", "rehydrate"]
+    assert Journal(kb.folder).check().faults == ()
+
+
+def test_the_last_copy_is_kept(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    remove_files(kb, "a.md")
+    before = stored_objects(kb.repo.store)
+    report = go_cold(
+        kb, [WorkTreeSource(tmp_path / "kb"), UriSource(), FolderSource(tmp_path / "none")], "a.md"
+    )
+    assert report.evicted == ()
+    assert report.refused[0].problem == "no other copy was found"
+    assert stored_objects(kb.repo.store) == before
+    assert list(Journal(kb.folder).records()) == []
+
+
+def test_a_changed_source_is_no_copy(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    folder = copied(kb, tmp_path / "copy")
+    with open(folder / "a.md", "a") as file:
+        file.write("one more line\n")
+    (folder / "page.html").write_text("<html>other</html>")
+    report = go_cold(kb, [FolderSource(folder)])
+    assert {item.paths[0] for item in report.refused} == {"a.md", "page.html"}
+    assert "gives other bytes" in report.refused[0].problem
+    assert b"".join(kb.cat("a.md", "HEAD")) == str(NOTES["a.md"]).encode()
+
+
+def test_names_of_one_file_are_one_copy(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    assert kb.fs_root is not None
+    links, hard = tmp_path / "links", tmp_path / "hard"
+    links.mkdir()
+    hard.mkdir()
+    (links / "a.md").symlink_to(kb.fs_root / "a.md")
+    os.link(kb.fs_root / "a.md", hard / "a.md")
+    sources = [WorkTreeSource(kb.fs_root), FolderSource(links), FolderSource(hard)]
+    report = go_cold(kb, sources, copies=2)
+    assert report.refused[0].problem == "only 1 of 2 copies were found"
+    real = tmp_path / "real"
+    real.mkdir()
+    shutil.copy(kb.fs_root / "a.md", real / "renamed.bin")
+    report = go_cold(kb, [*sources, FolderSource(real)], copies=2)
+    assert len(report.evicted[0].copies) == 2
+
+
+def test_this_store_is_no_copy_of_itself(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    remove_files(kb, "a.md")
+    alias = tmp_path / "alias"
+    alias.symlink_to(tmp_path / "kb")
+    linked = tmp_path / "linked"
+    shutil.copytree(tmp_path / "kb", linked, copy_function=os.link)
+    inside = FolderSource(kb.folder, kb.folder)
+    for place in (tmp_path / "kb", alias, linked):
+        sources = open_place(place, kb.repo.store)
+        assert go_cold(kb, sources).evicted == (), place
+        for source in sources:
+            if isinstance(source, StoreSource):
+                source.close()
+    assert go_cold(kb, [inside]).evicted == ()
+
+
+def test_another_knowledge_base_is_a_copy(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    remove_files(kb, *NOTES)
+    other = tmp_path / "other"
+    shutil.copytree(kb.folder, other / ".arbor")
+    [store, folder] = open_place(other, kb.repo.store)
+    assert isinstance(store, StoreSource)
+    report = go_cold(kb, [store, folder])
+    assert len(report.evicted) == len(NOTES)
+    assert come_back(kb, store).whole
+    assert kb.verify().ok
+    store.close()
+
+
+def test_a_damaged_knowledge_base_is_no_copy(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(5)})
+    remove_files(kb, "a.md")
+    other = tmp_path / "other" / ".arbor"
+    shutil.copytree(kb.folder, other)
+    for pack in (other / "packs").glob("*.pack"):
+        data = bytearray(pack.read_bytes())
+        data[len(data) // 2] ^= 1
+        pack.write_bytes(data)
+    [store, folder] = open_place(other.parent, kb.repo.store)
+    assert isinstance(store, StoreSource)
+    assert go_cold(kb, [store, folder]).evicted == ()
+    store.close()
+
+
+def test_force_says_what_is_lost(make_kb: MakeKb) -> None:
+    kb = make_kb({"a.md": long_note(3), "b.md": "short\n"})
+    assert kb.fs_root is not None
+    remove_files(kb, "a.md")
+    dry = evict(kb.repo, picked(kb), sources=[WorkTreeSource(kb.fs_root)], force=True, dry_run=True)
+    assert [item.paths for item in dry.lost] == [("a.md",)]
+    assert not read_tiers(kb.folder).cold
+    report = evict(kb.repo, picked(kb), sources=[WorkTreeSource(kb.fs_root)], force=True)
+    assert [item.paths for item in report.lost] == [("a.md",)]
+    assert next(iter(Journal(kb.folder).records())).details["lost"] == 1
+    assert kb.verify().ok
+
+
+def test_what_a_hot_document_shares_stays(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(6)})
+    fill(kb, {"a.md": long_note(6) + "\n## More\n\nAt the end.\n"}, "longer")
+    folder = copied(kb, tmp_path / "copy")
+    report = go_cold(kb, [FolderSource(folder)])
+    assert report.shared >= 5
+    assert b"".join(kb.cat("a.md", "HEAD~1")) == long_note(6).encode()
+    assert kb.verify().ok
+    assert come_back(kb, FolderSource(folder)).documents[0].state == "whole"
+
+
+def test_a_staged_document_keeps_its_passages(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    folder = copied(kb, tmp_path / "copy")
+    assert kb.fs_root is not None
+    (kb.fs_root / "b.md").write_text(long_note(3).replace("word2x5", "changed"))
+    kb.add(["b.md"])
+    go_cold(kb, [FolderSource(folder)], "a.md")
+    assert b"".join(kb.cat("b.md")) == (kb.fs_root / "b.md").read_bytes()
+    kb.commit("b", index=False)
+    assert kb.verify().ok
+
+
+def test_drift_gives_what_has_not_changed(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    folder = copied(kb, tmp_path / "copy")
+    go_cold(kb, [FolderSource(folder)])
+    changed = str(NOTES["a.md"]).replace("word3x7a", "another")
+    (folder / "a.md").write_text(changed)
+    report = come_back(kb, FolderSource(folder))
+    [part] = [each for each in report.documents if each.state != "whole"]
+    assert (part.paths, part.state) == (("a.md",), "part")
+    assert part.drift is not None
+    passages = kb.document("a.md").passages
+    assert part.drift.same == len(passages) - 1 == part.accepted
+    assert [leaf for _, leaf in part.drift.gone] == [passages[part.drift.gone[0][0]].oid]
+    assert len(part.drift.new) == 1
+    assert part.drifted == str(folder / "a.md")
+    [record] = [record for record in Journal(kb.folder).records() if record.act == "drift"]
+    assert record.details["path"] == "a.md"
+    assert kb.verify().ok
+    with pytest.raises(ColdDocument, match=f"1 of its {len(passages)} pieces"):
+        list(kb.cat("a.md", "HEAD"))
+    row = report_tiers(kb.repo, kb.snapshot(), ["a.md"]).rows[0]
+    assert row[1] == "cold"
+    assert row[3:] == (len(passages) - 1, len(passages))
+    assert prove(kb.repo, kb.resolve("HEAD"), "a.md", 0).kind == "passage"
+
+    (folder / "a.md").write_bytes(str(NOTES["a.md"]).encode())
+    [last] = come_back(kb, FolderSource(folder)).documents
+    assert (last.state, last.accepted, last.drift) == ("whole", 1, None)
+    assert b"".join(kb.cat("a.md", "HEAD")) == str(NOTES["a.md"]).encode()
+
+
+class Liar:
+    """A source that claims everything and gives something else."""
+
+    name = "liar"
+
+    def __init__(self, found: Found | None) -> None:
+        self._found = found
+
+    def find(self, wanted: Wanted) -> Found | None:
+        oids = wanted.chunk_oids()
+        if self._found is None:
+            return Found("liar", b"liar", None, dict.fromkeys(oids, b"not the passage"))
+        return self._found
+
+
+def test_a_source_that_lies_gives_nothing(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    folder = copied(kb, tmp_path / "copy")
+    liars = [Liar(None), Liar(Found("liar", b"liar", b"other bytes")), Liar(Found("liar", b"x", b""))]
+    assert go_cold(kb, liars).evicted == ()
+    go_cold(kb, [FolderSource(folder)])
+    before = stored_objects(kb.repo.store)
+    report = come_back(kb, *liars)
+    assert {each.state for each in report.documents} == {"cold"}
+    assert stored_objects(kb.repo.store) == before
+    assert len(come_back(kb, *liars, FolderSource(folder)).whole) == len(NOTES)
+
+
+def test_several_sources_make_one_document_whole(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(6)})
+    folder = copied(kb, tmp_path / "copy")
+    go_cold(kb, [FolderSource(folder)])
+    left, right = tmp_path / "left", tmp_path / "right"
+    for place, word in ((left, "word1x1"), (right, "word4x4")):
+        place.mkdir()
+        (place / "a.md").write_text(long_note(6).replace(word, "x"))
+    [done] = come_back(kb, FolderSource(left), FolderSource(right)).documents
+    assert done.state == "whole"
+    assert len(done.sources) == 2
+
+
+def test_a_file_under_another_name_is_found(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    place = tmp_path / "elsewhere" / "deep"
+    place.mkdir(parents=True)
+    (place / "other name.txt").write_text(long_note(3))
+    assert go_cold(kb, [FolderSource(tmp_path / "elsewhere")]).evicted
+    assert come_back(kb, FolderSource(tmp_path / "elsewhere")).whole
+
+
+def test_a_source_uri_of_a_file_is_asked(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb()
+    origin = tmp_path / "with space.md"
+    origin.write_text(long_note(2))
+    kb.add_bytes("in.md", origin.read_bytes(), source_uri=origin.as_uri())
+    kb.commit("in", index=False)
+    remove_files(kb, "in.md")
+    assert go_cold(kb, [UriSource()]).evicted
+    assert come_back(kb, UriSource()).whole
+    pages = {"https://example.org/a": b"page"}
+    kb.add_bytes("web.txt", b"page", source_uri="https://example.org/a")
+    kb.commit("web", index=False)
+    remove_files(kb, "web.txt")
+    assert go_cold(kb, [UriSource(), UriSource(pages.__getitem__)], "web.txt").evicted
+    assert come_back(kb, UriSource(pages.__getitem__)).whole
+
+
+def test_warm_is_stored_and_only_marked(make_kb: MakeKb) -> None:
+    kb = make_kb({"a.md": "one\n", "b.md": "two\n"})
+    before = stored_objects(kb.repo.store)
+    report = evict(kb.repo, picked(kb, "a.md"), tier="warm")
+    assert [item.paths for item in report.evicted] == [("a.md",)]
+    assert stored_objects(kb.repo.store) == before
+    assert read_tiers(kb.folder).tier_of(kb.snapshot().get("a.md")) == "warm"
+    assert come_back(kb).warmed == 1
+    assert not read_tiers(kb.folder).warm
+
+
+def test_the_work_tree_of_a_cold_document(make_kb: MakeKb, tmp_path: Path) -> None:
+    """A cold document needs no file; but while its file may be the last copy, no command takes it away."""
+    kb = make_kb({"a.md": long_note(2), "b.md": "two\n"})
+    assert kb.fs_root is not None
+    kb.repo.refs.move("refs/heads/old", None, kb.resolve("HEAD"), kb.repo.who(), "test")
+    go_cold(kb, [WorkTreeSource(kb.fs_root)], "a.md")
+    with pytest.raises(ConflictError, match="last copy"):
+        kb.rm(["a.md"])
+    assert kb.status().clean
+    remove_files(kb, "a.md")
+    assert kb.status().clean
+    assert kb.add().removed == ()
+    with pytest.raises(ColdDocument):
+        kb.restore(["a.md"])
+    assert not (kb.fs_root / "a.md").exists()
+    shown = kb.document("a.md")
+    assert len(shown.passages) == 2
+    kb.rm(["a.md"])
+    assert [change.status for change in kb.status().staged] == ["D"]
+
+
+def test_cores_are_never_evicted(make_kb: MakeKb) -> None:
+    import dataclasses
+
+    from arbor.objects.model import Derivation, encode_derivation, encode_document
+    from arbor.repo.ingest import store_extraction
+    from arbor.text.reading import extract
+
+    kb = make_kb({"a.md": "one\n"})
+    with kb.repo.store.writer() as writer:
+        oid = store_extraction(writer, extract(b"a core", "core.md"), b"a core")
+        derivation = writer.add(Kind.DERIVATION, encode_derivation(Derivation("manual", 1, {}, b"", ())))
+    document = dataclasses.replace(kb.snapshot().document(oid), kind="core", derivation=derivation)
+    with kb.repo.store.writer() as writer:
+        core = writer.add(Kind.DOCUMENT, encode_document(document))
+    with pytest.raises(UsageError, match="cores are never evicted"):
+        evict(kb.repo, [("core", core)], tier="cold", force=True)
+
+
+def test_criteria(make_kb: MakeKb) -> None:
+    kb = make_kb({"old.md": long_note(3), "small.md": "x\n"})
+    now = kb.repo.commit(kb.resolve("HEAD")).committer.seconds
+    snapshot = kb.snapshot()
+
+    def paths(*selections: str, age_days: int = 0, **criteria: object) -> list[str]:
+        found = choose(kb.repo, snapshot, selections, Criteria(**criteria), now=now + age_days * 86_400.0)  # type: ignore[arg-type]
+        return [path for path, _ in found]
+
+    assert paths() == ["old.md", "small.md"]
+    assert paths(larger_than=1000) == ["old.md"]
+    assert paths(older_than_s=90 * 86_400.0) == []
+    assert paths(older_than_s=90 * 86_400.0, age_days=91) == ["old.md", "small.md"]
+    assert paths("small.md", larger_than=1000) == []
+    assert paths(among=frozenset({"small.md"})) == ["small.md"]
+    assert paths(to_fit=10**9) == []
+    assert paths(to_fit=packed_bytes(kb.repo.store) - 10) == ["old.md"]
+    assert paths(to_fit=0) == ["old.md", "small.md"]
+    with pytest.raises(UsageError):
+        paths("nothing.md")
+
+
+def test_several_rounds_give_several_packs(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb({f"n{i}.md": long_note(2, str(i)) for i in range(8)})
+    folder = copied(kb, tmp_path / "copy")
+    go_cold(kb, [FolderSource(folder)])
+    monkeypatch.setattr(rehydrating._rounds, "__defaults__", (8_000,))
+    seen: list[tuple[int, int]] = []
+    report = rehydrate(
+        kb.repo, picked(kb), [FolderSource(folder)], progress=lambda done, total: seen.append((done, total))
+    )
+    assert len(report.whole) == 8
+    assert len(seen) > 2
+    assert seen[-1] == (8, 8)
+    assert kb.verify().ok
+
+
+def test_a_missing_passage_of_a_hot_document_is_damage(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    folder = copied(kb, tmp_path / "copy")
+    go_cold(kb, [FolderSource(folder)])
+    (kb.folder / "tiers").unlink()
+    report = kb.verify()
+    assert not report.ok
+    assert {finding.where for finding in report.damaged} == {"chunk"}
+    (kb.folder / "tiers").write_bytes(b"nonsense")
+    assert any(finding.where == "tiers" for finding in kb.verify().damaged)
+
+
+def test_evicting_again_finishes_what_a_crash_left(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb(NOTES)
+    folder = copied(kb, tmp_path / "copy")
+    before = stored_objects(kb.repo.store)
+
+    def crash(*_: object) -> None:
+        raise OSError(5, "power")
+
+    monkeypatch.setattr("arbor.repo.evicting.drop_objects", crash)
+    with pytest.raises(arbor.errors.ArborError):
+        go_cold(kb, [FolderSource(folder)])
+    monkeypatch.undo()
+    assert stored_objects(kb.repo.store) == before
+    assert kb.verify().ok
+    assert b"".join(kb.cat("a.md", "HEAD")) == str(NOTES["a.md"]).encode()
+    assert go_cold(kb, [FolderSource(folder)]).dropped
+    assert kb.verify().ok
