@@ -6,12 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from arbor.kb import KnowledgeBase, init
+    from arbor.kb import KnowledgeBase, clone, init
     from arbor.kb import open_kb as open
 
 __version__ = "0.1.0"
-__all__ = ["KnowledgeBase", "__version__", "init", "open"]
-_FRONT_DESK = {"KnowledgeBase": "KnowledgeBase", "init": "init", "open": "open_kb"}
+__all__ = ["KnowledgeBase", "__version__", "clone", "init", "open"]
+_FRONT_DESK = {"KnowledgeBase": "KnowledgeBase", "clone": "clone", "init": "init", "open": "open_kb"}
 
 
 def __getattr__(name: str) -> Any:

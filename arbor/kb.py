@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
     from arbor.objects.model import Signature
+    from arbor.remote import cloning, receiving
+    from arbor.remote.connecting import ConnectOptions
+    from arbor.remote import desk as share_desk
     from arbor.repo import (
         adding,
         branch_desk,
@@ -47,6 +50,8 @@ else:
     adding = lazy_module("arbor.repo.adding")
     branch_desk = lazy_module("arbor.repo.branch_desk")
     trust_desk = lazy_module("arbor.repo.desk")
+    cloning = lazy_module("arbor.remote.cloning")
+    share_desk = lazy_module("arbor.remote.desk")
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
@@ -91,6 +96,40 @@ def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> Knowledg
     return KnowledgeBase(discover_repository(Path(path), user_config))
 
 
+def clone(
+    url: StrPath, path: StrPath, *, bare: bool = False, branch: str = "", remote: str = "origin", filter_text: str = "",
+    checkout: bool = True, tags: bool = True, index: bool = True, connecting: ConnectOptions | None = None,
+    progress: receiving.TransferProgress | None = None,
+) -> KnowledgeBase:  # fmt: skip
+    """Make a knowledge base in a new folder from another one, and open it.
+
+    Args:
+        url: A folder, a bundle file, or an address (`ssh://`, `host:path`, `https://`, an object store's).
+        path: A folder that does not exist or is empty.
+        bare: Without a work tree.
+        branch: The branch to stand at; "" for the one that HEAD follows there.
+        remote: What the other one is called here.
+        filter_text: `cold` for no passages, `at:FOLDER` for those of a folder, "" for all.
+        checkout: Whether files are written.
+        tags: Whether tags come too.
+        index: False leaves the index for the first search.
+        connecting: Tokens, programs and limits.
+        progress: Called with (objects so far, objects in all or 0, bytes so far).
+
+    Raises:
+        UsageError: when the folder is not empty, or the address is none.
+        IntegrityError: when what comes is damaged, malformed or incomplete; nothing stays then.
+        RemoteError: when the other side fails.
+    """
+    options = cloning.CloneOptions(bare, branch, remote, "", checkout, tags)
+    share_desk.clone_kb(os.fspath(url), Path(path), options, filter_text=filter_text,
+                        connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress)  # fmt: skip
+    made = KnowledgeBase(open_repository(Path(path)))
+    if index and checkout and not bare and made.repo.refs.head_oid() is not None:
+        made.bring_up_to_date()
+    return made
+
+
 class KnowledgeBase:
     """An open knowledge base. Methods mirror the commands; reading is safe from several threads.
 
@@ -118,6 +157,11 @@ class KnowledgeBase:
     def branches(self) -> branch_desk.BranchDesk:
         """Branches, tags, switching, merging, reverting and resetting."""
         return branch_desk.BranchDesk(self.repo, lambda message: self.commit(message), self.bring_up_to_date)
+
+    @property
+    def sharing(self) -> share_desk.ShareDesk:
+        """Remotes, fetching, pulling, pushing and bundles."""
+        return share_desk.ShareDesk(self.repo, self.branches.merge)
 
     @property
     def trust(self) -> trust_desk.TrustDesk:
@@ -268,11 +312,10 @@ class KnowledgeBase:
             new = self.resolve(revision or "HEAD")
         names = describing.ref_names(self.repo)
         shown = 0
-        for entry in history.iter_log(self.repo, [new], exclude=exclude):
+        touched = () if "" in wanted else wanted
+        for entry in history.iter_log(self.repo, [new], exclude=exclude, paths=touched):
             if limit is not None and shown >= limit:
                 return
-            if wanted and "" not in wanted and not history.touches(self.repo, entry.commit, wanted):
-                continue
             shown += 1
             yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
 
@@ -319,7 +362,7 @@ class KnowledgeBase:
         self, old: str | None = None, new: str | None = None, paths: Sequence[str] = (), *, staged: bool = False,
         with_text: bool = True, cwd: StrPath | None = None,
     ) -> tuple[TextDiff, ...]:  # fmt: skip
-        """What differs: stage to work tree, `staged` HEAD (or `old`) to stage, `old` to `new`.
+        """What differs: stage (or `old`) to work tree, `staged` HEAD (or `old`) to stage, `old` to `new`.
 
         Raises:
             UsageError: when a revision is unknown.
@@ -333,10 +376,8 @@ class KnowledgeBase:
         if staged:
             before = self.repo.ledger_root(self.resolve(old)) if old else self.repo.head_root()
             return describing.diff_stage(self.repo, stage, before, wanted, with_text=with_text)
-        if old is not None:
-            before = self.repo.ledger_root(self.resolve(old))
-            return describing.diff_stage(self.repo, stage, before, wanted, with_text=with_text)
-        return describing.diff_worktree(self.repo, stage, wanted, with_text=with_text)
+        root = self.repo.ledger_root(self.resolve(old)) if old is not None else None
+        return describing.diff_worktree(self.repo, stage, wanted, before=root, with_text=with_text)
 
     # --- asking
 

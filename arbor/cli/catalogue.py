@@ -37,6 +37,18 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
         ),
     ),
     (
+        "Share",
+        (
+            Entry("clone", "Make a knowledge base here from another one"),
+            Entry("fetch", "Bring what a remote has, and leave your branch as it is"),
+            Entry("pull", "Fetch, and merge what the branch follows"),
+            Entry("push", "Send commits to a remote and move its branches"),
+            Entry("remote", "Show and change what this one is shared with"),
+            Entry("bundle", "Put a knowledge base into one file"),
+            Entry("serve", "Share a knowledge base over http, or over pipes for ssh"),
+        ),
+    ),
+    (
         "Look",
         (
             Entry("search", "Find passages, with how much of each is proven"),
@@ -65,6 +77,13 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("prove", "Write a proof that can be checked anywhere"),
             Entry("reindex", "Rebuild the search index from the objects"),
             Entry("journal", "Show what was done here to what is stored and trusted"),
+        ),
+    ),
+    (
+        "Distill",
+        (
+            Entry("distill", "Make short cores of documents, bound to their passages"),
+            Entry("core", "Write, list and check cores"),
         ),
     ),
     (

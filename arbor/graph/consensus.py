@@ -22,7 +22,8 @@ from arbor.graph.ripple import Ripple
 from arbor.graph.similarity import ENGINE_ID, Signature, shared_terms, unpack_signature
 from arbor.graph.standing import Label, PeerGroup, Standing, label_for
 from arbor.graph.tracing import Witness, is_contested, look_at
-from arbor.graph.updating import Update, origins_of
+from arbor.graph.settling import origins_of
+from arbor.graph.updating import Update
 from arbor.index.consensus_store import ConsensusStore, DocumentRow, build_aside
 from arbor.lazy import lazy_module
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from arbor.graph.similarity import Signature
 
-COPIED_MILLI = 320
+COPIED_MILLI = 300
 """From this share of the smaller document's pairs of neighbouring key terms on, one is a copy of the other."""
 
 QUOTED_MILLI = 600

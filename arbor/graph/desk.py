@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from arbor.errors import UsageError
 from arbor.graph.consensus import Consensus
 from arbor.graph.live import LiveConsensus
-from arbor.graph.ripple import Ripple
+from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import Label, PeerGroup, Standing
+from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 
@@ -60,6 +61,24 @@ def parse_label(text: str) -> Label:
         ) from None
 
 
+def _compare(before: Consensus, after: Consensus) -> Ripple:
+    """What another policy moved: everything is weighed anew, so labels are compared instead of followed."""
+    old, new = dict(before.items()), dict(after.items())
+    changes = []
+    for key in sorted({*old, *new}):
+        was, now = old.get(key), new.get(key)
+        if was is None or now is None or was.label != now.label or was.contested != now.contested:
+            changes.append(_label_change(key, was, now))
+    return Ripple((POLICY_FILE,), (), tuple(changes))
+
+
+def _label_change(key: str, was: Standing | None, now: Standing | None) -> LabelChange:
+    return LabelChange(
+        key, was.label if was else None, now.label if now else None, was.score_ppm if was else 0,
+        now.score_ppm if now else 0, bool(was and was.contested), bool(now and now.contested),
+    )  # fmt: skip
+
+
 class ConsensusDesk:
     """Answers about the consensus of one repository. State is opened for each question and closed again."""
 
@@ -94,12 +113,21 @@ class ConsensusDesk:
         parent = self._parent_snapshot()
         if not self._live.is_eager(snapshot, documents):
             return None
-        if self._live.state_root(snapshot) is None and parent is not None:
-            before, _ = self._live.open_at(parent)
-            before.close()
+        before: Consensus | None = None
+        if parent is not None and self._live.policy(parent) != self._live.policy(snapshot):
+            before = self._of_parent(parent).fork()
+        elif parent is not None and self._live.state_root(snapshot) is None:
+            self._of_parent(parent).close()
         consensus, ripple = self._live.open_at(snapshot)
+        if before is not None:
+            ripple = _compare(before, consensus)
+            before.close()
         consensus.close()
         return ripple
+
+    def _of_parent(self, parent: Snapshot) -> Consensus:
+        """The state of the version before, so that what the commit moves can be told."""
+        return self._live.open_at(parent)[0]
 
     def _parent_snapshot(self) -> Snapshot | None:
         """The version before HEAD: the empty one before the first commit."""
@@ -169,7 +197,8 @@ class ConsensusDesk:
                 after = self._repo.snapshot(new)
                 if before.policy == self._live.policy(after):
                     return self._live.advance(before, after)
-                fork, ripple = self._live.fork_at(before, after)
+                fork, _ = self._live.fork_at(before, after)
+                ripple = _compare(before, fork)
                 fork.close()
                 return ripple
             finally:

@@ -28,7 +28,7 @@ from arbor.graph.similarity import (
     unpack_signature,
 )
 from arbor.graph.standing import first_support, passed_on, total_score
-from arbor.graph.updating import origins_of
+from arbor.graph.settling import origins_of
 from arbor.index.consensus_store import ConsensusStore, DocumentRow
 from arbor.processes import map_forked
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from arbor.graph.commonplace import commonplace_terms
@@ -38,8 +38,8 @@ MIN_BREADTH = 1024
 """Weight of eight rare terms. A document with less than that is compared as if it had it: two notes of three words each
 that share one of them do not corroborate each other."""
 
-FULL_MATCH = (3, 4)
-"""Two documents that share three quarters of their weighted key terms are as alike as texts get (1.0): independent authors
+FULL_MATCH = (7, 10)
+"""Two documents that share seven tenths of their weighted key terms are as alike as texts get (1.0): independent authors
 never choose all the same words."""
 
 _COUNT_MAX = len(COUNT_STEPS) - 1
@@ -127,6 +127,19 @@ def sign(hashes: tuple[int, ...], steps: bytes, frequency_of: Callable[[int], in
 def make_signature(key_terms: Sequence[KeyTerm]) -> Signature:
     """The signature of ranked key terms."""
     return Signature(tuple(key_terms), round_size(sum(term.value for term in key_terms)))
+
+
+def reweigh(signature: Signature, frequencies: Mapping[int, int]) -> Signature:
+    """The signature when the documents that hold some of its terms are more or fewer, and no other term enters."""
+    key_terms = []
+    for term in signature.key_terms:
+        if term.hash in frequencies:
+            weight = CLASS_WEIGHTS[effective_class(term.hash, frequencies[term.hash])]
+            if weight:
+                key_terms.append(KeyTerm(term.hash, term.value // term.weight * weight, weight))
+        else:
+            key_terms.append(term)
+    return make_signature(sorted(key_terms, key=lambda term: (-term.value, term.hash)))
 
 
 def round_size(total: int) -> int:

@@ -12,13 +12,23 @@ from collections.abc import Iterable, Mapping
 from arbor.graph.changes import change_keys, count_terms
 from arbor.graph.copies import Runs, find_runs, is_copy
 from arbor.graph.difference import Difference
-from arbor.graph.facts import DocumentFacts, origin_of_document
-from arbor.graph.grouping import Groups, Peer, group_peers
-from arbor.graph.neighbours import find_peers
-from arbor.graph.policy import HOPS_MAX, ConsensusPolicy
-from arbor.graph.similarity import Signature, pack_signature, sign, unpack_signature
-from arbor.graph.standing import first_support, passed_on, total_score
-from arbor.index.consensus_store import ConsensusStore, Content, DocumentRow, Edge
+from arbor.graph.facts import DocumentFacts
+from arbor.graph.neighbours import Likeness, find_peers
+from arbor.graph.policy import ConsensusPolicy
+from arbor.graph.settling import Settling
+from arbor.graph.similarity import (
+    SIGNATURE_TERMS,
+    Signature,
+    pack_signature,
+    reweigh,
+    sign,
+    similarity,
+    unpack_signature,
+)
+from arbor.index.consensus_store import ConsensusStore, Content, Edge
+
+NEARBY_MAX = 100
+"""With more candidates than this a search over the postings is faster than comparing signatures."""
 
 
 class Update:
@@ -32,16 +42,13 @@ class Update:
         self.difference = Difference()
         self._store = store
         self._policy = policy
+        self._settling = Settling(store, policy)
         self._added: dict[int, DocumentFacts] = {}
-        self._stirred: set[int] = set()
         self._frequencies: dict[int, int] = {}
         self._contents: dict[int, Content] = {}
         self._signatures: dict[int, Signature] = {}
         self._runs: dict[int, Runs] = {}
-        self._copies: dict[int, list[int]] = {}
         self._postings: dict[int, list[tuple[int, int]]] = {}
-        self._rows: dict[int, DocumentRow] = {}
-        self._read: dict[int, DocumentRow] = {}
 
     def run(self, changed: Mapping[str, DocumentFacts], removed: Iterable[str]) -> None:
         """Bring the tables up to date.
@@ -55,21 +62,19 @@ class Update:
             return
         count_terms(self._store, self._added, self.difference)
         signed = self._sign_documents()
-        self._drop_documents()
-        for document in signed:
-            self._connect(document)
+        for document in self.difference.gone:
+            self._drop_document(document)
+        for document, before in signed.items():
+            self._connect(document, before)
         for document in self.difference.origins - self.difference.gone:
-            # Its declared origins may be other ones.
-            self._stirred.add(document)
-            self._stirred.update(edge.peer for edge in self._store.edges(document))
-        self._stirred -= self.difference.gone
-        self._settle()
-        self._write()
+            # What it declares may have changed, which matters to its peers' groups.
+            self._settling.stir(document, *(edge.peer for edge in self._store.edges(document)))
+        self._settling.run(self.difference, self._added)
 
     # Signatures
 
-    def _sign_documents(self) -> set[int]:
-        """Sign the documents whose signature may have moved; gives those whose signature did."""
+    def _sign_documents(self) -> dict[int, Signature]:
+        """Sign the documents whose signature may have moved; gives those whose signature did, with the old one."""
         causes: dict[int, set[int]] = {}
         for term in self.difference.commoner:
             # A term that grows lighter can leave a signature but never enter one.
@@ -78,62 +83,74 @@ class Update:
         for term in self.difference.rarer:
             for document in self._store.holders(term):
                 causes.setdefault(document, set()).add(term)
-        signed: set[int] = set()
+        signed: dict[int, Signature] = {}
         for document in sorted({*causes, *self._added} - self.difference.gone):
-            if self._sign_document(document):
-                signed.add(document)
-                if document not in self._added:
-                    self.difference.reweighted[document] = causes[document]
+            old = self._signature(document)
+            new = self._sign(document, old, causes.get(document, set()))
+            if document in self._added:
+                signed[document] = old
+            elif new != old:
+                signed[document] = old
+                self.difference.reweighted[document] = causes[document]
+            else:
+                continue
+            self._write_signature(document, old, new)
         return signed
 
-    def _sign_document(self, document: int) -> bool:
+    def _sign(self, document: int, old: Signature, moved: set[int]) -> Signature:
+        if document not in self._added and moved.isdisjoint(self.difference.rarer):
+            if len(old.key_terms) < SIGNATURE_TERMS:
+                # Its terms only grew lighter and none waits to enter, so the text need not be looked at.
+                return reweigh(old, self._count(moved))
         content = self._content(document)
-        unknown = [term for term in content.terms if term not in self._frequencies]
+        return sign(content.terms, content.steps, self._count(content.terms).__getitem__)
+
+    def _count(self, terms: Iterable[int]) -> Mapping[int, int]:
+        """Document frequencies as they are now, of these terms."""
+        wanted = list(terms)
+        unknown = [term for term in wanted if term not in self._frequencies]
         self._frequencies.update(self._store.frequencies(unknown))
-        signature = sign(content.terms, content.steps, self._frequencies.__getitem__)
-        packed = pack_signature(signature)
-        old_packed = self._store.find_signature(document)
-        if packed == old_packed:
-            return False
-        old_values = {} if old_packed is None else {t.hash: t.value for t in unpack_signature(old_packed).key_terms}
-        values = {term.hash: term.value for term in signature.key_terms}
+        return {term: self._frequencies[term] for term in wanted}
+
+    def _write_signature(self, document: int, old: Signature, new: Signature) -> None:
+        before = {term.hash: term.value for term in old.key_terms}
+        values = {term.hash: term.value for term in new.key_terms}
+        # Terms outside of the signature have postings too, of value 0.
+        terms = self._content(document).terms if document in self._added else {*before, *values}
         self._store.put_postings(
             (term, document, values.get(term, 0))
-            for term in content.terms
-            if old_packed is None or values.get(term, 0) != old_values.get(term, 0)
+            for term in terms
+            if document in self._added or values.get(term) != before.get(term)
         )
-        self._store.put_signatures([(document, packed)])
-        self._signatures[document] = signature
-        self._put_row(self._row(document)._replace(size=signature.size))
-        return True
+        self._store.put_signatures([(document, pack_signature(new))])
+        self._signatures[document] = new
+        self._settling.resize(document, new.size)
 
     # Edges
 
     def postings(self, term: int) -> list[tuple[int, int]]:
-        """(document, value) of the documents whose signature holds a term; signatures do not move any more."""
+        """(document, value) of the documents whose signature holds a term, once all signatures are written."""
         if term not in self._postings:
             self._postings[term] = self._store.postings(term)
         return self._postings[term]
 
     def sizes(self, documents: list[int]) -> dict[int, int]:
         """The sizes of signatures."""
-        return {document: self._row(document).size for document in documents}
+        return {document: self._settling.row(document).size for document in documents}
 
-    def _drop_documents(self) -> None:
-        for document in self.difference.gone:
-            edges = self._store.edges(document)
-            for edge in edges:
-                self._lose(document, edge)
-            self._store.drop_edges([(document, edge.peer) for edge in edges])
-            self._store.drop_document(document)
+    def _drop_document(self, document: int) -> None:
+        edges = self._store.edges(document)
+        for edge in edges:
+            self._lose(document, edge)
+        self._store.drop_edges([(document, edge.peer) for edge in edges])
+        self._store.drop_document(document)
 
-    def _connect(self, document: int) -> None:
+    def _connect(self, document: int, before: Signature) -> None:
         """Find the peers of a document anew and write the edges that differ."""
         old = {edge.peer: edge for edge in self._store.edges(document)}
-        found = find_peers(document, self._signature(document), self, self._policy.min_similarity_ppm)
         new = {
             peer: Edge(peer, likeness, is_copy(self._runs_of(document), self._runs_of(peer)))
-            for peer, likeness in found
+            for peer, likeness in self._find_peers(document, before, old)
         }
         fresh = [edge for peer, edge in new.items() if old.get(peer) != edge]
         for peer, edge in old.items():
@@ -141,94 +158,41 @@ class Update:
                 self._lose(document, edge)
         self._store.drop_edges([(document, peer) for peer in old.keys() - new.keys()])
         self._store.put_edges((document, edge.peer, edge.similarity, edge.copy) for edge in fresh)
-        self._stirred.add(document)
-        self._stirred.update(edge.peer for edge in fresh)
+        if fresh or document in self._added:
+            self._settling.stir(document, *(edge.peer for edge in fresh))
         for peer in old.keys() | new.keys():
             if (peer in old and old[peer].copy) != (peer in new and new[peer].copy):
                 # Whether two peers of a third document are copies of each other matters to the third.
-                self._stir_common_peers(document, peer)
+                self._settling.stir(*(self._peers(document) & self._peers(peer)))
+
+    def _find_peers(self, document: int, before: Signature, old: Mapping[int, Edge]) -> list[Likeness]:
+        """All peers of a document, after its signature or others' moved.
+
+        Where its size is what it was, it can have become more similar only to documents that share a term which
+        weighs more in it now. If the term weighs more in the other document instead, it is found from there.
+        """
+        signature, least = self._signature(document), self._policy.min_similarity_ppm
+        if document in self._added or signature.size != before.size:
+            return find_peers(document, signature, self, least)
+        known = {term.hash: term.value for term in before.key_terms}
+        risen = [term.hash for term in signature.key_terms if term.value > known.get(term.hash, 0)]
+        nearby = {other for term in risen for other, _ in self.postings(term)} - {document}
+        if len(nearby) > NEARBY_MAX:
+            return find_peers(document, signature, self, least)
+        likenesses = (
+            Likeness(other, similarity(signature, self._signature(other))) for other in sorted(nearby | old.keys())
+        )
+        return [likeness for likeness in likenesses if likeness.similarity_ppm >= least]
 
     def _lose(self, document: int, edge: Edge) -> None:
         self.difference.lost.setdefault(document, {})[edge.peer] = edge.similarity
         self.difference.lost.setdefault(edge.peer, {})[document] = edge.similarity
-        self._stirred.update((document, edge.peer))
+        self._settling.stir(document, edge.peer)
 
-    def _stir_common_peers(self, document: int, peer: int) -> None:
-        self._stirred.update(
-            {edge.peer for edge in self._store.edges(document)} & {edge.peer for edge in self._store.edges(peer)}
-        )
+    def _peers(self, document: int) -> set[int]:
+        return {edge.peer for edge in self._store.edges(document)}
 
-    # Groups and supports
-
-    def _settle(self) -> None:
-        """Group the peers of stirred documents anew, and follow the change of their support as far as it goes."""
-        moved: dict[int, tuple[int, int]] = {}
-        for document in self._stirred:
-            row = self._row(document)
-            groups = self._group(document)
-            nearest = tuple(n for group in groups.others for n in (group[0].document, group[0].similarity_ppm))
-            support = first_support(nearest[1::2])
-            if support != row.supports[0]:
-                moved[document] = (row.supports[0], support)
-            self._put_row(
-                row._replace(groups=len(groups.others), nearest=nearest, supports=(support, *row.supports[1:]))
-            )
-        for hop in range(1, self._policy.hops):
-            moved = self._pass_on(hop, moved)
-        for row in list(self.difference.after.values()):
-            self._put_row(row._replace(score=total_score(row.supports[: self._policy.hops], self._policy)))
-
-    def _group(self, document: int) -> Groups:
-        peers = [self._peer(edge) for edge in self._store.edges(document)]
-        row = self._row(document)
-        numbers = [document, *(peer.document for peer in peers)]
-        for number in numbers:
-            if number not in self._copies:
-                self._copies[number] = self._store.copies(number)
-        return group_peers(document, origins_of(row), peers, self._copies)
-
-    def _peer(self, edge: Edge) -> Peer:
-        row = self._row(edge.peer)
-        return Peer(edge.peer, edge.similarity, row.oid, origins_of(row))
-
-    def _pass_on(self, hop: int, moved: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-        """Work out support `hop + 1` where support `hop` moved nearby; gives the documents whose own moved."""
-        reached = set(self._stirred)
-        for document, (old, new) in moved.items():
-            for edge in self._store.edges(document):
-                if passed_on(edge.similarity, old, self._policy) != passed_on(edge.similarity, new, self._policy):
-                    reached.add(edge.peer)
-        further: dict[int, tuple[int, int]] = {}
-        for document in reached:
-            row = self._row(document)
-            support = sum(
-                passed_on(likeness, self._row(peer).supports[hop - 1], self._policy)
-                for peer, likeness in zip(row.nearest[::2], row.nearest[1::2], strict=True)
-            )
-            if support != row.supports[hop]:
-                further[document] = (row.supports[hop], support)
-                supports = (*row.supports[:hop], support, *row.supports[hop + 1 :])
-                self._put_row(row._replace(supports=(supports + (0,) * HOPS_MAX)[:HOPS_MAX]))
-        return further
-
-    # Rows, read once and written at the end
-
-    def _row(self, document: int) -> DocumentRow:
-        if document not in self._rows:
-            self._rows[document] = self._read[document] = self._store.get_document(document)
-        return self._rows[document]
-
-    def _put_row(self, row: DocumentRow) -> None:
-        if row != self._row(row.id):
-            self._rows[row.id] = self.difference.after[row.id] = row
-
-    def _write(self) -> None:
-        for document, row in list(self.difference.after.items()):
-            if row == self._read[document]:
-                del self.difference.after[document]
-            elif document not in self._added:
-                self.difference.before[document] = self._read[document]
-        self._store.put_documents(self.difference.after.values())
+    # Contents and what is made of them, read once
 
     def _content(self, document: int) -> Content:
         if document not in self._contents:
@@ -237,8 +201,7 @@ class Update:
 
     def _signature(self, document: int) -> Signature:
         if document not in self._signatures:
-            packed = self._store.find_signature(document)
-            self._signatures[document] = unpack_signature(packed or b"")
+            self._signatures[document] = unpack_signature(self._store.find_signature(document) or b"")
         return self._signatures[document]
 
     def _runs_of(self, document: int) -> Runs:
@@ -246,8 +209,3 @@ class Update:
             content = self._content(document)
             self._runs[document] = find_runs(content.terms, content.sequence, self._signature(document))
         return self._runs[document]
-
-
-def origins_of(row: DocumentRow) -> frozenset[str]:
-    """The origins that make two documents one source: what is declared, and each document itself."""
-    return frozenset((*row.origins, origin_of_document(row.oid)))

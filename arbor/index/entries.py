@@ -152,7 +152,7 @@ def find_date(front_matter: Mapping[str, Any]) -> int | None:
         if isinstance(value, str):
             try:
                 moment = datetime.fromisoformat(value.strip())
-            except ValueError:
+            except (ValueError, OverflowError):
                 continue
             return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     return None

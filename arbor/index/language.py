@@ -21,34 +21,17 @@ _SCRIPTS = (
 )
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 # Words that are frequent in one language and rare in the others.
-_COMMON = {
-    "en": frozenset(["the", "and", "of", "is", "that", "with", "for", "this", "are", "you", "be", "from"]),
-    "de": frozenset(
-        [
-            "der",
-            "das",
-            "und",
-            "ist",
-            "nicht",
-            "ein",
-            "eine",
-            "zu",
-            "mit",
-            "auf",
-            "für",
-            "den",
-            "von",
-            "werden",
-        ]
-    ),
-    "fr": frozenset(
-        ["le", "les", "des", "est", "une", "dans", "pour", "que", "vous", "avec", "sur", "pas", "et"]
-    ),
-    "es": frozenset(["el", "los", "las", "una", "por", "con", "para", "del", "es", "como", "más", "y"]),
-    "it": frozenset(["il", "che", "di", "per", "una", "sono", "con", "della", "gli", "nel", "non", "è"]),
-    "pt": frozenset(["os", "uma", "não", "com", "para", "que", "dos", "são", "mais", "em", "do", "é"]),
-    "nl": frozenset(["het", "een", "van", "en", "niet", "voor", "op", "zijn", "met", "dat", "wordt", "ook"]),
-}
+_WORDS = """
+en the and of is that with for this are you be from
+de der das und ist nicht ein eine zu mit auf für den von werden
+fr le les des est une dans pour que vous avec sur pas et
+es el los las una por con para del es como más y
+it il che di per una sono con della gli nel non è
+pt os uma não com para que dos são mais em do é
+nl het een van en niet voor op zijn met dat wordt ook
+"""
+_COMMON = {line.split()[0]: frozenset(line.split()[1:]) for line in _WORDS.strip().splitlines()}
+_ALL_COMMON = frozenset().union(*_COMMON.values())
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _KANA_SHARE, _SCRIPT_SHARE, _COMMON_MIN = 0.05, 0.2, 3
@@ -76,7 +59,9 @@ def guess_language(text: str) -> str:
         by_script = _guess_by_script(sample)
         if by_script:
             return by_script
-    words = set(sample.lower().split())
+    words = _ALL_COMMON.intersection(sample.lower().split())
+    if len(words) < _COMMON_MIN:
+        return ""
     count, best = max((len(words & common), code) for code, common in _COMMON.items())
     return best if count >= _COMMON_MIN else ""
 

@@ -1,1 +1,1 @@
-"""SHARING: one protocol over every transport, quarantine for what arrives; clone, fetch, pull and push; never caches."""
+"""SHARING: one protocol over every transport, a quarantine for what arrives, clone, fetch and push; never caches."""

@@ -12,8 +12,10 @@ from arbor.remote.messages import RefResult, RefUpdate
 from arbor.remote.receiving import open_quarantine
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import read_tiers
+from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, TAGS
 
+_MAX_REFS_NAMED = 50
 CHECKED_OUT = "it is checked out there; push to a bare knowledge base, or to another branch"
 CURRENT = "it is the branch that clones check out; it cannot be removed"
 MOVED = "it has moved there since it was read; fetch first"
@@ -63,6 +65,10 @@ def accept_push(
             wanted = [update for update in wanted if update.name not in refused]
             if wanted:
                 quarantine.publish(repo.store.folder, arrived)
+                Journal(repo.folder).append("receive", {
+                    "from": who.name, "objects": len(arrived.rows), "commits": len(checked.commits),
+                    "refs": [update.name for update in wanted[:_MAX_REFS_NAMED]],
+                })  # fmt: skip
                 repo.store.refresh()
             for update in wanted:
                 reason = _move(repo, update, who)

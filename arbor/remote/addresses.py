@@ -1,4 +1,4 @@
-"""Where a KB is, as people write it: a path or bundle, `file://`, `ssh://`, `host:path`, `https://`, an object store."""
+"""Where a KB is, as people write it: a path, a bundle, `ssh://`, `host:path`, `https://`, or an object store."""
 
 from __future__ import annotations
 

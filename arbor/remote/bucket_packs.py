@@ -46,7 +46,7 @@ class RangeFile:
             block = bytes(obstore.get_range(self._bucket, self._name, start=offset, end=ahead))
             if len(block) != ahead - offset:
                 raise IntegrityError(f"object '{self._name}' changed while it was read")
-            self._start, self._block = start, block = offset, block
+            start, self._start, self._block = offset, offset, block
         return block[offset - start : end - start]
 
     def close(self) -> None:

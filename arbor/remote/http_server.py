@@ -27,6 +27,7 @@ from arbor.remote.wire import CONTENT_TYPE, HTTP_PATH, Interrupted, Packets, enc
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MAX_REQUESTS = 64
 _LOOK_AFTER = 16
+_POLL_S = 0.01
 _MAX_READ_BODY_BYTES = 64 * 1024 * 1024
 
 
@@ -166,10 +167,15 @@ class HttpServer:
     Args:
         fs_path: The KB.
         options: Who may do what.
+        started: Called with the URL when the server listens.
     """
 
-    def __init__(self, fs_path: Path, options: ServeOptions) -> None:
+    def __init__(
+        self, fs_path: Path, options: ServeOptions, started: Callable[[str], None] = lambda url: None
+    ) -> None:
         app = build_app(fs_path, options)
+        self._host = options.host
+        self._started = started
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app, host=options.host, port=options.port, log_level="error", access_log=False, server_header=False,
@@ -180,7 +186,16 @@ class HttpServer:
 
     def run(self) -> None:
         """Serve until `stop` is called or the process is told to end."""
-        self._server.run()
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        serving = asyncio.create_task(self._server.serve())
+        while not (self._server.started or serving.done()):
+            await asyncio.sleep(_POLL_S)
+        if self.port is not None:
+            host = f"[{self._host}]" if ":" in self._host else self._host
+            self._started(f"http://{host}:{self.port}")
+        await serving
 
     @property
     def port(self) -> int | None:

@@ -117,7 +117,7 @@ class BucketRefs(Refs):
             return None
         if found.meta["size"] > _MAX_REF_BYTES:
             raise IntegrityError(f"ref '{name}' is damaged")
-        version = {key: found.meta[key] for key in ("e_tag", "version") if found.meta.get(key) is not None}  # type: ignore[literal-required]
+        version = {key: found.meta[key] for key in ("e_tag", "version") if found.meta.get(key) is not None}
         return bytes(found.bytes()), version
 
     def read(self, name: str) -> bytes | None:

@@ -15,6 +15,7 @@ from arbor.remote.receiving import Quarantine, TransferProgress, open_quarantine
 from arbor.remote.wire import Transport, open_packets
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import Tiers, read_tiers, write_tiers
+from arbor.store.journal import Journal
 
 _MAX_TWINS_NAMED = 5
 _SAMPLE = 256
@@ -42,6 +43,7 @@ class Arrival:
     """What came and was checked. `publish` makes it part of the KB; without it nothing stays."""
 
     repo: Repository
+    url: str
     checked: Checked
     objects: int
     received_bytes: int
@@ -58,6 +60,10 @@ class Arrival:
         else:
             self._quarantine.publish(store.folder, self._inspection)
         store.refresh()
+        Journal(self.repo.folder).append("fetch", {
+            "from": self.url.encode("utf-8", "replace").decode(), "objects": self.objects, "bytes": self.received_bytes,
+            "commits": len(self.checked.commits), "cold": len(self.checked.cold),
+        })  # fmt: skip
         if self.checked.cold:
             tiers = read_tiers(self.repo.folder)
             write_tiers(self.repo.folder, Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold))
@@ -104,7 +110,8 @@ def download(
             )
             if options.accept is not None:
                 options.accept(checked)
-            yield Arrival(repo, checked, len(inspection.rows), quarantine.received_bytes, quarantine, inspection)
+            yield Arrival(repo, transport.url, checked, len(inspection.rows), quarantine.received_bytes, quarantine,
+                          inspection)  # fmt: skip
 
 
 def twin_warnings(paths: Collection[str]) -> list[str]:

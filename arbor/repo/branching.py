@@ -64,7 +64,7 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
     Raises:
         UsageError: when the name may not be used, or exists and `force` is not given.
     """
-    ref = check_ref_name(HEADS + name)
+    ref = _branch_ref(name)
     target = resolve(repo, start)
     with repo.lock():
         old = repo.refs.read(ref)
@@ -74,6 +74,13 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
             raise UsageError(f"branch '{name}' is the current one", "move it with arbor reset")
         repo.refs.move(ref, old, target, repo.who(), f"branch: from {start}")
     return target
+
+
+def _branch_ref(name: str) -> str:
+    """The full name of a new branch; raises UsageError where it could not be told from HEAD."""
+    if name in ("HEAD", "@"):
+        raise UsageError(f"a branch cannot be called '{name}'")
+    return check_ref_name(HEADS + name)
 
 
 def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
@@ -115,7 +122,7 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
     Raises:
         UsageError: when there is no such branch, or the new name is taken and `force` is not given.
     """
-    old_ref, new_ref = check_ref_name(HEADS + old), check_ref_name(HEADS + new)
+    old_ref, new_ref = check_ref_name(HEADS + old), _branch_ref(new)
     with repo.lock():
         oid, taken = repo.refs.read(old_ref), repo.refs.read(new_ref)
         current = repo.refs.head() == old_ref

@@ -28,6 +28,10 @@ LOCAL_KEYS: dict[str, type] = {
     "core.index": bool,
     "color.ui": str,
     "core.pager": bool,
+    "sign.key": str,
+    "sign.commits": bool,
+    "sign.allowed_signers": str,
+    "pull.require_signed": bool,
 }
 """Local settings and their types. `remote.NAME.url` and `branch.NAME.*` belong to the remotes."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
-from arbor.errors import ArborError
+from arbor.errors import ArborError, UsageError
 from arbor.objects import ledger
+from arbor.objects.ids import file_hash
 from arbor.objects.model import ChunkRef, Commit
 from arbor.repo.diffing import DocumentDiff, document_text, pair_documents, unified_diff
 from arbor.repo.repository import Repository
@@ -123,33 +125,58 @@ def diff_stage(
 
 
 def diff_worktree(
-    repo: Repository, stage: Stage, paths: Iterable[str] = (), *, with_text: bool = True
+    repo: Repository,
+    stage: Stage,
+    paths: Iterable[str] = (),
+    *,
+    before: bytes | None = None,
+    with_text: bool = True,
 ) -> tuple[TextDiff, ...]:
-    """The tracked files that differ from the stage."""
+    """The tracked files that differ from the stage, or from the ledger root `before`."""
     wanted, fs_root = tuple(paths), repo.work_tree()
     tracked = tracked_files(repo, stage)
     snapshot = Snapshot(repo.store, stage.base)
     listing = scan(fs_root, tracked=tracked.__contains__, tracked_below=lambda prefix: True)
-    files, found = listing.files, []
-    for path, (oid, state) in sorted(tracked.items()):
-        if not _selected(path, wanted) or (path in files and files[path][1] == state):
+    if before is None:
+        olds = {path: oid for path, (oid, _) in tracked.items()}
+    else:
+        olds = dict(Snapshot(repo.store, before).paths())
+    found = []
+    for path in sorted({*olds, *tracked}):
+        if not _selected(path, wanted):
             continue
-        if path not in files and not listing.is_gone(path):
+        old, known, file = olds.get(path, b""), tracked.get(path), listing.files.get(path)
+        if known is None or file is None:
+            if old and (known is None or listing.is_gone(path)):
+                found.append(_made(DocumentDiff("D", path, path, 0, old, b""), _text(snapshot, old, with_text), "", with_text))
             continue
-        document = snapshot.document(oid)
-        old = document_text(snapshot, document) if with_text else ""
-        if path not in files:
-            found.append(_made(DocumentDiff("D", path, path, 0, oid, b""), old, "", with_text))
+        if known == (old, file[1]):
             continue
-        data, _ = read_file(fs_root / files[path][0])
-        if (
-            len(data) == document.size
-            and b"".join(snapshot.file_pieces(document, snapshot.manifest(document))) == data
-        ):
+        data = _read_or_none(fs_root / file[0])
+        if data is None or (old and _holds(snapshot, old, data)):
             continue
         new = _file_text(data, path) if with_text else ""
-        found.append(_made(DocumentDiff("M", path, path, 0, oid, b""), old, new, with_text))
+        made = DocumentDiff("M" if old else "A", path, path, 0, old, b"")
+        found.append(_made(made, _text(snapshot, old, with_text), new, with_text))
     return tuple(found)
+
+
+def _text(snapshot: Snapshot, oid: bytes, with_text: bool) -> str | None:
+    return document_text(snapshot, snapshot.document(oid)) if oid and with_text else ""
+
+
+def _read_or_none(fs_path: Path) -> bytes | None:
+    """A file's bytes; None where it went or cannot be read by now."""
+    try:
+        return read_file(fs_path)[0]
+    except (OSError, UsageError):
+        return None
+
+
+def _holds(snapshot: Snapshot, oid: bytes, data: bytes) -> bool:
+    """Whether a document has these bytes."""
+    document = snapshot.document(oid)
+    return len(data) == document.size and file_hash(data) == document.file_hash
 
 
 def _file_text(data: bytes, path: str) -> str | None:

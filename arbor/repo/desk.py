@@ -1,4 +1,4 @@
-"""The desk for trust: proofs, tiers, collection and the journal of one repository."""
+"""The desk for trust: proofs, tiers, cores, collection and the journal of one repository."""
 
 from __future__ import annotations
 
@@ -8,8 +8,23 @@ from pathlib import Path
 
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
-from arbor.repo import adding, checkpoints, evicting, gc, proving, rehydrating, revisions, tiering
+from arbor.repo import (
+    adding,
+    checkpoints,
+    cores,
+    distilling,
+    evicting,
+    gc,
+    proving,
+    rehydrating,
+    revisions,
+    tiering,
+)
 from arbor.repo.copies import ByteSource, Fetch
+from arbor.repo.core_check import CoreChecker, CoreState
+from arbor.repo.cores import CoreInfo
+from arbor.repo.distillers import registry
+from arbor.repo.distilling import Distilled
 from arbor.repo.evicting import EvictReport
 from arbor.repo.gc import GcReport
 from arbor.repo.rehydrating import RehydrateReport, Rehydration
@@ -161,6 +176,65 @@ class TrustDesk:
     def _snapshot(self, revision: str | None) -> Snapshot:
         head = self.repo.refs.head_oid()
         return self.repo.snapshot(head if revision is None else self._commit(revision))
+
+    # --- cores
+
+    def distill(
+        self, paths: Sequence[str], distiller: str, parameters: dict[str, str] | None = None, *,
+        progress: Progress | None = None,
+    ) -> list[Distilled]:  # fmt: skip
+        """Make and stage a core of each document with a distiller; parameters are given as text.
+
+        Raises:
+            UsageError: when there is no such distiller or parameter, or a selection matches nothing.
+        """
+        found = registry.get_distiller(distiller)
+        values = registry.read_parameters(found, parameters or {})
+        return distilling.distill(self.repo, paths, found, values, progress=progress)
+
+    def add_core(
+        self, name: str, text: str, sources: Sequence[tuple[str, int | None, int | None]], *, title: str = "",
+        by: str = "",
+    ) -> CoreInfo:  # fmt: skip
+        """Stage a core that a person or an agent wrote; see `arbor.repo.cores.add_core`."""
+        oid = cores.add_core(self.repo, name, text, sources, title=title, by=by)
+        return cores.read_core(self.repo.store, name, oid)
+
+    def remove_core(self, name: str) -> None:
+        """Stage the removal of a core; raises UsageError when there is none of this name."""
+        cores.remove_core(self.repo, name)
+
+    def cores(self, revision: str | None = None) -> list[CoreInfo]:
+        """The cores of a revision (as staged without one), by name."""
+        snapshot = self._snapshot(revision) if revision is not None else None
+        found = cores.list_cores(self.repo, snapshot)
+        return [cores.read_core(self.repo.store, name, oid) for name, oid in found.items()]
+
+    def core(self, name: str, revision: str | None = None) -> CoreInfo:
+        """One core; raises UsageError when there is none of this name."""
+        found = cores.list_cores(self.repo, self._snapshot(revision) if revision is not None else None)
+        if name not in found:
+            raise UsageError(f"there is no core '{name}'", "run: arbor core list")
+        return cores.read_core(self.repo.store, name, found[name])
+
+    def check_cores(
+        self, names: Sequence[str] = (), revision: str | None = None, *, rerun: bool = True
+    ) -> list[CoreState]:
+        """The state of the named cores of a revision (HEAD without one), or of all of them.
+
+        Raises:
+            UsageError: when there is no core of a name.
+        """
+        commit = self.repo.refs.head_oid() if revision is None else self._commit(revision)
+        snapshot = self.repo.snapshot(commit)
+        found = dict(snapshot.cores())
+        unknown = [name for name in names if name not in found]
+        if unknown:
+            raise UsageError(
+                f"there is no core '{unknown[0]}'", "run: arbor core list; a staged one is committed first"
+            )
+        checker = CoreChecker(self.repo, snapshot, commit, rerun=rerun)
+        return [checker.check(name, found[name]) for name in names or found]
 
     # --- housekeeping
 

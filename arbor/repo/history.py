@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from arbor.objects import ledger
@@ -22,9 +22,12 @@ class LogEntry:
 
 
 def iter_log(
-    repo: Repository, starts: Iterable[bytes], *, exclude: Iterable[bytes] = ()
+    repo: Repository, starts: Sequence[bytes], *, exclude: Sequence[bytes] = (), paths: Sequence[str] = ()
 ) -> Iterator[LogEntry]:
     """Commits reachable from `starts` and not from `exclude`, newest first and no parent before its child.
+
+    With `paths`, only commits that changed a document at or below one of them; of a merge that changed none against
+    one side, only that side is followed, as in git's log.
 
     Raises:
         IntegrityError: when a commit is absent or damaged.
@@ -32,7 +35,8 @@ def iter_log(
     hidden = ancestors(repo, exclude) if exclude else set()
     pending: list[tuple[int, int, bytes]] = []
     seen: set[bytes] = set()
-    waiting = _child_counts(repo, starts, hidden)
+    follow = _Following(repo, paths)
+    waiting = _child_counts(repo, starts, hidden, follow)
     order = 0
 
     def push(oid: bytes) -> None:
@@ -49,8 +53,9 @@ def iter_log(
             continue
         seen.add(oid)
         entry = LogEntry(oid, repo.commit(oid))
-        yield entry
-        for parent in entry.commit.parents:
+        if not paths or touches(repo, entry.commit, paths):
+            yield entry
+        for parent in follow.parents(oid, entry.commit):
             if parent in hidden:
                 continue
             waiting[parent] -= 1
@@ -58,13 +63,37 @@ def iter_log(
                 push(parent)
 
 
-def _child_counts(repo: Repository, starts: Iterable[bytes], hidden: set[bytes]) -> dict[bytes, int]:
-    """How many children of each reachable commit are reachable themselves."""
+class _Following:
+    """Which parents of a commit a log goes on to."""
+
+    def __init__(self, repo: Repository, paths: Sequence[str]) -> None:
+        self._repo = repo
+        self._paths = paths
+        self._chosen: dict[bytes, tuple[bytes, ...]] = {}
+
+    def parents(self, oid: bytes, commit: Commit) -> tuple[bytes, ...]:
+        if not self._paths or len(commit.parents) < 2:
+            return commit.parents
+        if oid not in self._chosen:
+            same = (parent for parent in commit.parents if not self._differs(parent, commit))
+            first = next(same, None)
+            self._chosen[oid] = commit.parents if first is None else (first,)
+        return self._chosen[oid]
+
+    def _differs(self, parent: bytes, commit: Commit) -> bool:
+        return _differs(self._repo, self._repo.ledger_root(parent), commit, self._paths)
+
+
+def _child_counts(
+    repo: Repository, starts: Iterable[bytes], hidden: set[bytes], follow: _Following
+) -> dict[bytes, int]:
+    """How many children of each commit in the log are in it themselves."""
     counts: dict[bytes, int] = {}
-    stack = [oid for oid in starts if oid not in hidden]
+    stack = [oid for oid in dict.fromkeys(starts) if oid not in hidden]
     seen = set(stack)
     while stack:
-        for parent in repo.commit(stack.pop()).parents:
+        oid = stack.pop()
+        for parent in follow.parents(oid, repo.commit(oid)):
             if parent in hidden:
                 continue
             counts[parent] = counts.get(parent, 0) + 1
@@ -100,9 +129,16 @@ def merge_bases(repo: Repository, left: bytes, right: bytes) -> list[bytes]:
     return sorted(common - covered)
 
 
-def touches(repo: Repository, commit: Commit, paths: Iterable[str]) -> bool:
-    """Whether a commit changed a document at, or below, one of the paths against its first parent."""
-    before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
+def touches(repo: Repository, commit: Commit, paths: Sequence[str]) -> bool:
+    """Whether a commit changed a document at, or below, one of the paths against every one of its parents.
+
+    So a merge counts only where it holds what no side had, as in git's log.
+    """
+    befores = [repo.ledger_root(parent) for parent in commit.parents] or [ledger.EMPTY_LEDGER]
+    return all(_differs(repo, before, commit, paths) for before in befores)
+
+
+def _differs(repo: Repository, before: bytes, commit: Commit, paths: Sequence[str]) -> bool:
     if before == commit.ledger_root:
         return False
     wanted = [(DOCUMENTS + path, DOCUMENTS + path.rstrip("/") + "/") for path in paths]

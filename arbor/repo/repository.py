@@ -6,8 +6,10 @@ import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from arbor.errors import IntegrityError, NoKnowledgeBase, UsageError
+from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, UsageError
+from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, decode_commit
@@ -20,9 +22,15 @@ from arbor.store.lock import WAIT_S, writer_lock
 from arbor.store.odb import ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
 
+if TYPE_CHECKING:
+    from arbor.store import repacking
+else:
+    repacking = lazy_module("arbor.store.repacking")
+
 FORMAT = "arbor 1\n"
 DEFAULT_BRANCH = "main"
 _STALE_S = 3600.0
+_MANY_PACKS = 16
 
 
 class Repository:
@@ -38,7 +46,7 @@ class Repository:
 
     @contextlib.contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
-        """Hold the writer lock for the block.
+        """Hold the writer lock for the block; packs are merged after it where they have become many.
 
         Raises:
             Locked: when another writer keeps it longer than `wait_s` seconds.
@@ -49,6 +57,10 @@ class Repository:
             remove_temporaries(self.folder, _STALE_S)
             self.store.refresh()
             yield
+            if len(self.store.packs()) > _MANY_PACKS:
+                # The work is done and durable; that packs stay many is no reason to call it failed.
+                with contextlib.suppress(ArborError, OSError):
+                    repacking.merge_packs(self.store)
 
     def who(self, now: float | None = None) -> Signature:
         """The signature of the person at work: explicit identity, then settings, then a neutral one."""

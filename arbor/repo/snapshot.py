@@ -32,6 +32,11 @@ class Snapshot:
         for key, oid in ledger.iter_entries(self.store, self.ledger_root, DOCUMENTS + prefix):
             yield key[len(DOCUMENTS) :], oid
 
+    def cores(self, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+        """(name, oid) of each core whose name starts with `prefix`, in the order of names."""
+        for key, oid in ledger.iter_entries(self.store, self.ledger_root, CORES + prefix):
+            yield key[len(CORES) :], oid
+
     def find(self, path: str) -> bytes | None:
         """The document oid at a path, or None."""
         return ledger.find(self.store, self.ledger_root, DOCUMENTS + path)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from arbor.errors import UsageError
 from arbor.index.reader import Filter, Session, matches_any
 from arbor.index.tokens import Tokenizer
+from arbor.search.common_words import ENDINGS, STOP_WORDS
 from arbor.search.query import Condition, Query, Term, is_pattern
 from arbor.text.analyzer import Unit, match_units, phrase_unit
 
@@ -21,97 +22,6 @@ MAX_READ_UNITS = 10_000
 MAX_REPEATS = 4
 """A word that is repeated more often than this counts this often."""
 MIN_STEM_CHARS, MAX_SUFFIX_CHARS = 3, 7
-_SUFFIXES = (
-    "abilities able ably al alism alities ally ances ations atively ators e ed ements ences ently ers es est fully ibly "
-    "ical icate ings ions ism ists ities iveness ized izers izations less ly ments ness ousness s"
-).split()  # noqa: SIM905
-"""What the stemmer takes off the end of English words."""
-
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "may",
-        "might",
-        "must",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "s",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "t",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "us",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
-)
-"""English words that carry a question and not its subject. They rank only when a query has no other words."""
 
 
 class RankedUnit(NamedTuple):
@@ -229,7 +139,7 @@ def _shorter_stem(token: str, sessions: Sequence[Session], tokenizer: Tokenizer)
     """
     for length in range(len(token) - 1, max(MIN_STEM_CHARS, len(token) - MAX_SUFFIX_CHARS) - 1, -1):
         stem = token[:length]
-        if not any(suffix.startswith(token[length:]) for suffix in _SUFFIXES):
+        if not any(suffix.startswith(token[length:]) for suffix in ENDINGS):
             continue
         frequency = sum(session.term_frequency(stem) for session in sessions)
         if frequency and tokenizer.tokens(stem) == (stem,):

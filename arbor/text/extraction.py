@@ -15,7 +15,7 @@ CHUNKER_ID = "structural/1"
 
 @dataclass(frozen=True, slots=True)
 class ChunkPolicy:
-    """How large passages are, in bytes of the text as stored.
+    """How large passages are, in bytes of the text as UTF-8; in no encoding do they take more than the cap.
 
     Attributes:
         target_bytes: Passages are filled up to this size where the structure of the text allows it.

@@ -54,7 +54,13 @@ def extract(
         return Extraction(
             form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ()
         )
-    reading = get_reader(form.reader)(data, policy)
+    try:
+        reading = get_reader(form.reader)(data, policy)
+    except Exception as error:  # noqa: BLE001  (a library may be absent, or fail in any way on a hostile file)
+        remark = f"the text cannot be read: {' '.join(str(error).split())[:200] or type(error).__name__}"
+        return Extraction(
+            form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,)
+        )
     return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
 
 
@@ -139,15 +145,23 @@ def _extract_encoded(
 ) -> Extraction:
     """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places."""
     text = data.decode(encoding, "replace").encode(UTF8, "replace")
-    reading = get_reader(form.reader)(text, policy)
-    if encoding in STATEFUL:
-        return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
-    pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])
+    for shrink in (1, 2, 4):  # a character can take up to four times the bytes that it takes in UTF-8
+        reading = get_reader(form.reader)(text, _shrink_policy(policy, shrink))
+        if encoding in STATEFUL:
+            return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
+        pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])
+        if max(map(len, pieces), default=0) <= policy.cap_bytes:
+            break
     passages = [
         Passage(piece, passage.newlines, passage.headings)
         for piece, passage in zip(pieces, reading.passages, strict=True)
     ]
     return _assemble(form, reading, title, encoding, passages, ())
+
+
+def _shrink_policy(policy: ChunkPolicy, factor: int) -> ChunkPolicy:
+    sizes = (policy.target_bytes, policy.cap_bytes, policy.min_bytes)
+    return policy if factor == 1 else ChunkPolicy(*(max(size // factor, 16) for size in sizes))
 
 
 def _split(data: bytes) -> list[bytes]:

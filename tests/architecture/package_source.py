@@ -65,8 +65,13 @@ def module_names() -> frozenset[str]:
     return frozenset(module.name for module in modules())
 
 
-def imports(module: Module) -> Iterator[Import]:
+@cache
+def imports(module: Module) -> tuple[Import, ...]:
     """What a file imports anywhere in it: by statement, by a loading function, by name in a lazy registry."""
+    return tuple(_iter_imports(module))
+
+
+def _iter_imports(module: Module) -> Iterator[Import]:
     typing_only = {id(node) for block in _type_checking_blocks(module.tree) for node in ast.walk(block)}
     for node in ast.walk(module.tree):
         run_time = id(node) not in typing_only

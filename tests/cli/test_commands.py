@@ -6,6 +6,7 @@ import os
 import socket
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from arbor.cli.commands.search import join_query
@@ -241,14 +242,16 @@ def test_authors() -> None:
             parse_author(wrong)
 
 
+@pytest.mark.parametrize("folder", ["", "elsewhere"])
 def test_the_users_own_settings_lie_where_the_system_wants_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    folder: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ARBOR_CONFIG", str(tmp_path / "x.toml"))
     assert user_config_path() == tmp_path / "x.toml"
     monkeypatch.delenv("ARBOR_CONFIG")
-    assert user_config_path().name == "config.toml"
-    assert user_config_path().parent.name == "arbor"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / folder) if folder else "")
+    assert user_config_path() == platformdirs.user_config_path("arbor") / "config.toml"
 
 
 def test_no_index_leaves_it_to_the_next_search(kb: Cli) -> None:

@@ -41,6 +41,15 @@ COMMANDS = (
     ("status",),
     ("ls",),
     ("verify",),
+    ("consensus",),
+    ("consensus", "evil.md"),
+    ("consensus", "evil.md", "--history"),
+    ("consensus", "--label", "NOVEL"),
+    ("ripple",),
+    ("reflog",),
+    ("branch",),
+    ("log", "--graph"),
+    ("search", "pomegranate", "--explain"),
 )
 
 

@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from arbor.text.extraction import ChunkPolicy
 
 PIECES = [
-    "# ", "## ", "### Title", "#", "#tag", "\n", "\n\n", "\r\n", "\r\n\r\n", "\r", " ", "    ", "\t", "```", "```py\n",
-    "~~~", "````", "`", "``", "---", "---\n", "===\n", "=\n", "- ", "* ", "1. ", "> ", "| a | b |\n|---|---|\n", "<!--",
+    "# ", "## ", "### Title", "#", "#tag", "\n", "\n\n", "\r\n", "\r\n\r\n", "\r", " ", "    ", "\t", "```",
+    "```py\n",
+    "~~~", "````", "`", "``", "---", "---\n", "===\n", "=\n", "- ", "* ", "1. ", "> ",
+    "| a | b |\n|---|---|\n", "<!--",
     "-->", "[a](b.md)", "[a](b.md#c \"t\")", "![i](p.png)", "[[page]]", "[[page#part|shown]]", "![[embed]]", "[ref]",
     "[ref]: http://x.org/a\n", "<https://x.org>", "https://example.com/a_(b).", "\\[", "\\`", "text ", "Some words. ",
-    "中文句子。", "日本語テキスト", "한국어 ", "é", "😀", "x" * 40, "word " * 30, "长" * 50, "[", "]", "(", ")", "\ufeff", "\x00",
+    "中文句子。", "日本語テキスト", "한국어 ", "é", "😀", "x" * 40, "word " * 30, "长" * 50, "[", "]", "(",
+    ")", "\ufeff", "\x00",
     "title: x\n", "related: [[y]]\n", "+++\n",
 ]  # fmt: skip
 

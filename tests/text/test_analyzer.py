@@ -26,7 +26,9 @@ class Index:
         self.connection.execute("DELETE FROM texts")
         self.connection.execute("INSERT INTO texts(body) VALUES (?)", (index_text(text),))
         expression = f'"{unit.text}"' + (" *" if unit.prefix else "")
-        return bool(self.connection.execute("SELECT 1 FROM texts WHERE texts MATCH ?", (expression,)).fetchall())
+        return bool(
+            self.connection.execute("SELECT 1 FROM texts WHERE texts MATCH ?", (expression,)).fetchall()
+        )
 
 
 @pytest.fixture(scope="module")
@@ -191,12 +193,17 @@ def test_any_phrase_is_found_between_any_words(before: str, typed: str, after: s
     text = f"{before} {typed} {after}".replace("\0", " ").encode("utf-8", "ignore").decode()
     unit = phrase_unit(typed.encode("utf-8", "ignore").decode())
     # unicode61 of an older Unicode does not know the letters of a newer one.
-    assume(unit is not None and all(ord(char) < 0xD800 and char.isalnum() for char in unit.text.replace(" ", "")))
+    assume(
+        unit is not None and all(ord(char) < 0xD800 and char.isalnum() for char in unit.text.replace(" ", ""))
+    )
     assert index.holds(text, unit)
     index.connection.close()
 
 
-@given(text=st.text(st.sampled_from("知识库文件夹的一日本語テキスト한국어"), min_size=1, max_size=30), data=st.data())
+@given(
+    text=st.text(st.sampled_from("知识库文件夹的一日本語テキスト한국어"), min_size=1, max_size=30),
+    data=st.data(),
+)
 def test_any_part_of_a_run_is_found(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))

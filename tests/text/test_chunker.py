@@ -113,7 +113,9 @@ def test_a_line_end_of_two_bytes_is_not_cut() -> None:
 
 def test_fenced_code_stays_whole() -> None:
     code = "```py\n" + "a = 1\n\n" * 20 + "```\n"
-    passages = chunk_markdown("Some words before the code.\n\n" + code + "\nAfter it come more words, and more.\n")
+    passages = chunk_markdown(
+        "Some words before the code.\n\n" + code + "\nAfter it come more words, and more.\n"
+    )
     assert [passage for passage in passages if code in passage] != []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,24 +14,30 @@ from arbor.text.reading import extract
 
 SAMPLES = {
     "simplified": [
-        "今天天气很好，我们一起去公园散步吧。", "知识库是一个文件夹", "战国无双", "版本控制系统的核心数据结构", "请输入用户名和密码",
-        "本项目使用哈希树来证明每一段文字", "他昨天去了北京", "计算机科学", "中文", "数据库", "# 笔记\n\n- 买菜\n- 写代码\n",
+        "今天天气很好，我们一起去公园散步吧。", "知识库是一个文件夹", "战国无双", "版本控制系统的核心数据结构",
+        "请输入用户名和密码",
+        "本项目使用哈希树来证明每一段文字", "他昨天去了北京", "计算机科学", "中文", "数据库",
+        "# 笔记\n\n- 买菜\n- 写代码\n",
     ],
     "traditional": [
-        "今天天氣很好，我們一起去公園散步吧。", "這是一個繁體中文的檔案", "請輸入使用者名稱和密碼", "臺灣的夜市很有名", "資料結構與演算法",
+        "今天天氣很好，我們一起去公園散步吧。", "這是一個繁體中文的檔案", "請輸入使用者名稱和密碼",
+        "臺灣的夜市很有名", "資料結構與演算法",
     ],
     "japanese": [
-        "これは日本語のテストです。", "吾輩は猫である。名前はまだ無い。", "東京都港区", "プログラミング言語の比較", "データベース", "カタカナ",
+        "これは日本語のテストです。", "吾輩は猫である。名前はまだ無い。", "東京都港区",
+        "プログラミング言語の比較", "データベース", "カタカナ",
         "検索エンジンの仕組み",
     ],
-    "korean": ["안녕하세요. 오늘은 날씨가 좋습니다.", "한국어 텍스트 파일입니다", "대한민국", "데이터베이스 검색", "나는 어제 학교에 갔다"],
+    "korean": ["안녕하세요. 오늘은 날씨가 좋습니다.", "한국어 텍스트 파일입니다", "대한민국",
+    "데이터베이스 검색", "나는 어제 학교에 갔다"],
     "french": [
         "café", "Le garçon a mangé une pêche à la plage.", "naïve", "Où est la bibliothèque ?", "cœur à cœur",
         "“quoted” text – dash",
     ],
     "german": ["Müller", "Übung macht den Meister", "Straße", "größer als"],
     "spanish": ["El niño comió piña", "¿Qué pasa?", "mañana"],
-    "russian": ["Привет, мир!", "Это тестовый файл на русском языке.", "база данных", "Москва", "Я люблю читать книги"],
+    "russian": ["Привет, мир!", "Это тестовый файл на русском языке.", "база данных", "Москва",
+    "Я люблю читать книги"],
     "polish": ["Zażółć gęślą jaźń"],
     "czech": ["Příliš žluťoučký kůň úpěl ďábelské ódy"],
     "greek": ["Καλημέρα κόσμε", "Αυτό είναι ένα αρχείο κειμένου"],
@@ -65,7 +73,15 @@ def test_a_line_or_two_is_enough(codec: str, text: str, around: str) -> None:
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("text", ["Hello world\n", "今天天气很好，我们一起去公园散步吧。", "Привет, мир!\n", "これは日本語のテストです。\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello world\n",
+        "今天天气很好，我们一起去公园散步吧。",
+        "Привет, мир!\n",
+        "これは日本語のテストです。\n",
+    ],
+)
 def test_utf16_without_a_mark(codec: str, text: str) -> None:
     assert detect_encoding(text.encode(codec)) == codec
 
@@ -86,7 +102,8 @@ def test_utf8_with_a_few_bad_bytes_is_still_utf8() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [bytes(range(256)) * 4, b"\0" * 100, b"\x7fELF\x02\x01\x01" + b"\0" * 60, b"ab\0\x01\x02\x03" * 30]
+    "data",
+    [bytes(range(256)) * 4, b"\0" * 100, b"\x7fELF\x02\x01\x01" + b"\0" * 60, b"ab\0\x01\x02\x03" * 30],
 )
 def test_binary_is_no_text(data: bytes) -> None:
     assert detect_encoding(data) == ""
@@ -104,7 +121,7 @@ ENCODINGS = ["utf-16-le", "utf-16-be", "gb18030", "cp932", "euc_jp", "cp949", "b
 def test_any_bytes_are_cut_where_their_text_is(encoding: str, data: bytes, cuts: list[int]) -> None:
     text = data.decode(encoding, "replace")
     places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    texts = [text[start:end] for start, end in zip(places, places[1:], strict=False)] or [""]
+    texts = [text[start:end] for start, end in itertools.pairwise(places)] or [""]
     pieces = split_as_encoded(data, encoding, texts)
     assert b"".join(pieces) == data
     assert len(pieces) == len(texts)
@@ -113,7 +130,13 @@ def test_any_bytes_are_cut_where_their_text_is(encoding: str, data: bytes, cuts:
 @pytest.mark.parametrize("encoding", [each for each in ENCODINGS if each != "koi8_r"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_files_are_partitioned_in_their_own_encoding(encoding: str, line_end: str) -> None:
-    samples = {"cp932": "japanese", "euc_jp": "japanese", "cp949": "korean", "big5hkscs": "traditional", "cp1252": "french"}
+    samples = {
+        "cp932": "japanese",
+        "euc_jp": "japanese",
+        "cp949": "korean",
+        "big5hkscs": "traditional",
+        "cp1252": "french",
+    }
     words = SAMPLES[samples.get(encoding, "simplified")]
     text = line_end.join(["# Title", "", *[word + line_end for word in words * 9], "[link](a.md)", ""])
     data = text.encode(encoding)
@@ -127,6 +150,16 @@ def test_files_are_partitioned_in_their_own_encoding(encoding: str, line_end: st
     assert all(0 < len(passage.data) <= policy.cap_bytes for passage in extraction.passages)
     assert sum(passage.newlines for passage in extraction.passages) == text.count("\n")
     assert extraction.links[0].line == text.count("\n", 0, text.index("[link]")) + 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "gb18030"])
+def test_no_encoding_goes_over_the_cap(encoding: str) -> None:
+    text = ("word ƁƊƓƎ " if encoding == "gb18030" else "word " * 3) * 3000
+    data = ("这是一个文本文件。\n" * 3 + text).encode(encoding)
+    policy = ChunkPolicy(target_bytes=200, cap_bytes=256, min_bytes=64)
+    extraction = extract(data, "a.txt", policy)
+    assert b"".join(passage.data for passage in extraction.passages) == data
+    assert max(len(passage.data) for passage in extraction.passages) <= policy.cap_bytes
 
 
 def test_an_encoding_with_shifts_is_kept_beside_its_text() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -99,7 +101,8 @@ def test_a_given_title_takes_its_place() -> None:
     assert extract(b"# A\n", "a.md", title="Given").title == "Given"
 
 
-PARTS = ["# A\n", "## B c\n", "words\n", "\n", "```\n", "~~~\n", "````\n", "    # code\n", "<!--\n", "-->\n\n", "- item\n", "> quote\n",
+PARTS = ["# A\n", "## B c\n", "words\n", "\n", "```\n", "~~~\n", "````\n", "    # code\n", "<!--\n", "-->\n\n",
+         "- item\n", "> quote\n",
          "### C ###\n", "#tag\n", "Under\n===\n", "\nLine\n---\n", "|a|\n"]  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def test_atx_headings_agree_with_a_markdown_parser(parts: list[str]) -> None:
     tokens = MarkdownIt("commonmark").parse(text)
     levels = [
         (int(token.tag[1]), after.content)
-        for token, after in zip(tokens, tokens[1:], strict=False)
+        for token, after in itertools.pairwise(tokens)
         if token.type == "heading_open" and token.markup.startswith("#") and token.level == 0
     ]
     ours = [(level, title) for level, title in headings(text) if title not in ("Under", "Line")]

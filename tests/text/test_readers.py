@@ -36,7 +36,8 @@ def test_plain_text() -> None:
 
 def test_definitions_are_the_headings_of_source_code() -> None:
     body = "    value = compute(1)\n" * 60
-    data = f"import os\n\n\n@cache\ndef first(x):\n{body}\n\nasync def second():\n{body}\n\nclass Third(Base):\n{body}".encode()
+    code = f"import os\n\n\n@cache\ndef first(x):\n{body}\n\nasync def second():\n{body}\n\nclass Third(Base):\n{body}"
+    data = code.encode()
     extraction = extract(data, "a.py")
     assert {passage.headings for passage in extraction.passages} == {("first",), ("second",), ("Third",)}
     assert b"".join(passage.data for passage in extraction.passages) == data
@@ -147,7 +148,13 @@ def test_html_headings() -> None:
 
 @pytest.mark.parametrize(
     ("encoding", "declared"),
-    [("gb18030", "gb2312"), ("cp932", "Shift_JIS"), ("utf-8", "utf-8"), ("cp1252", "iso-8859-1"), ("gb18030", None)],
+    [
+        ("gb18030", "gb2312"),
+        ("cp932", "Shift_JIS"),
+        ("utf-8", "utf-8"),
+        ("cp1252", "iso-8859-1"),
+        ("gb18030", None),
+    ],
 )
 def test_html_encodings(encoding: str, declared: str | None) -> None:
     words = "café" if encoding == "cp1252" else "今日本国"
@@ -221,7 +228,12 @@ def test_pdfs_without_text() -> None:
 @pytest.mark.parametrize("cut", [5, 20, 100, 400, 700])
 def test_damaged_pdfs(cut: int, capfd: pytest.CaptureFixture[str]) -> None:
     data = make_pdf("First page")
-    for damaged in (data[:cut], data[cut:], data[:cut] + b"\xff" * 30 + data[cut + 30 :], b"%PDF-1.4\n" + data[-cut:]):
+    for damaged in (
+        data[:cut],
+        data[cut:],
+        data[:cut] + b"\xff" * 30 + data[cut + 30 :],
+        b"%PDF-1.4\n" + data[-cut:],
+    ):
         extraction = extract(damaged, "a.pdf")
         assert b"".join(extraction.original or [p.data for p in extraction.passages]) == damaged
     assert capfd.readouterr() == ("", "")
@@ -385,7 +397,11 @@ def test_docx_archives_that_lie() -> None:
 
 
 def test_reader_results_are_plain_values() -> None:
-    files: list[tuple[bytes, str]] = [(PAGE.encode(), "a.html"), (make_pdf("x"), "a.pdf"), (make_docx(), "a.docx")]
+    files: list[tuple[bytes, str]] = [
+        (PAGE.encode(), "a.html"),
+        (make_pdf("x"), "a.pdf"),
+        (make_docx(), "a.docx"),
+    ]
     for data, name in files:
         extraction: Any = extract(data, name)
         assert all(type(link.line) is int and link.line >= 1 for link in extraction.links)

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.text.extraction import ChunkPolicy, Passage
-from arbor.text.reading import extract, open_stream
 from arbor.text.readers import get_streamer
+from arbor.text.reading import extract, open_stream
 from arbor.text.streaming import iter_passages
 from tests.text.strategies import PIECES, any_texts, policies
 
@@ -45,7 +45,7 @@ def test_long_texts_with_all_there_is(pieces: list[str], read_bytes: int) -> Non
 
 
 def test_a_stream_tells_what_the_head_says() -> None:
-    data = "---\ntitle: Big\n---\n# One\n\n".encode() + b"some words\n\n" * 40_000
+    data = b"---\ntitle: Big\n---\n# One\n\n" + b"some words\n\n" * 40_000
     opened = open_stream(io.BytesIO(data), "big.md")
     assert opened.is_text
     assert (opened.extraction.title, opened.extraction.front_matter) == ("Big", {"title": "Big"})

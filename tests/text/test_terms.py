@@ -67,7 +67,16 @@ def test_stems_are_the_same_from_both_packages() -> None:
 
     other = snowballstemmer.stemmer("english")
     words = Path(__file__).read_text(encoding="utf-8").lower().replace("_", " ").split()
-    words += "generically knowledge relational happily skis dying internationalization agreement".split()
+    words += [
+        "generically",
+        "knowledge",
+        "relational",
+        "happily",
+        "skis",
+        "dying",
+        "internationalization",
+        "agreement",
+    ]
     for word in {word for word in words if word.isalpha() and word.isascii()}:
         assert stem_word(word) == other.stemWord(word)
 
@@ -106,7 +115,12 @@ def test_jieba_writes_no_file_and_says_nothing(tmp_path: Path) -> None:
         "terms('only English here'); assert 'jieba' not in sys.modules\n"
         "assert terms('知识库') == ['知识库']; assert 'jieba' in sys.modules\n"
     )
-    environment = {"TMPDIR": str(tmp_path), "TEMP": str(tmp_path), "PYTHONPATH": ":".join(sys.path), "HOME": str(tmp_path)}
+    environment = {
+        "TMPDIR": str(tmp_path),
+        "TEMP": str(tmp_path),
+        "PYTHONPATH": ":".join(sys.path),
+        "HOME": str(tmp_path),
+    }
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         env=environment,

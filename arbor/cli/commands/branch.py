@@ -42,8 +42,8 @@ def command(
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove one.
 
-    arbor branch NAME makes a branch at HEAD (or REV) and stays where it is; arbor switch -c NAME also goes there.
-    With --json, the branches that are there afterwards.
+    arbor branch NAME makes a branch at HEAD (or REV) and stays where it is; arbor switch -c NAME also goes
+    there. With --json, the branches that are there afterwards.
     """
     kb = session.open()
     set_identity(kb)

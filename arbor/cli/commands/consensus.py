@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +20,10 @@ from arbor.cli.ripple_view import (
 )
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import count, short
+from arbor.cli.views import count, moment, short
+
+if TYPE_CHECKING:
+    from arbor.graph.desk import HistoryPoint
 
 FIELDS = {
     "path": "the document",
@@ -54,7 +58,8 @@ def command(
 ) -> None:
     """Show how many independent sources talk about the same thing.
 
-    With a document: its label, score and peers by group. Without one: how many documents carry each label, or with
+    With a document: its label, score and peers by group. Without one: how many documents carry each label, or
+        with
     --label which ones. Similar is not the same as agreeing.
     """
     if document is None:
@@ -111,13 +116,21 @@ def _one(session: Session, path: str, revision: str | None, as_json: bool) -> No
         out.line(out.style(f"        shares: {', '.join(map(clean_line, group.shared_terms))}", "dim"))
 
 
+def _point_fields(point: HistoryPoint) -> dict[str, Any]:
+    standing = standing_fields(point.standing) if point.standing else {"label": None}
+    return {
+        "commit": point.commit,
+        "time": moment(point.seconds, 0, iso=True),
+        "subject": point.subject,
+        **standing,
+    }
+
+
 def _history(session: Session, path: str, limit: int, as_json: bool) -> None:
     points = session.open().consensus_history(path, limit=limit, progress=session.out.note)
     out = session.out
     if as_json:
-        rows = [{"commit": point.commit, "time": point.seconds, "subject": point.subject,
-                 **(standing_fields(point.standing) if point.standing else {"label": None})} for point in points]  # fmt: skip
-        out.json("consensus", {"path": path, "history": rows})
+        out.json("consensus", {"path": path, "history": [_point_fields(point) for point in points]})
         return
     out.line(f"{session.shown(path)}  {history_chart(points)}")
     for point in points:

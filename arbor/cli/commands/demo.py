@@ -26,9 +26,9 @@ FIELDS = {
 def command(session: Session, what: str, as_json: bool) -> None:
     """Walk through a life cycle on built-in documents.
 
-    `arbor demo ripple` makes a knowledge base in a temporary folder and shows how labels follow: a first backfill,
-    newcomers whose effect travels, a copy that does not count, a note on something else that stays NOVEL, and how
-    consensus changes the ranking.
+    `arbor demo ripple` makes a knowledge base in a temporary folder and shows how labels follow: a first
+    backfill, newcomers whose effect travels, a copy that does not count, a note on something else that stays
+    NOVEL, and how consensus changes the ranking.
     """
     del what
     steps = []

@@ -26,8 +26,8 @@ FIELDS = {
 def command(session: Session, folder: str, as_json: bool) -> None:
     """Measure search quality on a test collection.
 
-    FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv), as the BEIR collections do. It is
-    indexed in a temporary folder with the defaults; no knowledge base is needed or touched.
+    FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv), as the BEIR collections do. It
+    is indexed in a temporary folder with the defaults; no knowledge base is needed or touched.
     """
     result = evaluate_collection(session.from_here(folder))
     out = session.out

@@ -91,7 +91,7 @@ def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | N
     among = None
     if label:
         among = frozenset(
-            each.path for each in session.open().standings() if each.label.lower() == label.lower()
+            path for path, found in session.open().standings() if found.label.lower() == label.lower()
         )
     return tiering.Criteria(
         older_than_s=parse_age(options["older_than"]) if options["older_than"] else None,

@@ -32,8 +32,8 @@ def command(
       arbor hook status       show which are there
       arbor hook run NAME     what the shims call
 
-    pre-commit says which labels the staged notes would change and refuses what the policy blocks. The post- hooks
-    bring the knowledge base to git's commit and always exit 0.
+    pre-commit says which labels the staged notes would change and refuses what the policy blocks. The post-
+    hooks bring the knowledge base to git's commit and always exit 0.
     """
     del arguments
     if action == "run":

@@ -16,15 +16,21 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import COMMIT_FIELDS, Head, commit_fields, commit_header, decorations, read_head, short
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
+    from arbor.repo import checkpoints, desk
     from arbor.repo.results import CommitInfo, TextDiff
+else:
+    checkpoints = lazy_module("arbor.repo.checkpoints")
+    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "commits": "newest first; each with "
     + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
-    + ", and with --stat or --name-status its `changes`"
+    + ", and with --stat or --name-status its `changes`, with --checkpoint its `checkpoint` "
+    "(`origin`, `size`, `log_root`)"
 }
 
 
@@ -42,11 +48,14 @@ FIELDS = {
 @click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
 @click.option("--stat", is_flag=True, help="Also how many lines changed in which documents.")
 @click.option("--name-status", is_flag=True, help="Also which documents changed.")
+@click.option(
+    "--checkpoint", is_flag=True, help="Only the size and root of the log that ends in REV (C2SP form)."
+)
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool, graph: bool,
-    stat: bool, name_status: bool, as_json: bool,
+    stat: bool, name_status: bool, checkpoint: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -60,7 +69,10 @@ def command(
     chosen = split_revisions(session, words, paths_after_dashes(ctx), most=1)
     paths = [session.kb_path(path) for path in chosen.paths]
     revision = chosen.revisions[0] if chosen.revisions else None
-    found = kb.log(revision, paths, limit=limit)
+    found = kb.log(revision, paths, limit=1 if checkpoint else limit)
+    if checkpoint:
+        _show_checkpoint(session, next(iter(found)), as_json=as_json)
+        return
     if as_json:
         session.out.json("log", {"commits": [_fields(kb, info, stat, name_status) for info in found]})
         return
@@ -70,6 +82,16 @@ def command(
             _draw(session, found, form, has_paths=bool(paths))
         else:
             _list(session, found, form)
+
+
+def _show_checkpoint(session: Session, info: CommitInfo, *, as_json: bool) -> None:
+    """The checkpoint as it is compared and signed: origin, size, root, commit."""
+    found = desk.TrustDesk(session.open().repo).checkpoint(info.commit)
+    if as_json:
+        fields = {"origin": found.origin, "size": found.size, "log_root": found.log_root.hex()}
+        session.out.json("log", {"commits": [{**commit_fields(info), "checkpoint": fields}]})
+        return
+    session.out.text(checkpoints.format_checkpoint(found))
 
 
 class _Form(NamedTuple):

@@ -9,7 +9,7 @@ import click
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import short
+from arbor.cli.views import moment, short
 from arbor.errors import UsageError
 from arbor.repo.revisions import find_ref
 
@@ -31,8 +31,16 @@ def command(session: Session, name: str, limit: int | None, as_json: bool) -> No
         raise UsageError(f"there is no ref '{name}'", "run: arbor branch")
     moves = repo.refs.reflog(ref)[:limit]
     if as_json:
-        rows = [{"old": m.old.hex() or None, "new": m.new.hex() or None, "who": m.who.name, "time": m.who.seconds,
-                 "reason": m.reason} for m in moves]  # fmt: skip
+        rows = [
+            {
+                "old": move.old.hex() or None,
+                "new": move.new.hex() or None,
+                "who": move.who.name,
+                "time": moment(move.who.seconds, move.who.offset_minutes, iso=True),
+                "reason": move.reason,
+            }
+            for move in moves
+        ]
         out.json("reflog", {"ref": name, "moves": rows})
         return
     with out.paged():

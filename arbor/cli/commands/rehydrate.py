@@ -51,7 +51,7 @@ def command(
 
     For example:
 
-      arbor rehydrate notes/a.md             from the work tree, its source or a remote
+      arbor rehydrate notes/a.md      from the work tree, its source, a remote
       arbor rehydrate-cold --all --from /mnt/archive
     """
     if bool(paths) == everything:

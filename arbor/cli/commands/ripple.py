@@ -32,8 +32,8 @@ FIELDS = {
 def command(session: Session, span: str | None, check: bool, staged: bool, as_json: bool) -> None:
     """Replay how a change moved the consensus, and explain how far it travelled.
 
-    Without a range the last commit is replayed. --check --staged says what the next commit would change without
-    changing anything; it exits 1 where the policy in arbor.toml blocks it.
+    Without a range the last commit is replayed. --check --staged says what the next commit would change
+    without changing anything; it exits 1 where the policy in arbor.toml blocks it.
     """
     out = session.out
     if staged and not check:

@@ -1,0 +1,108 @@
+"""`arbor bundle`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.safe_text import quote_path
+from arbor.cli.session import Session
+from arbor.cli.sharing import short_ref
+from arbor.cli.views import count, short, size
+from arbor.errors import NoKnowledgeBase, UsageError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.remote import bundle, bundle_check
+    from arbor.remote.bundle import BundleInfo
+else:
+    bundle = lazy_module("arbor.remote.bundle")
+    bundle_check = lazy_module("arbor.remote.bundle_check")
+
+FIELDS = {
+    "file": "the bundle",
+    "refs": "`name` and `commit` of each branch and tag in it",
+    "prerequisites": "commits that a receiver must have already",
+    "filter": "which passages it holds; null for all",
+    "objects": "objects in it",
+    "bytes": "size of the file",
+}
+
+
+@arbor_command("bundle", fields=FIELDS)
+@click.argument("action", type=click.Choice(["create", "verify", "list"]), metavar="create | verify | list")
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
+@click.argument("names", nargs=-1, metavar="[BRANCH | TAG | REV..BRANCH]...")
+@click.option("--cold", is_flag=True, help="Without passages.")
+@json_option
+def command(
+    session: Session, action: str, file: str, names: tuple[str, ...], cold: bool, as_json: bool
+) -> None:
+    """Put a knowledge base into one file that can be mailed, cloned and pulled from.
+
+      arbor bundle create FILE                everything that branches and tags reach
+      arbor bundle create FILE v1..main       what main has beyond v1
+      arbor bundle verify FILE                unpack and check all of it, keep nothing
+      arbor bundle list FILE                  the branches and tags in it
+
+    A bundle is cloned and pulled from like any other address.
+    """
+    if action != "create" and (names or cold):
+        raise UsageError(f"arbor bundle {action} takes a file only")
+    fs_path = session.from_here(file)
+    if action == "create":
+        info = _create(session, fs_path, names, cold)
+    elif action == "verify":
+        info = _verify(session, fs_path)
+    else:
+        info = _read(fs_path)
+    if as_json:
+        session.out.json("bundle", {"file": str(fs_path), **_fields(info), "bytes": fs_path.stat().st_size})
+        return
+    words = {"create": "wrote", "verify": "whole:", "list": ""}[action]
+    if words:
+        about = f"{count(info.objects, 'object')}, {size(fs_path.stat().st_size)}"
+        session.out.line(f"{words} {quote_path(file)}, {about}")
+    for ref in info.shown.refs if action != "create" else ():
+        session.out.line(f"{short(ref.peeled.hex())} {short_ref(ref.name)}")
+    for oid in info.shown.prerequisites:
+        session.out.note(f"needs {short(oid.hex())}")
+
+
+def _create(session: Session, fs_path: Any, names: tuple[str, ...], cold: bool) -> BundleInfo:
+    wanted, left_out = [], []
+    for name in names:
+        old, dots, new = name.partition("..")
+        wanted.append(new if dots else name)
+        left_out += [old] if dots else []
+    found: BundleInfo = session.open().sharing.create_bundle(fs_path, wanted, exclude=left_out, cold=cold)
+    return found
+
+
+def _verify(session: Session, fs_path: Any) -> BundleInfo:
+    """Against the knowledge base here, where there is one."""
+    try:
+        return session.open().sharing.verify_bundle(fs_path).info
+    except NoKnowledgeBase:
+        found: BundleInfo = bundle_check.verify_bundle(fs_path).info
+        return found
+
+
+def _read(fs_path: Any) -> BundleInfo:
+    opened = bundle.Bundle(fs_path)
+    try:
+        found: BundleInfo = opened.info
+        return found
+    finally:
+        opened.close()
+
+
+def _fields(info: BundleInfo) -> dict[str, Any]:
+    return {
+        "refs": [{"name": ref.name, "commit": ref.peeled.hex()} for ref in info.shown.refs],
+        "prerequisites": [oid.hex() for oid in info.shown.prerequisites],
+        "filter": info.filter or None,
+        "objects": info.objects,
+    }

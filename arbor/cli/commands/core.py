@@ -1,0 +1,190 @@
+"""`arbor core`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arbor.cli.command import arbor_command, at_option, json_option
+from arbor.cli.completing import DOCUMENT
+from arbor.cli.safe_text import clean, clean_line, columns, quote_path
+from arbor.cli.session import Session
+from arbor.cli.views import count, moment, short
+from arbor.errors import AnswerNo, IntegrityError, UsageError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.repo import desk
+    from arbor.repo.core_check import CoreState
+    from arbor.repo.cores import CoreInfo
+else:
+    desk = lazy_module("arbor.repo.desk")
+
+FIELDS = {
+    "cores": "`name`, `core` (its oid), `title`, `text`, `distiller`, `version`, `parameters`, `ledger_root`, and "
+    "`sources`: the `path`, `document`, `index` and `leaf` of each passage",
+    "states": "with check: `name`, `core`, `state` (`current`, `stale` or `broken`), `problem`, `again` (what making "
+    "it again gave), and `changes`: the `path`, `what` became of it, where it is `now`, whether the "
+    "`same_passages` are still in it, and the `commit` and `time` since which",
+}
+_SOURCE = re.compile(r"(?P<path>.+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
+_STYLES = {"current": ("green",), "stale": ("yellow",), "broken": ("red", "bold")}
+
+
+@arbor_command("core", fields=FIELDS)
+@click.argument("action", default="list", type=click.Choice(["list", "add", "show", "check", "rm"]),
+                metavar="[list | add | show | check | rm]")  # fmt: skip
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--from", "sources", metavar="PATH[:LINES]", multiple=True, type=DOCUMENT,
+              help="With add: what it comes from; a document, some of its lines (10-20), or core:NAME.")  # fmt: skip
+@click.option("--text", metavar="TEXT", help="With add: what it says; from standard input without.")
+@click.option("--title", metavar="TITLE", default="", help="With add: its title.")
+@click.option("--by", metavar="WHO", default="", help="With add: the person or agent who wrote it.")
+@click.option("--no-rerun", is_flag=True, help="With check: do not make distilled cores again.")
+@at_option
+@json_option
+def command(session: Session, action: str, names: tuple[str, ...], as_json: bool, **options: Any) -> int:
+    """Keep short texts that are bound to the passages they come from.
+
+    A core is written by a person or an agent, or made by arbor distill. Check says whether it is
+    current, stale (a source has changed: which, and since when) or broken.
+
+    For example:
+
+      arbor core add haiku/dawn --from poems.md:10-12 --text "first light / ..."
+      arbor core add summary --from notes/a.md --from core:keywords/notes/b.md < summary.md
+      arbor core check
+    """
+    trust = desk.TrustDesk(session.open().repo)
+    if action == "check":
+        return _check(session, trust, names, options, as_json=as_json)
+    if action == "rm":
+        for name in names:
+            trust.remove_core(name)
+        found: list[CoreInfo] = []
+    elif action == "add":
+        found = [_add(session, trust, names, options)]
+    else:
+        found = [trust.core(name, options["at"]) for name in names] if names else trust.cores(options["at"])
+    if as_json:
+        session.out.json("core", {"cores": [_core_fields(each) for each in found], "states": []})
+    elif action == "list" and not names:
+        _list(session, found)
+    elif action != "rm":
+        for each in found:
+            _show(session, each)
+    return 0
+
+
+def _add(
+    session: Session, trust: desk.TrustDesk, names: tuple[str, ...], options: dict[str, Any]
+) -> CoreInfo:
+    if len(names) != 1:
+        raise UsageError("a core needs one name", "arbor core add NAME --from PATH --text TEXT")
+    sources = [_source(session, text) for text in options["sources"]]
+    text = options["text"]
+    if text is None:
+        text = session.read_input("the core's text").decode("utf-8", "replace")
+    if not text.endswith("\n"):
+        text += "\n"
+    return trust.add_core(names[0], text, sources, title=options["title"], by=options["by"])
+
+
+def _source(session: Session, text: str) -> tuple[str, int | None, int | None]:
+    """A source as typed: a path or core, perhaps with lines; a document of exactly that name comes first."""
+    kb = session.open()
+
+    def path_of(typed: str) -> str:
+        return typed if typed.startswith("core:") else session.kb_path(typed)
+
+    found = _SOURCE.fullmatch(text)
+    if found is None or (not text.startswith("core:") and next(kb.ls(path_of(text)), None) is not None):
+        return path_of(text), None, None
+    first = int(found["first"])
+    return path_of(found["path"]), first, int(found["last"]) if found["last"] else first
+
+
+def _core_fields(core: CoreInfo) -> dict[str, Any]:
+    return {
+        "name": core.name, "core": core.core, "title": core.title, "text": core.text, "distiller": core.distiller,
+        "version": core.version, "parameters": dict(core.parameters), "ledger_root": core.ledger_root or None,
+        "sources": [
+            {"path": _shown_key(key), "document": document, "index": index, "leaf": leaf}
+            for key, document, index, leaf in core.sources
+        ],
+    }  # fmt: skip
+
+
+def _shown_key(key: str) -> str:
+    return f"core:{key[2:]}" if key.startswith("c/") else key[2:]
+
+
+def _list(session: Session, found: list[CoreInfo]) -> None:
+    rows = [[quote_path(each.name), each.distiller, count(len(each.sources), "passage"), clean_line(each.title)]
+            for each in found]  # fmt: skip
+    with session.out.paged():
+        for row in columns(rows):
+            session.out.line("".join(row).rstrip())
+    if not found:
+        session.out.note("there are no cores")
+        session.out.hint("arbor distill PATH --with keywords, or arbor core add NAME --from PATH")
+
+
+def _show(session: Session, core: CoreInfo) -> None:
+    out = session.out
+    out.line(out.style(f"core:{quote_path(core.name)}", "bold"))
+    made = f"{core.distiller} version {core.version}" if core.distiller != "manual" else "written by hand"
+    parameters = ", ".join(f"{key}={value}" for key, value in core.parameters.items())
+    for label, value in (("core", core.core), ("title", clean_line(core.title)), ("made", made),
+                         ("with", clean_line(parameters)), ("statistics", core.ledger_root)):  # fmt: skip
+        if value:
+            out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
+    for key, document, index, leaf in core.sources:
+        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(_shown_key(key))} passage {index} "
+                 f"{short(leaf)} of {short(document)}")  # fmt: skip
+    out.line()
+    out.text(clean(core.text) + ("" if core.text.endswith("\n") else "\n"))
+
+
+def _check(
+    session: Session, trust: desk.TrustDesk, names: tuple[str, ...], options: dict[str, Any], *, as_json: bool
+) -> int:
+    states = trust.check_cores(names, options["at"], rerun=not options["no_rerun"])
+    if as_json:
+        session.out.json("core", {"cores": [], "states": [_state_fields(state) for state in states]})
+    else:
+        for state in states:
+            _show_state(session, state)
+        totals = {name: sum(1 for state in states if state.state == name) for name in _STYLES}
+        session.out.line(", ".join(f"{number:,} {name}" for name, number in totals.items()))
+    if any(state.state == "broken" for state in states):
+        return IntegrityError.exit_code
+    return AnswerNo.exit_code if any(state.state == "stale" for state in states) else 0
+
+
+def _state_fields(state: CoreState) -> dict[str, Any]:
+    return {
+        "name": state.name, "core": state.core, "state": state.state, "problem": state.problem or None,
+        "again": state.again or None,
+        "changes": [
+            {"path": change.path, "what": change.what, "now": change.now or None,
+             "same_passages": change.same_passages, "commit": change.commit or None,
+             "time": moment(change.seconds, 0, iso=True) if change.commit else None}
+            for change in state.changes
+        ],
+    }  # fmt: skip
+
+
+def _show_state(session: Session, state: CoreState) -> None:
+    out = session.out
+    if state.state == "current":
+        return
+    problem = f": {clean_line(state.problem)}" if state.problem else ""
+    out.line(f"{out.style(state.state, *_STYLES[state.state])} core:{quote_path(state.name)}{problem}")
+    for change in state.changes:
+        where = f" to {quote_path(change.now)}" if change.now else ""
+        still = ", its passages are still there" if change.same_passages and change.what == "changed" else ""
+        since = f" since {short(change.commit)} ({moment(change.seconds, 0)})" if change.commit else ""
+        out.line(f"  {quote_path(change.path)} {change.what}{where}{since}{still}")

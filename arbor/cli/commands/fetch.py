@@ -1,0 +1,57 @@
+"""`arbor fetch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.identity import set_identity
+from arbor.cli.session import Session
+from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.remote import fetching
+else:
+    fetching = lazy_module("arbor.remote.fetching")
+
+FIELDS = {
+    "url": "where it was fetched from",
+    "refs": "`there`, `here`, `old`, `new`, `status` (new, forward, forced, pruned, same, rejected), `reason` of each",
+    "objects": "objects received",
+    "bytes": "bytes received",
+    "commits": "new commits",
+    "cold": "documents that came without their passages",
+    "warnings": "what to know before relying on it",
+}
+
+
+@arbor_command("fetch", fields=FIELDS)
+@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("branches", nargs=-1, metavar="[BRANCH]...")
+@click.option("-p", "--prune", is_flag=True, help="Forget branches that are gone on the other side.")
+@click.option("-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved.")
+@click.option("--no-tags", is_flag=True, help="Leave tags out.")
+@json_option
+def command(
+    session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, no_tags: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Bring what a remote has, and leave your branch and files as they are.
+
+    REMOTE is a name (see arbor remote) or an address; without it, the one that the branch follows. A branch that
+    the other side has rolled back from what it showed before is refused unless you accept it with --force.
+    """
+    kb = session.open()
+    set_identity(kb)
+    options = fetching.FetchOptions(branches, not no_tags, prune, force)
+    with transfer_bar(session, "receiving") as bar:
+        result = kb.sharing.fetch(remote, options, connecting=connect_options(session), progress=bar)
+    if as_json:
+        session.out.json("fetch", fetch_fields(result))
+    else:
+        show_fetch(session, result)
+    if result.rejected:
+        raise click.exceptions.Exit(14)

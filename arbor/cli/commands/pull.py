@@ -1,0 +1,67 @@
+"""`arbor pull`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from arbor.cli.command import arbor_command, json_option
+from arbor.cli.hooks_view import run_post_hook
+from arbor.cli.identity import set_identity
+from arbor.cli.merge_view import finish_merge, merge_fields
+from arbor.cli.session import Session
+from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
+from arbor.lazy import lazy_module
+from arbor.repo import merging
+
+if TYPE_CHECKING:
+    from arbor.remote import fetching
+else:
+    fetching = lazy_module("arbor.remote.fetching")
+
+FIELDS = {
+    "fetched": "the fetch, with the keys of arbor fetch",
+    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
+    "commit": "the commit HEAD stands at now",
+    "merged": "the commit that was merged",
+    "changed": "documents that the merge brought",
+    "conflicts": "documents to be resolved by hand",
+}
+
+
+@arbor_command("pull", fields=FIELDS)
+@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("branch", required=False, metavar="[BRANCH]")
+@click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
+@click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
+@click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
+@click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
+@click.option("-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved.")
+@json_option
+def command(
+    session: Session, remote: str | None, branch: str | None, ff_only: bool, no_ff: bool, no_commit: bool,
+    allow_unrelated: bool, force: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Fetch, then merge what the current branch follows into it.
+
+    REMOTE is a name, an address or a bundle file. With `pull.require_signed` set, only commits that a key in
+    `sign.allowed_signers` has signed are accepted.
+    """
+    kb = session.open()
+    set_identity(kb)
+    options = fetching.FetchOptions(force=force)
+    with transfer_bar(session, "receiving") as bar:
+        brought = kb.sharing.bring(remote, branch, options=options, connecting=connect_options(session),
+                                   progress=bar)  # fmt: skip
+    if not as_json:
+        show_fetch(session, brought.fetched)
+    result = merging.merge(kb.repo, brought.commit, fast_forward=not no_ff, only_fast_forward=ff_only,
+                           unrelated=allow_unrelated, message=brought.message)  # fmt: skip
+    outcome = finish_merge(session, result, commit=not no_commit)
+    if outcome.kind in ("fast-forward", "merged"):
+        run_post_hook(session, "post-merge", "0")
+    if as_json:
+        session.out.json("pull", {"fetched": fetch_fields(brought.fetched), **merge_fields(session, outcome)})
+    if outcome.conflicts:
+        raise click.exceptions.Exit(13)

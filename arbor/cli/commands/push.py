@@ -1,0 +1,69 @@
+"""`arbor push`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from arbor.cli.command import arbor_command, dry_run_option, json_option
+from arbor.cli.identity import set_identity
+from arbor.cli.session import Session
+from arbor.cli.sharing import connect_options, show_push, transfer_bar
+from arbor.errors import UsageError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.remote import refspecs
+else:
+    refspecs = lazy_module("arbor.remote.refspecs")
+
+FIELDS = {
+    "url": "where it was pushed to",
+    "refs": "`there`, `old`, `new`, `status` (new, forward, forced, removed, same, rejected), `reason` of each",
+    "objects": "objects sent",
+    "bytes": "bytes sent",
+}
+
+
+@arbor_command("push", fields=FIELDS)
+@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("refs", nargs=-1, metavar="[REF]...")
+@click.option("--all", "everything", is_flag=True, help="Every branch.")
+@click.option("--tags", is_flag=True, help="Every tag too.")
+@click.option("-d", "--delete", is_flag=True, help="Remove the branches from the other side.")
+@click.option("-f", "--force", is_flag=True, help="Also what is no fast-forward: commits there may be lost.")
+@click.option("--force-with-lease", "lease", is_flag=False, flag_value="", metavar="[BRANCH[:OID]]",
+              help="Force only where the other side is still where it was last seen.")  # fmt: skip
+@click.option("-u", "--set-upstream", is_flag=True, help="Let the branch follow what was pushed.")
+@dry_run_option
+@json_option
+def command(
+    session: Session, remote: str | None, refs: tuple[str, ...], everything: bool, tags: bool, delete: bool,
+    force: bool, lease: str | None, set_upstream: bool, dry_run: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Send commits to a remote and move its branches.
+
+    REF is a branch or tag, HERE:THERE to give it another name there, or :THERE to remove it; without any, the
+    current branch. Only what is missing there is sent, and a branch moves only from where it was seen to be.
+    """
+    if delete and not refs:
+        raise UsageError("--delete needs the names of branches")
+    kb = session.open()
+    set_identity(kb)
+    request = refspecs.PushRequest(refs, everything, tags, delete, force, lease)
+    with transfer_bar(session, "sending") as bar:
+        result = kb.sharing.push(remote, request, set_upstream=set_upstream, dry_run=dry_run,
+                                 connecting=connect_options(session), progress=bar)  # fmt: skip
+    if as_json:
+        rows = [{"there": r.there, "old": r.old or None, "new": r.new or None, "status": r.status,
+                 "reason": r.reason or None} for r in result.refs]  # fmt: skip
+        session.out.json("push", {"url": result.url, "refs": rows, "objects": result.objects,
+                                  "bytes": result.sent_bytes})  # fmt: skip
+    else:
+        show_push(session, result.refs, result.url, result.objects, result.sent_bytes)
+    if result.rejected:
+        if not as_json:
+            first = result.rejected[0]
+            session.out.error(f"{len(result.rejected)} refs were not moved: {first.reason}", "run: arbor pull", 13)
+        raise click.exceptions.Exit(13)

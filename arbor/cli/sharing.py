@@ -1,0 +1,137 @@
+"""What the commands for sharing have in common: reaching other knowledge bases, a bar, and how refs are shown."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from arbor.cli.safe_text import clean_line
+from arbor.cli.session import Session
+from arbor.cli.views import count, short, size
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.remote import connecting
+    from arbor.remote.connecting import ConnectOptions
+    from arbor.remote.fetching import FetchResult, RefChange
+    from arbor.remote.pushing import PushedRef
+else:
+    connecting = lazy_module("arbor.remote.connecting")
+
+TOKEN_VARIABLE = "ARBOR_TOKEN"
+_FIRST_AFTER_S = 0.4
+_EVERY_S = 0.1
+
+
+def connect_options(session: Session) -> ConnectOptions:
+    """How to reach others: `ARBOR_TOKEN` for http, `ARBOR_SSH` for the ssh program, the folder for relative paths."""
+    ssh = tuple(shlex.split(os.environ.get("ARBOR_SSH", ""))) or ("ssh",)
+    there = tuple(shlex.split(os.environ.get("ARBOR_REMOTE_COMMAND", ""))) or ("arbor",)
+    return connecting.ConnectOptions(
+        cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=ssh, remote_command=there
+    )
+
+
+class TransferBar:
+    """Objects and bytes on one line of standard error, only where it is a terminal."""
+
+    def __init__(self, stream: TextIO, verb: str) -> None:
+        self._stream = stream
+        self._verb = verb
+        self._enabled = stream.isatty()
+        self._next = time.monotonic() + _FIRST_AFTER_S
+        self._drawn = False
+
+    def __enter__(self) -> TransferBar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._drawn:
+            self._write("\r\x1b[K")
+
+    def __call__(self, objects: int, total: int, received_bytes: int) -> None:
+        """Show how far the transfer has come."""
+        now = time.monotonic()
+        if not self._enabled or now < self._next:
+            return
+        self._next = now + _EVERY_S
+        self._drawn = True
+        of = f"/{total:,}" if total else ""
+        self._write(f"\r{self._verb}  {objects:,}{of} objects  {size(received_bytes)}\x1b[K")
+
+    def _write(self, text: str) -> None:
+        self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
+        self._stream.buffer.flush()
+
+
+def transfer_bar(session: Session, verb: str) -> TransferBar:
+    """A bar for this run."""
+    return TransferBar(session.out.stderr, verb)
+
+
+def short_ref(name: str) -> str:
+    """A ref as people say it."""
+    for prefix in ("refs/heads/", "refs/tags/", "refs/remotes/"):
+        if name.startswith(prefix):
+            return clean_line(name[len(prefix) :])
+    return clean_line(name)
+
+
+_MARKS = {"new": "*", "forward": " ", "forced": "+", "pruned": "-", "removed": "-", "rejected": "!"}
+
+
+def show_fetch(session: Session, result: FetchResult) -> None:
+    """What a fetch changed, with its warnings."""
+    out = session.out
+    if result.objects:
+        out.line(
+            f"from {clean_line(result.url)}: {count(result.commits, 'commit')}, {count(result.objects, 'object')}, "
+            f"{size(result.received_bytes)}"
+        )
+    for change in result.changes:
+        if change.status != "same":
+            out.line(_change_line(change))
+    if result.cold:
+        out.warning(f"{count(result.cold, 'document')} came without passages (cold)")
+        out.hint("bring them here with: arbor rehydrate --all")
+    for text in result.warnings:
+        out.warning(text)
+    for change in result.rejected:
+        out.error(f"{short_ref(change.there)}: {change.reason}", "accept it with: arbor fetch --force", 14)
+
+
+def _change_line(change: RefChange) -> str:
+    moved = f"{short(change.old) or 'new'}..{short(change.new) or 'gone'}"
+    here = f" -> {short_ref(change.here)}" if change.here and change.here != change.there else ""
+    note = f"  ({change.reason})" if change.reason else "  (forced)" if change.status == "forced" else ""
+    return f" {_MARKS.get(change.status, ' ')} {moved:<28} {short_ref(change.there)}{here}{note}"
+
+
+def show_push(session: Session, refs: tuple[PushedRef, ...], url: str, objects: int, sent_bytes: int) -> None:
+    """What a push changed."""
+    out = session.out
+    if objects:
+        out.line(f"to {clean_line(url)}: {count(objects, 'object')}, {size(sent_bytes)}")
+    for ref in refs:
+        moved = f"{short(ref.old) or 'new'}..{short(ref.new) or 'gone'}"
+        note = f"  ({ref.reason})" if ref.reason else "  (forced)" if ref.status == "forced" else ""
+        if ref.status == "same":
+            out.line(f"   {short_ref(ref.there)} is up to date")
+        else:
+            out.line(f" {_MARKS.get(ref.status, ' ')} {moved:<28} {short_ref(ref.there)}{note}")
+
+
+def fetch_fields(result: FetchResult) -> dict[str, Any]:
+    """A fetch for `--json`."""
+    rows = [
+        {"there": c.there, "here": c.here or None, "old": c.old or None, "new": c.new or None, "status": c.status,
+         "reason": c.reason or None}
+        for c in result.changes
+    ]  # fmt: skip
+    return {"url": result.url, "refs": rows, "objects": result.objects, "bytes": result.received_bytes,
+            "commits": result.commits, "cold": result.cold, "warnings": list(result.warnings)}  # fmt: skip

@@ -1,0 +1,245 @@
+"""The desk for sharing one repository: its remotes, fetching, pulling, pushing, and bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from arbor.errors import RemoteError, UsageError
+from arbor.remote import bundle, bundle_check, remotes
+from arbor.remote.bundle import BundleInfo
+from arbor.remote.bundle_check import BundleReport
+from arbor.remote.cloning import CloneOptions, CloneResult, clone
+from arbor.remote.connecting import ConnectOptions, connect, recorded_url
+from arbor.remote.fetching import FetchOptions, FetchResult, fetch
+from arbor.remote.messages import COLD, FULL
+from arbor.remote.pushing import PushResult, push
+from arbor.remote.receiving import TransferProgress
+from arbor.remote.refspecs import PushRequest, plan_push
+from arbor.remote.remotes import Remote
+from arbor.remote.transfer import TransferOptions
+from arbor.repo import signing
+from arbor.repo.branching import current_branch
+from arbor.repo.history import ancestors
+from arbor.repo.merging import MergeResult
+from arbor.repo.repository import Repository
+from arbor.repo.revisions import resolve
+from arbor.store.refs import HEADS, TAGS
+
+DEFAULT_CONNECT = ConnectOptions()
+FETCH_ALL = FetchOptions()
+CURRENT_BRANCH = PushRequest()
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a fetch brought for a merge: the commit as hexadecimal digits, and the message of a merge commit."""
+
+    fetched: FetchResult
+    commit: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullResult:
+    """What a pull did: the fetch, and the merge of what it brought."""
+
+    fetched: FetchResult
+    merged: MergeResult
+
+
+class ShareDesk:
+    """Sharing. Methods mirror the commands."""
+
+    def __init__(self, repo: Repository, merge: Callable[..., MergeResult]) -> None:
+        """Open the desk.
+
+        Args:
+            repo: The repository.
+            merge: Merges a revision into the current branch and commits a clean merge.
+        """
+        self._repo = repo
+        self._merge = merge
+
+    # --- remotes
+
+    def remotes(self) -> list[Remote]:
+        """The named remotes."""
+        return remotes.list_remotes(self._repo)
+
+    def add_remote(self, name: str, url: str, *, cwd: Path | None = None) -> None:
+        """Record a remote; raises UsageError when the name is taken or the address is none."""
+        remotes.add_remote(self._repo, name, recorded_url(url, cwd))
+
+    def remove_remote(self, name: str) -> None:
+        """Forget a remote and its tracking refs; raises UsageError when there is none."""
+        remotes.remove_remote(self._repo, name)
+
+    def rename_remote(self, old: str, new: str) -> None:
+        """Give a remote another name; raises UsageError when that cannot be."""
+        remotes.rename_remote(self._repo, old, new)
+
+    def set_remote_url(self, name: str, url: str, *, cwd: Path | None = None) -> None:
+        """Give a remote another URL; raises UsageError when there is no such remote."""
+        remotes.set_remote_url(self._repo, name, recorded_url(url, cwd))
+
+    # --- from there to here
+
+    def fetch(
+        self, remote: str | None = None, options: FetchOptions = FETCH_ALL, *,
+        connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+    ) -> FetchResult:  # fmt: skip
+        """Bring what a remote (by name or address) has; work tree and branches stay as they are.
+
+        Raises:
+            IntegrityError: when what comes is damaged, malformed, incomplete, or unsigned where that is demanded.
+            RemoteError: when the other side fails.
+        """
+        known, url = self._place(remote)
+        transfer = self._transfer(known.filter if known else FULL, progress)
+        with closing(connect(url, connecting)) as transport:
+            return fetch(self._repo, transport, known.name if known else "", options, transfer)
+
+    def pull(
+        self, remote: str | None = None, branch: str | None = None, *, only_fast_forward: bool = False,
+        fast_forward: bool = True, unrelated: bool = False, options: FetchOptions = FETCH_ALL,
+        connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+    ) -> PullResult:  # fmt: skip
+        """Fetch, then merge the branch that the current one follows (or `branch`).
+
+        Raises:
+            UsageError: when there is nothing to merge.
+            ConflictError: when local changes are in the way, or a demanded fast-forward is impossible.
+            RemoteError: when the other side fails, or has rolled the branch back.
+        """
+        brought = self.bring(remote, branch, options=options, connecting=connecting, progress=progress)
+        merged = self._merge(brought.commit, fast_forward=fast_forward, only_fast_forward=only_fast_forward,
+                             unrelated=unrelated, message=brought.message)  # fmt: skip
+        return PullResult(brought.fetched, merged)
+
+    def bring(
+        self, remote: str | None = None, branch: str | None = None, *, options: FetchOptions = FETCH_ALL,
+        connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+    ) -> Brought:  # fmt: skip
+        """The first half of a pull: fetch, and find the commit that is to be merged.
+
+        Raises:
+            UsageError: when there is nothing to merge.
+            RemoteError: when the other side fails, or has rolled the branch back.
+        """
+        mine = current_branch(self._repo)
+        followed = remotes.upstream_of(self._repo, mine) if mine else None
+        fetched = self.fetch(remote, options, connecting=connecting, progress=progress)
+        wanted = branch
+        if wanted is None and followed is not None and remote in (None, followed[0].name):
+            wanted = followed[1]
+        wanted = wanted or mine or fetched.head
+        change = next((each for each in fetched.changes if each.there == HEADS + wanted), None)
+        if change is None:
+            raise UsageError(f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH")
+        if change.status == "rejected":
+            raise RemoteError(f"branch '{wanted}': {change.reason}", "accept it with: arbor fetch --force")
+        return Brought(fetched, change.new, f"Merge branch '{wanted}' of {fetched.url}")
+
+    # --- from here to there
+
+    def push(
+        self, remote: str | None = None, request: PushRequest = CURRENT_BRANCH, *, set_upstream: bool = False,
+        dry_run: bool = False, connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+    ) -> PushResult:  # fmt: skip
+        """Send branches and tags to a remote (by name or address); see `PushRequest`.
+
+        Raises:
+            UsageError: when a name means nothing here.
+            RemoteError: when the other side fails or refuses.
+        """
+        known, url = self._place(remote)
+        name = known.name if known else ""
+        specs = plan_push(self._repo, name, request)
+        with closing(connect(url, connecting)) as transport:
+            result = push(self._repo, transport, name, specs, dry_run=dry_run, progress=progress)
+        if set_upstream and name and not dry_run:
+            self._follow(name, result)
+        return result
+
+    def _follow(self, remote: str, result: PushResult) -> None:
+        mine = current_branch(self._repo)
+        for ref in result.refs:
+            branch = ref.there.removeprefix(HEADS)
+            if ref.status in ("rejected", "removed") or not ref.there.startswith(HEADS):
+                continue
+            here = branch if self._repo.refs.read(HEADS + branch) else mine
+            if here:
+                remotes.set_upstream(self._repo, here, remote, branch)
+
+    # --- bundles
+
+    def create_bundle(
+        self, fs_path: Path, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
+    ) -> BundleInfo:
+        """Write branches and tags (all without `names`) to a file; raises UsageError when that would be nothing."""
+        refs = [self._full_name(name) for name in names] or [
+            name for prefix in (HEADS, TAGS) for name in self._repo.refs.iter_names(prefix)
+        ]
+        rows = bundle.bundle_refs(self._repo, refs)
+        left_out = [resolve(self._repo, text) for text in exclude]
+        return bundle.create_bundle(self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL)
+
+    def verify_bundle(self, fs_path: Path) -> BundleReport:
+        """Check a bundle in full, against what is here; raises IntegrityError or RemoteError when it does not hold."""
+        return bundle_check.verify_bundle(fs_path, self._repo)
+
+    def tracking(self, branch: str) -> tuple[int, int] | None:
+        """(commits ahead, commits behind) of a branch against what it follows; None where it follows nothing."""
+        followed = remotes.upstream_of(self._repo, branch)
+        here = self._repo.refs.read(HEADS + branch)
+        there = self._repo.refs.read(f"refs/remotes/{followed[0].name}/{followed[1]}") if followed else None
+        if here is None or there is None:
+            return None
+        if here == there:
+            return 0, 0
+        return _apart(self._repo, here, there)
+
+    # --- what the others share
+
+    def _full_name(self, name: str) -> str:
+        for prefix in ("", HEADS, TAGS):
+            full = prefix + name
+            if full.startswith((HEADS, TAGS)) and self._repo.refs.read(full) is not None:
+                return full
+        raise UsageError(f"there is no branch or tag '{name}'", "run: arbor branch, or arbor tag")
+
+    def _place(self, remote: str | None) -> tuple[Remote | None, str]:
+        """(the named remote, where it is), or (None, the address)."""
+        found = remotes.find_remote(self._repo, remote) if remote is not None else None
+        if remote is not None and found is None:
+            if any(char in remote for char in "/:.\\"):
+                return None, remote
+            return remotes.get_remote(self._repo, remote), ""
+        chosen = found or remotes.choose_remote(self._repo, None, current_branch(self._repo))
+        return chosen, chosen.url
+
+    def _transfer(self, filter_text: str, progress: TransferProgress | None) -> TransferOptions:
+        if not self._repo.settings.get("pull.require_signed"):
+            return TransferOptions(filter_text, progress=progress)
+        allowed = signing.allowed_signers(self._repo)
+        return TransferOptions(
+            filter_text, progress=progress, accept=lambda checked: signing.require_signed(checked.commits, allowed)
+        )
+
+
+def _apart(repo: Repository, left: bytes, right: bytes) -> tuple[int, int]:
+    """How many commits each side has that the other has not."""
+    mine, other = ancestors(repo, [left]), ancestors(repo, [right])
+    return len(mine - other), len(other - mine)
+
+
+def clone_kb(
+    url: str, target: Path, options: CloneOptions, *, filter_text: str = FULL,
+    connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+) -> CloneResult:  # fmt: skip
+    """Make a KB from another one; see `arbor.remote.cloning.clone`."""
+    with closing(connect(url, connecting)) as transport:
+        return clone(transport, target, options, TransferOptions(filter_text, progress=progress))

@@ -1,0 +1,176 @@
+"""Whether cores still hold: bound to their sources, made from what is there now, and made again the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from arbor.errors import ArborError, IntegrityError
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
+from arbor.repo.cores import CORE_MARK, MANUAL, broken_source, get_derivation
+from arbor.repo.distillers.registry import find_distiller
+from arbor.repo.distilling import Recipe, make_recipe, run_distiller
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, passage_encoding
+from arbor.text.reading import decode_passage
+
+CURRENT, STALE, BROKEN = "current", "stale", "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChange:
+    """A source that is not any more what a core was made from.
+
+    Attributes:
+        path: The document's path, or `core:NAME`.
+        what: `changed`, `moved` (to another path), or `gone`.
+        now: Where it is now, after a move; "" else.
+        same_passages: Whether every passage that the core uses is still in it.
+        commit, seconds: The commit since which, as hexadecimal digits, and its time; "" and 0 where it is not
+            committed.
+    """
+
+    path: str
+    what: str
+    now: str
+    same_passages: bool
+    commit: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoreState:
+    """What a check found of one core.
+
+    Attributes:
+        name, core: Its name, and its oid as hexadecimal digits.
+        state: `current`, `stale` (a source has changed) or `broken` (it is not what it says).
+        problem: Why it is broken; "" else.
+        changes: The sources that have changed.
+        again: What making it again gave: `same`, `differs`, or why it was not made again; "" where nobody can.
+    """
+
+    name: str
+    core: str
+    state: str
+    problem: str
+    changes: tuple[SourceChange, ...]
+    again: str
+
+
+class CoreChecker:
+    """Checks cores of one version; statistics and histories are gathered once."""
+
+    def __init__(
+        self, repo: Repository, snapshot: Snapshot, commit_oid: bytes | None, *, rerun: bool = True
+    ) -> None:
+        self._repo = repo
+        self._snapshot = snapshot
+        self._commit = commit_oid
+        self._rerun = rerun
+        self._recipes: dict[tuple[str, str, bytes], Recipe] = {}
+        self._places: dict[bytes, str] | None = None
+
+    def check(self, name: str, oid: bytes) -> CoreState:
+        """The state of one core; whatever is wrong with it is in the answer."""
+        try:
+            document = decode_document(self._repo.store.get_kind(oid, Kind.DOCUMENT))
+            derivation = get_derivation(self._repo.store, document)
+            problem = broken_source(self._repo.store, derivation) or self._own_text(oid)
+        except IntegrityError as error:
+            return CoreState(name, oid.hex(), BROKEN, error.message, (), "")
+        if problem:
+            return CoreState(name, oid.hex(), BROKEN, problem, (), "")
+        again = self._make_again(oid, derivation) if self._rerun else ""
+        if again == "differs":
+            text = f"{derivation.distiller} makes another text from the same sources"
+            return CoreState(name, oid.hex(), BROKEN, text, (), again)
+        changes = tuple(self._changes(derivation))
+        return CoreState(name, oid.hex(), STALE if changes else CURRENT, "", changes, again)
+
+    def _own_text(self, oid: bytes) -> str:
+        """Whether the core's own passages are here: cores are never cold."""
+        return "a passage of its own text is missing" if self._snapshot.lacks_pieces(oid) else ""
+
+    # --- what has become of the sources
+
+    def _changes(self, derivation: Derivation) -> Iterable[SourceChange]:
+        for key in dict.fromkeys(source.path for source in derivation.sources):
+            sources = [source for source in derivation.sources if source.path == key]
+            now = ledger.find(self._repo.store, self._snapshot.ledger_root, key)
+            if now != sources[0].document:
+                yield self._describe(key, sources, now)
+
+    def _describe(self, key: str, sources: list[CoreSource], now: bytes | None) -> SourceChange:
+        shown = CORE_MARK + key[len(CORES) :] if key.startswith(CORES) else key[len(DOCUMENTS) :]
+        commit, seconds = self._since(key, sources[0].document)
+        if now is None:
+            moved = self._place_of(sources[0].document)
+            return SourceChange(shown, "moved" if moved else "gone", moved, bool(moved), commit, seconds)
+        manifest = self._snapshot.manifest(self._snapshot.document(now))
+        leaves = {ref.oid for ref in manifest.passages}
+        return SourceChange(shown, "changed", "", all(s.leaf in leaves for s in sources), commit, seconds)
+
+    def _place_of(self, document: bytes) -> str:
+        if self._places is None:
+            self._places = {}
+            for path, oid in self._snapshot.paths():
+                self._places.setdefault(oid, path)
+        return self._places.get(document, "")
+
+    def _since(self, key: str, document: bytes) -> tuple[str, int]:
+        """The oldest commit on the way back from which on the source is another one."""
+        found, oid = ("", 0), self._commit
+        while oid is not None:
+            commit = self._repo.commit(oid)
+            if ledger.find(self._repo.store, commit.ledger_root, key) == document:
+                break
+            found = (oid.hex(), commit.committer.seconds)
+            oid = commit.parents[0] if commit.parents else None
+        return found
+
+    # --- making it again
+
+    def _make_again(self, oid: bytes, derivation: Derivation) -> str:
+        if derivation.distiller == MANUAL:
+            return ""
+        distiller = find_distiller(derivation.distiller)
+        if distiller is None:
+            return f"there is no distiller '{derivation.distiller}' here"
+        if not distiller.deterministic:
+            return "the distiller is not deterministic"
+        if distiller.version != derivation.version:
+            return f"made by version {derivation.version}, this is version {distiller.version}"
+        try:
+            return self._compare(oid, derivation, self._recipe(derivation))
+        except ArborError:
+            return "the text of a source, or of the statistics, is not here: cold or absent"
+
+    def _recipe(self, derivation: Derivation) -> Recipe:
+        key = (derivation.distiller, repr(sorted(derivation.parameters.items())), derivation.ledger_root)
+        if key not in self._recipes:
+            distiller = find_distiller(derivation.distiller)
+            assert distiller is not None
+            root = derivation.ledger_root or None
+            self._recipes[key] = make_recipe(self._repo, distiller, derivation.parameters, root)
+        return self._recipes[key]
+
+    def _compare(self, oid: bytes, derivation: Derivation, recipe: Recipe) -> str:
+        """Make the text again from the recorded sources; titles may differ where a path has changed."""
+        source = derivation.sources[0]
+        store = self._repo.store
+        document = decode_document(store.get_kind(source.document, Kind.DOCUMENT), trusted=True)
+        manifest = decode_manifest(store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
+        encoding = passage_encoding(document)
+        texts = tuple(
+            decode_passage(store.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages
+        )
+        shown = CORE_MARK + source.path[2:] if source.path.startswith(CORES) else source.path[2:]
+        made = run_distiller(recipe, shown, document, manifest, texts)
+        own = self._snapshot.document(oid)
+        pieces = b"".join(self._snapshot.file_pieces(own, self._snapshot.manifest(own)))
+        same = made is not None and made.text.encode("utf-8") == pieces
+        used = tuple(each.index for each in derivation.sources)
+        return "same" if same and made is not None and made.used == used else "differs"

@@ -1,0 +1,286 @@
+"""Distilling documents: each one's core is made by a named distiller and staged, in several processes where safe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from arbor.errors import IntegrityError, UsageError
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.ledger_diff import diff
+from arbor.objects.model import Derivation, Document, Manifest, decode_document, decode_manifest
+from arbor.objects.paths import path_fault
+from arbor.processes import map_forked
+from arbor.repo.adding import select_tracked
+from arbor.repo.cores import Binding, bind, get_derivation, source_key, write_core
+from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import CORES, DOCUMENTS, display_title, passage_encoding
+from arbor.repo.stage import Stage, write_stage
+from arbor.store.frames import FrameCollector
+from arbor.store.odb import ObjectStore
+from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.text.analyzer import terms
+from arbor.text.reading import decode_passage
+
+_BATCH = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """What became of one document.
+
+    Attributes:
+        path: The document's path, or `core:NAME`.
+        name: The core's name.
+        core: Its oid as hexadecimal digits; "" where there is none.
+        state: `new`, `changed`, `same`, or `skipped`.
+        problem: Why it was skipped.
+    """
+
+    path: str
+    name: str
+    core: str
+    state: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KbStatistics:
+    """In how many documents each term occurs. Travels to worker processes as it is."""
+
+    documents: int
+    frequencies: Mapping[str, int]
+
+    def document_frequency(self, term: str) -> int:
+        """In how many documents a term occurs."""
+        return self.frequencies.get(term, 0)
+
+
+class _Job(NamedTuple):
+    """A document to distill: how people call it, its ledger key and oid."""
+
+    shown: str
+    key: str
+    oid: bytes
+
+
+class _Made(NamedTuple):
+    """A core that was made: its key and oid, b"" where there was nothing to make one of and why."""
+
+    job: _Job
+    oid: bytes
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How cores are made.
+
+    Attributes:
+        distiller: The distiller.
+        parameters: All of its parameters.
+        statistics: Of the whole KB, where the distiller uses them.
+        ledger_root: The ledger that they are of; b"" else.
+    """
+
+    distiller: Distiller
+    parameters: Mapping[str, Parameter]
+    statistics: KbStatistics | None = None
+    ledger_root: bytes = b""
+
+
+def distill(
+    repo: Repository, selections: Sequence[str], distiller: Distiller, parameters: Mapping[str, Parameter], *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Distilled]:  # fmt: skip
+    """Make and stage a core of each document; its name is the distiller's, a slash, and the document's path.
+
+    Args:
+        repo: Where.
+        selections: Paths, folders or globs of staged documents, or `core:NAME`; none means all documents.
+        distiller: What makes them.
+        parameters: All of its parameters.
+        progress: Called with (documents done, documents in all).
+
+    Raises:
+        UsageError: when a selection matches nothing.
+        Locked: when another writer holds the lock.
+    """
+    with repo.lock():
+        stage = repo.stage()
+        jobs = _jobs(repo, stage, selections)
+        recipe = make_recipe(repo, distiller, parameters)
+        before = stage.entries(repo.store, CORES)
+        made: list[_Made] = []
+        batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
+
+        def work(batch: list[_Job]) -> tuple[list[_Made], list[tuple[bytes, list[bytes]]]]:
+            collector, reader = FrameCollector(repo.store.holds), SequentialReader(repo.store)
+            found = [_distill_one(collector, reader, repo.store, job, recipe, before) for job in batch]
+            return found, collector.finish()
+
+        with repo.store.writer() as writer:
+            for part, frames in map_forked(work, batches):
+                for frame, oids in frames:
+                    writer.add_frame(frame, oids)
+                made += part
+                if progress:
+                    progress(len(made), len(jobs))
+        results = [_result(each, distiller, before) for each in made]
+        changes = {
+            CORES + each.name: bytes.fromhex(each.core)
+            for each in results
+            if each.state in ("new", "changed")
+        }
+        if changes:
+            write_stage(repo.folder, stage.with_changes(repo.store, changes))
+        return results
+
+
+def _jobs(repo: Repository, stage: Stage, selections: Sequence[str]) -> list[_Job]:
+    documents = {key[len(DOCUMENTS) :]: oid for key, oid in stage.entries(repo.store, DOCUMENTS).items()}
+    cores = [text for text in selections if text.startswith("core:") and text not in documents]
+    others = [text for text in selections if text not in cores]
+    paths = select_tracked(others, documents) if others else [] if cores else sorted(documents)
+    jobs = [_Job(path, DOCUMENTS + path, documents[path]) for path in paths]
+    order = {oid: place for place, oid in enumerate(in_stored_order(repo.store, {job.oid for job in jobs}))}
+    jobs.sort(key=lambda job: order[job.oid])
+    for text in cores:
+        oid = stage.find(repo.store, source_key(text))
+        if oid is None:
+            raise UsageError(f"there is no '{text}'", "run: arbor core list")
+        jobs.append(_Job(text, source_key(text), oid))
+    return jobs
+
+
+def make_recipe(
+    repo: Repository,
+    distiller: Distiller,
+    parameters: Mapping[str, Parameter],
+    ledger_root: bytes | None = None,
+) -> Recipe:
+    """A distiller with its parameters and, where it uses them, the statistics of a ledger (HEAD's without one)."""
+    if not distiller.uses_statistics(parameters):
+        return Recipe(distiller, parameters)
+    root = repo.head_root() if ledger_root is None else ledger_root
+    return Recipe(distiller, parameters, count_terms(repo, root), root)
+
+
+def count_terms(repo: Repository, ledger_root: bytes) -> KbStatistics:
+    """In how many documents of a ledger each term occurs; cold ones, whose text is not here, are an error.
+
+    Raises:
+        IntegrityError: when a passage is absent or damaged.
+    """
+    oids = {oid for _, oid in ledger.iter_entries(repo.store, ledger_root, DOCUMENTS)}
+    ordered = in_stored_order(repo.store, oids)
+    batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
+
+    def work(batch: list[bytes]) -> Counter[str]:
+        reader = SequentialReader(repo.store)
+        counts: Counter[str] = Counter()
+        for oid in batch:
+            document, manifest = _read(reader, oid)
+            counts.update({term for text in _texts(reader, document, manifest) for term in terms(text)})
+        return counts
+
+    total: Counter[str] = Counter()
+    for part in map_forked(work, batches):
+        total.update(part)
+    return KbStatistics(len(ordered), total)
+
+
+def _read(reader: SequentialReader, oid: bytes) -> tuple[Document, Manifest]:
+    document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+    return document, decode_manifest(reader.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
+
+
+def _texts(reader: SequentialReader, document: Document, manifest: Manifest) -> tuple[str, ...]:
+    encoding = passage_encoding(document)
+    return tuple(
+        [decode_passage(reader.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages]
+    )
+
+
+def _distill_one(
+    collector: FrameCollector, reader: SequentialReader, store: ObjectStore, job: _Job, recipe: Recipe,
+    before: Mapping[str, bytes],
+) -> _Made:  # fmt: skip
+    name = core_name(recipe.distiller, job.shown)
+    fault = path_fault(name)
+    if fault:
+        return _Made(job, b"", f"its core cannot be called {name!r}: {fault}")
+    try:
+        document, manifest = _read(reader, job.oid)
+        texts = _texts(reader, document, manifest)
+    except IntegrityError:
+        return _Made(job, b"", "its text is not here: it is cold or damaged")
+    if not texts:
+        return _Made(job, b"", "it has no text")
+    distillate = run_distiller(recipe, job.shown, document, manifest, texts)
+    if distillate is None:
+        return _Made(job, b"", f"{recipe.distiller.name} finds nothing in it")
+    bindings = [Binding(job.key, job.oid, index) for index in distillate.used]
+    root = _root_to_record(store, recipe, before.get(CORES + name))
+    derivation = Derivation(
+        recipe.distiller.name, recipe.distiller.version, dict(recipe.parameters), root,
+        bind({job.oid: (document, manifest)}, bindings),
+    )  # fmt: skip
+    return _Made(job, write_distilled(collector, recipe, job.shown, document, distillate, derivation), "")
+
+
+def run_distiller(
+    recipe: Recipe, shown: str, document: Document, manifest: Manifest, texts: tuple[str, ...]
+) -> Distillate | None:
+    """What a distiller makes of a document that has been read."""
+    title = display_title(document, shown)
+    headings = tuple(tuple(ref.headings) for ref in manifest.passages)
+    source = Source(shown, title, document.media_type, texts, headings)
+    return recipe.distiller.distill(source, recipe.parameters, recipe.statistics)
+
+
+def write_distilled(
+    collector: FrameCollector, recipe: Recipe, shown: str, document: Document, distillate: Distillate,
+    derivation: Derivation,
+) -> bytes:  # fmt: skip
+    """Write the core of a distillate; its oid."""
+    title = f"{display_title(document, shown)}: {recipe.distiller.name.replace('-', ' ')}"
+    return write_core(
+        collector, distillate.text, title, derivation, f"{recipe.distiller.name}/{recipe.distiller.version}"
+    )
+
+
+def core_name(distiller: Distiller, shown: str) -> str:
+    """What the core of a document is called."""
+    return f"{distiller.name}/{shown.removeprefix('core:')}"
+
+
+def _root_to_record(store: ObjectStore, recipe: Recipe, existing: bytes | None) -> bytes:
+    """The ledger of the statistics: the one that the existing core names, where that holds the same documents.
+
+    Committing a core gives the KB a new root, and must not make each core a new one the next time.
+    """
+    if not recipe.ledger_root or existing is None:
+        return recipe.ledger_root
+    try:
+        document = decode_document(store.get_kind(existing, Kind.DOCUMENT), trusted=True)
+        root = get_derivation(store, document).ledger_root
+        same = bool(root) and not any(
+            change.key.startswith(DOCUMENTS) for change in diff(store, root, recipe.ledger_root)
+        )
+    except IntegrityError:
+        return recipe.ledger_root
+    return root if same else recipe.ledger_root
+
+
+def _result(made: _Made, distiller: Distiller, before: Mapping[str, bytes]) -> Distilled:
+    name = core_name(distiller, made.job.shown)
+    if not made.oid:
+        return Distilled(made.job.shown, name, "", "skipped", made.problem)
+    old = before.get(CORES + name)
+    state = "new" if old is None else "same" if old == made.oid else "changed"
+    return Distilled(made.job.shown, name, made.oid.hex(), state)

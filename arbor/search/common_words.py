@@ -1,0 +1,18 @@
+"""Words and endings of English that a query does not mean."""
+
+from __future__ import annotations
+
+_STOP = """
+a about an and any are as at be been being but by can could did do does for from had has have he her him his how i if
+in into is it its may might must my no not of on or our s she should so some such t than that the their them then
+there these they this to us was we were what when where which who whom whose why will with would you your
+"""
+STOP_WORDS = frozenset(_STOP.split())
+"""Words that carry a question and not its subject. They rank only when a query has no other words."""
+
+_ENDINGS = """
+abilities able ably al alism alities ally ances ations atively ators e ed ements ences ently ers es est fully ibly
+ical icate ings ions ism ists ities iveness ized izers izations less ly ments ness ousness s
+"""
+ENDINGS = tuple(_ENDINGS.split())
+"""What the stemmer takes off the end of words."""

@@ -1,0 +1,130 @@
+"""Histories with merges: order, ancestry, merge bases and revisions are those that git finds in the same graph."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import UsageError
+from arbor.kb import KnowledgeBase
+from arbor.objects import ledger
+from arbor.objects.ids import Kind
+from arbor.objects.model import encode_commit
+from arbor.repo import history
+from arbor.repo.committing import build_commit, write_ledger
+from tests.repo.kit import new_kb, signature
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+SIZE = 24
+PATHS = ["a.md", "b.md", "x/c.md", "x/d.md"]
+
+
+class Twins:
+    """One random graph of commits, made in git and in arbor. Commits are called by their number."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        source = random.Random(seed)
+        self.git_folder = folder / "git"
+        self.times_ascend = bool(seed % 2)
+        self.kb: KnowledgeBase = new_kb(folder / "kb", {f"v{n}": f"version {n}\n" for n in range(3)})
+        versions = [bytes.fromhex(oid) for _, oid in self.kb.ls()]
+        self.oids: list[bytes] = []
+        stream: list[str] = []
+        contents: list[dict[str, int]] = []
+        times = source.sample(range(1_700_000_000, 1_700_000_000 + 10 * SIZE), SIZE)
+        if self.times_ascend:
+            times.sort()
+        for number in range(SIZE):
+            count = 0 if not number else source.choice([1, 1, 1, 2, 2, 3])
+            parents = source.sample(range(max(0, number - 6), number), min(count, number))
+            content = dict(contents[parents[0]]) if parents else {"a.md": 0}
+            for _ in range(source.randrange(3)):
+                content[source.choice(PATHS)] = source.randrange(3)
+            if source.random() < 0.2:
+                content.pop(source.choice(PATHS), None)
+            contents.append(content)
+            self._commit(number, parents, {path: versions[n] for path, n in content.items()}, times[number])
+            stream.append(self._line(number, parents, content, times[number]))
+        subprocess.run(["git", "init", "-q", str(self.git_folder)], check=True)
+        self.git("fast-import", "--quiet", text="".join(stream))
+        self.names = {self.git("rev-parse", f"c{n}").strip(): n for n in range(SIZE)}
+
+    def _commit(self, number: int, parents: list[int], content: dict[str, bytes], seconds: int) -> None:
+        repo = self.kb.repo
+        with repo.lock(), repo.store.writer() as writer:
+            root = write_ledger(repo, writer, ledger.EMPTY_LEDGER, {f"d/{path}": oid for path, oid in content.items()})
+            who = signature(seconds)
+            made = build_commit(repo, root, tuple(self.oids[p] for p in parents), who, who, str(number), {})
+            oid = writer.add(Kind.COMMIT, encode_commit(made))
+        repo.refs.move(f"refs/heads/c{number}", None, oid, who, "made")
+        self.oids.append(oid)
+
+    def _line(self, number: int, parents: list[int], content: dict[str, int], seconds: int) -> str:
+        links = "".join(f"{'from' if n == 0 else 'merge'} :{p + 1}\n" for n, p in enumerate(parents))
+        files = "".join(f"M 100644 inline {path}\ndata 10\nversion {n}\n\n" for path, n in content.items())
+        who = f"committer Ada <ada@example.org> {seconds} +0100\n"
+        text = str(number)
+        return f"commit refs/heads/c{number}\nmark :{number + 1}\n{who}data {len(text)}\n{text}\n{links}deleteall\n{files}\n"
+
+    def git(self, *words: str, text: str | None = None) -> str:
+        done = subprocess.run(["git", *words], cwd=self.git_folder, input=text, capture_output=True, text=True, check=False)
+        return done.stdout if done.returncode in (0, 1) else ""
+
+    def git_numbers(self, *words: str) -> list[int]:
+        return [self.names[line] for line in self.git(*words).split()]
+
+    def numbers(self, oids: object) -> list[int]:
+        return [self.oids.index(oid) for oid in oids]  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module", params=range(4))
+def twins(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Twins:
+    return Twins(tmp_path_factory.mktemp("twins"), request.param)
+
+
+def test_the_log_is_in_the_same_order(twins: Twins) -> None:
+    for number in range(SIZE):
+        found = twins.numbers(entry.oid for entry in history.iter_log(twins.kb.repo, [twins.oids[number]]))
+        assert found == twins.git_numbers("log", "--date-order", "--format=%H", f"c{number}")
+
+
+def test_a_range_leaves_out_the_same_commits(twins: Twins) -> None:
+    if not twins.times_ascend:
+        pytest.skip("git stops too early where a parent is younger than its child")
+    for old in range(0, SIZE, 3):
+        for new in range(1, SIZE, 4):
+            found = [int(entry.message) for entry in twins.kb.log(f"c{old}..c{new}")]
+            assert found == twins.git_numbers("log", "--date-order", "--format=%H", f"c{old}..c{new}")
+
+
+def test_the_log_of_a_path_has_the_same_commits(twins: Twins) -> None:
+    for path in [*PATHS, "x", "absent"]:
+        for number in (SIZE - 1, SIZE - 2, SIZE // 2):
+            found = [int(entry.message) for entry in twins.kb.log(f"c{number}", [path])]
+            words = ("log", "--date-order", "--format=%H", f"c{number}", "--", path)
+            assert found == twins.git_numbers(*words)
+
+
+def test_merge_bases_and_ancestry_are_the_same(twins: Twins) -> None:
+    repo = twins.kb.repo
+    for left in range(SIZE):
+        for right in range(0, SIZE, 5):
+            found = twins.numbers(history.merge_bases(repo, twins.oids[left], twins.oids[right]))
+            assert sorted(found) == sorted(twins.git_numbers("merge-base", "--all", f"c{left}", f"c{right}"))
+            assert history.is_ancestor(repo, twins.oids[left], twins.oids[right]) == (left in found)
+
+
+def test_steps_back_lead_to_the_same_commits(twins: Twins) -> None:
+    for number in range(SIZE):
+        for steps in ("", "~", "^", "~0", "^0", "~2", "^2", "^^", "~1^2", "^2~1", "^3", "~~~", "^1^1", "~3^2~2", "~99"):
+            expected = twins.git("rev-parse", "--verify", "-q", f"c{number}{steps}").strip()
+            try:
+                found = twins.kb.resolve(f"c{number}{steps}")
+            except UsageError:
+                assert not expected
+                continue
+            assert twins.names.get(expected) == twins.oids.index(found)

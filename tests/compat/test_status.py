@@ -1,0 +1,128 @@
+"""Status, add, rm, mv and restore beside git in one folder: after every step both say the same."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import ArborError
+from arbor.kb import KnowledgeBase
+from arbor.repo.status import Status
+from tests.repo.kit import files_in, new_kb, write
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+NAMES = ["a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "x/y/d.md", "z/e.md", "new/f.md", "new/deep/g.md", "n", "n/o"]
+TEXTS = ["one\n", "two\n", "three\n", ""]
+
+
+def git(folder: Path, *words: str) -> bool:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode == 0
+
+
+def git_status(folder: Path) -> set[str]:
+    words = ["git", "status", "--porcelain", "-z", "--no-renames"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    return {line for line in done.stdout.split("\0") if line}
+
+
+def as_git_says(status: Status) -> set[str]:
+    staged: dict[str, str] = {}
+    for change in status.staged:
+        if change.status == "R":
+            staged[change.old_path] = "D"
+            staged[change.path] = "A"
+        else:
+            staged[change.path] = change.status
+    unstaged = {change.path: change.status for change in status.unstaged}
+    lines = {f"{staged.get(path, ' ')}{unstaged.get(path, ' ')} {path}" for path in {*staged, *unstaged}}
+    return lines | {f"?? {path}" for path in status.untracked}
+
+
+class Pair:
+    """One work tree under both."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        git(folder, "init", "-q", "-b", "main")
+        (folder / ".git/info/exclude").write_text(".arbor\n")
+        self.kb: KnowledgeBase = new_kb(folder)
+
+    def both(self, words: list[str], *call: object, **options: object) -> None:
+        """Run git on the folder, put the work tree back as it was, and let arbor do the same."""
+        before = files_in_detail(self.folder)
+        git_did = git(self.folder, *words)
+        after = files_in(self.folder)
+        put_back(self.folder, before)
+        name, *arguments = call
+        try:
+            getattr(self.kb, str(name))(*arguments, **options)
+            arbor_did = True
+        except ArborError:
+            arbor_did = False
+        assert arbor_did == git_did, words
+        assert files_in(self.folder) == after, words
+
+    def compare(self) -> None:
+        assert as_git_says(self.kb.status()) == git_status(self.folder)
+
+
+def files_in_detail(folder: Path) -> dict[str, bytes]:
+    return {path: data for path, data in files_in(folder).items() if not path.startswith(".git/")}
+
+
+def put_back(folder: Path, files: dict[str, bytes]) -> None:
+    for path in files_in_detail(folder):
+        if path not in files:
+            (folder / path).unlink()
+    for path in sorted((p for p in folder.rglob("*") if p.is_dir() and not {".git", ".arbor"} & set(p.parts)), reverse=True):
+        if not any(path.iterdir()):
+            path.rmdir()
+    write(folder, dict(files))
+
+
+def step(pair: Pair, source: random.Random) -> None:
+    name, folder = source.choice(NAMES), source.choice(["", "x", "x/y", "new", "z"])
+    match source.randrange(12):
+        case 0 | 1 | 2:
+            try:
+                write(pair.folder, {name: source.choice(TEXTS)})
+            except OSError:
+                return
+        case 3:
+            if (pair.folder / name).is_file():
+                (pair.folder / name).unlink()
+                for parent in (pair.folder / name).parents:
+                    if parent == pair.folder or any(parent.iterdir()):
+                        break
+                    parent.rmdir()
+        case 4 | 5:
+            pair.both(["add", "-A"], "add")
+        case 6:
+            if (pair.folder / name).is_file():
+                pair.both(["add", "--", name], "add", [name])
+        case 7:
+            pair.both(["add", "-u"], "add", update=True)
+        case 8:
+            pair.both(["commit", "-q", "-m", "x"], "commit", "x", index=False)
+        case 9:
+            pair.both(["rm", "-q", "-r", "--", folder or name], "rm", [folder or name], recursive=True)
+        case 10:
+            pair.both(["restore", "--", folder or name], "restore", [folder or name])
+        case 11:
+            pair.both(["restore", "--staged", "--", folder or name], "restore", [folder or name], staged=True, worktree=False)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_both_say_the_same_after_every_step(tmp_path: Path, seed: int) -> None:
+    pair, source = Pair(tmp_path), random.Random(seed)
+    write(tmp_path, {"a.md": "one\n", "x/a.md": "one\n"})
+    pair.both(["add", "-A"], "add")
+    pair.both(["commit", "-q", "-m", "first"], "commit", "first", index=False)
+    for _ in range(30):
+        step(pair, source)
+        pair.compare()

@@ -1,0 +1,181 @@
+"""Consensus kept with commits: equal to a rebuild whatever happened before, live, explained, and usable in search."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+import arbor
+from arbor.cli import demo_documents
+from arbor.errors import UsageError
+from arbor.graph.desk import ConsensusDesk
+from arbor.graph.live import LiveConsensus, disputed_paths
+from arbor.graph.standing import Label
+from arbor.kb import KnowledgeBase
+from arbor.objects.links import LinkRef
+
+TIDES = {**demo_documents.BEGINNING, **dict([demo_documents.NEWCOMER]), **dict([demo_documents.THIRD])}
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> KnowledgeBase:
+    return arbor.init(tmp_path / "kb")
+
+
+def put(kb: KnowledgeBase, files: dict[str, str], message: str = "change") -> object:
+    for path, text in files.items():
+        kb.add_bytes(path, text.encode(), overwrite=True)
+    return kb.commit(message)
+
+
+def fingerprint(kb: KnowledgeBase) -> bytes:
+    consensus, _ = LiveConsensus(kb.repo).open_at(kb.snapshot())
+    try:
+        return consensus.fingerprint()
+    finally:
+        consensus.close()
+
+
+def test_a_commit_tells_whom_it_reached(kb: KnowledgeBase) -> None:
+    put(kb, demo_documents.BEGINNING)
+    put(kb, dict([demo_documents.NEWCOMER]))
+    made = put(kb, dict([demo_documents.THIRD]))
+    ripple = made.ripple  # type: ignore[attr-defined]
+    assert ripple.origins == (demo_documents.THIRD[0],)
+    assert {reach.key for reach in ripple.reached} >= {"anna/tides.md", "ben/harbour.md"}
+    moved = {change.key: (change.before, change.after) for change in ripple.changed}
+    assert moved["anna/tides.md"] == (Label.EXTENDED, Label.CORROBORATED)
+    assert kb.ripple() == ripple
+    assert kb.consensus("anna/tides.md").standing.label is Label.CORROBORATED
+    assert kb.consensus("anna/tides.md", at="HEAD~1").standing.label is Label.EXTENDED
+    history = [point.standing.label for point in kb.consensus_history("anna/tides.md") if point.standing]
+    assert history == [Label.CORROBORATED, Label.EXTENDED, Label.EXTENDED]
+
+
+def test_deleting_the_cache_changes_nothing(kb: KnowledgeBase) -> None:
+    put(kb, TIDES)
+    put(kb, {"anna/tides.md": TIDES["anna/tides.md"] + "\nA second look at the harbour.\n"})
+    before, standings = fingerprint(kb), kb.standings()
+    shutil.rmtree(kb.folder / "cache")
+    assert fingerprint(kb) == before
+    assert kb.standings() == standings
+
+
+def test_history_leaves_no_trace(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """Any order and batching of adds, edits, renames, removals and merges ends in the state of a fresh KB."""
+    chance = random.Random(7)
+    names = list(TIDES)
+    for _ in range(12):
+        picked = chance.sample(names, chance.randint(1, 3))
+        put(kb, {name: TIDES[name] + chance.choice(["", "\nLow tide at noon.\n", "\nThe yeast is wild.\n"]) for name in picked})
+        tracked = [path for path, _ in kb.ls()]
+        if len(tracked) > 3:
+            kb.mv([tracked[0]], f"moved/{chance.randint(0, 99)}-{tracked[0].rsplit('/', 1)[-1]}", force=True)
+            kb.rm([tracked[1]], force=True)
+            kb.commit("move and remove", allow_empty=True)
+    kb.branches.switch("side", create=True)
+    put(kb, {"side.md": TIDES["fay/ferry.md"]})
+    kb.branches.switch("main")
+    put(kb, {"main.md": TIDES["ben/harbour.md"] + "\nA crane was built.\n"})
+    kb.branches.merge("side")
+    fresh = arbor.init(tmp_path / "fresh")
+    for path, _ in list(kb.ls()):
+        fresh.add_bytes(path, b"".join(kb.cat(path, "HEAD")))
+    fresh.commit("all at once")
+    assert fresh.repo.head_root() == kb.repo.head_root()
+    assert fingerprint(fresh) == fingerprint(kb)
+
+
+def test_a_preview_changes_nothing(kb: KnowledgeBase) -> None:
+    put(kb, demo_documents.BEGINNING)
+    before = fingerprint(kb)
+    kb.add_bytes(demo_documents.NEWCOMER[0], demo_documents.NEWCOMER[1].encode())
+    check = kb.check_staged()
+    assert check.ripple.origins == (demo_documents.NEWCOMER[0],)
+    assert fingerprint(kb) == before
+    assert kb.commit("now").ripple == check.ripple
+
+
+def test_a_contradiction_shows_beside_the_label(kb: KnowledgeBase) -> None:
+    put(kb, TIDES)
+    put(kb, {"anna/answer.md": "---\ncontradicts: tides.md\n---\n# No\n\nThe wind raises the sea, not gravity.\n"})
+    assert kb.consensus("anna/tides.md").standing.contested
+    assert not kb.consensus("ben/harbour.md").standing.contested
+
+
+def test_disputed_paths_do_not_depend_on_what_else_there_is() -> None:
+    link = LinkRef("frontmatter", "contradicts", "../b/c", "", "", 2)
+    assert disputed_paths("a/x.md", [link]) == {"b/c", "b/c.md"}
+
+
+def test_labels_filter_a_search_and_stand_beside_hits(kb: KnowledgeBase) -> None:
+    put(kb, TIDES)
+    hits = kb.search("moon label:corroborated").hits
+    assert hits
+    assert {hit.label for hit in hits} == {"CORROBORATED"}
+    assert kb.search("moon label:novel -path:chen -path:dora -path:ivy").hits == ()
+    with pytest.raises(UsageError):
+        kb.search("moon label:true")
+
+
+def test_a_profile_weighs_consensus_and_never_passes_the_item_asked_for(kb: KnowledgeBase) -> None:
+    put(kb, {**TIDES, "notes/alone.md": "# High tides\n\nHigh tides, high tides, high tides: a song by nobody.\n"})
+    plain = kb.search("high tides moon", rank="relevance").hits
+    ripple = kb.search("high tides moon", rank="ripple").hits
+    assert {hit.path for hit in plain} == {hit.path for hit in ripple}
+    assert ripple[0].label == "CORROBORATED"
+    scores = ripple[0].scores
+    assert scores.consensus is not None
+    assert scores.quality is not None
+    assert scores.freshness is not None
+    assert kb.search("High tides", rank="ripple").hits[0].path == "notes/alone.md"
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["relevance = 2", "relevance = 0.5", "relevance = nan", "relevance = true", "speed = 1", 'relevance = "much"'],
+)
+def test_weights_are_validated(kb: KnowledgeBase, table: str) -> None:
+    put(kb, {"a.md": "# A\n", "arbor.toml": f"[ranking.mine]\n{table}\n"})
+    with pytest.raises(UsageError, match="ranking"):
+        kb.search("a", rank="mine")
+
+
+def test_a_profile_of_ones_own(kb: KnowledgeBase) -> None:
+    policy = '[ranking]\ndefault = "fresh"\n[ranking.fresh]\nrelevance = 0.2\nfreshness = 0.8\nhalf_life_days = 30\n'
+    put(kb, {
+        "arbor.toml": policy,
+        "old.md": "---\ndate: 2001-01-01\n---\n# Old\n\nsoup soup soup\n",
+        "new.md": "---\ndate: 2026-11-01\n---\n# New\n\nsoup and much else besides\n",
+    })  # fmt: skip
+    assert [hit.path for hit in kb.search("soup").hits] == ["new.md", "old.md"]
+    assert [hit.path for hit in kb.search("soup", rank="relevance").hits] == ["old.md", "new.md"]
+    with pytest.raises(UsageError, match="there is no ranking profile"):
+        kb.search("soup", rank="none")
+
+
+def test_the_policy_of_a_version_decides(kb: KnowledgeBase) -> None:
+    put(kb, TIDES)
+    put(kb, {"arbor.toml": "[ripple]\ncorroborated_from = 9\n"})
+    assert kb.consensus("anna/tides.md").standing.label is Label.EXTENDED
+    assert kb.consensus("anna/tides.md", at="HEAD~1").standing.label is Label.CORROBORATED
+    assert kb.ripple().changed
+
+
+def test_a_large_first_commit_waits_until_somebody_asks(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arbor.graph.live.EAGER_DOCUMENTS", 2)
+    assert put(kb, TIDES).ripple is None  # type: ignore[attr-defined]
+    assert not ConsensusDesk(kb.repo).is_live_at(kb.snapshot())
+    assert kb.consensus("anna/tides.md").standing.label is Label.CORROBORATED
+    assert put(kb, dict([demo_documents.ISOLATED])).ripple is not None  # type: ignore[attr-defined]
+
+
+def test_what_has_no_text_has_no_consensus(kb: KnowledgeBase) -> None:
+    kb.add_bytes("image.png", b"\x89PNG\r\n\x1a\n\0\0\0\0")
+    put(kb, {"a.md": "# A\n"})
+    with pytest.raises(UsageError, match="no text"):
+        kb.consensus("image.png")
+    assert [path for path, _ in kb.standings()] == ["a.md"]

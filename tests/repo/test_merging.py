@@ -1,0 +1,198 @@
+"""Branches, merges, reverts and resets, as a person would do them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import arbor
+from arbor.errors import ConflictError, UsageError
+from arbor.kb import KnowledgeBase
+
+TEXT = "".join(f"line {n}\n" for n in range(30))
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> KnowledgeBase:
+    made = arbor.init(tmp_path / "kb")
+    save(made, "a.md", TEXT, "b.md", TEXT + "tail\n", "dir/c.md", "# C\n")
+    made.commit("one")
+    return made
+
+
+def save(kb: KnowledgeBase, *names_and_texts: str) -> None:
+    assert kb.fs_root is not None
+    for name, text in zip(names_and_texts[0::2], names_and_texts[1::2], strict=True):
+        path = kb.fs_root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    kb.add()
+
+
+def read(kb: KnowledgeBase, name: str) -> str:
+    assert kb.fs_root is not None
+    return (kb.fs_root / name).read_text()
+
+
+def test_a_fast_forward_moves_branch_files_and_index(kb: KnowledgeBase) -> None:
+    kb.branches.switch("ideas", create=True)
+    save(kb, "new.md", "# Zebra\n")
+    tip = kb.commit("two").commit
+    kb.branches.switch("main")
+    assert not (kb.fs_root / "new.md").exists()  # type: ignore[operator]
+    assert kb.branches.merge("ideas").kind == "fast-forward"
+    assert kb.resolve("HEAD").hex() == tip
+    assert [hit.path for hit in kb.search("zebra").hits] == ["new.md"]
+    assert kb.status().clean
+    assert kb.branches.merge("ideas").kind == "up-to-date"
+
+
+def test_both_sides_edit_and_one_renames(kb: KnowledgeBase) -> None:
+    kb.branches.switch("ideas", create=True)
+    save(kb, "a.md", TEXT.replace("line 3\n", "line three\n"))
+    kb.mv(["b.md"], "moved/b2.md")
+    kb.commit("theirs")
+    kb.branches.switch("main")
+    save(kb, "a.md", TEXT.replace("line 20\n", "line twenty\n"), "b.md", "head\n" + TEXT + "tail\n")
+    kb.commit("ours")
+    result = kb.branches.merge("ideas")
+    assert (result.kind, result.conflicts) == ("merged", ())
+    assert read(kb, "a.md") == TEXT.replace("line 3\n", "line three\n").replace("line 20\n", "line twenty\n")
+    assert read(kb, "moved/b2.md") == "head\n" + TEXT + "tail\n"
+    assert [path for path, _ in kb.ls()] == ["a.md", "dir/c.md", "moved/b2.md"]
+    assert kb.status().clean
+    assert kb.verify().ok
+    assert len(kb.repo.commit(kb.resolve()).parents) == 2
+
+
+def test_merging_either_way_round_gives_one_root(kb: KnowledgeBase) -> None:
+    kb.branches.switch("left", create=True)
+    save(kb, "a.md", TEXT.replace("line 3\n", ""), "left.md", "l\n")
+    kb.commit("left")
+    kb.branches.switch("main")
+    kb.branches.switch("right", create=True)
+    kb.mv(["a.md"], "z.md")
+    save(kb, "right.md", "r\n")
+    kb.commit("right")
+    kb.branches.merge("left")
+    one = kb.repo.head_root()
+    kb.branches.switch("left")
+    assert kb.branches.merge("right").kind == "fast-forward"
+    assert kb.repo.head_root() == one
+
+
+def conflict(kb: KnowledgeBase) -> None:
+    kb.branches.switch("ideas", create=True)
+    save(kb, "a.md", TEXT.replace("line 5\n", "THEIRS\n"))
+    kb.commit("theirs")
+    kb.branches.switch("main")
+    save(kb, "a.md", TEXT.replace("line 5\n", "OURS\n"))
+    kb.commit("ours")
+
+
+def test_a_conflict_waits_for_a_person(kb: KnowledgeBase) -> None:
+    conflict(kb)
+    result = kb.branches.merge("ideas")
+    assert (result.kind, result.conflicts) == ("conflict", ("a.md",))
+    assert "<<<<<<< HEAD\nOURS\n=======\nTHEIRS\n>>>>>>> ideas\n" in read(kb, "a.md")
+    with pytest.raises(ConflictError):
+        kb.commit("too early")
+    again = arbor.open(kb.fs_root)  # type: ignore[arg-type]
+    assert [change.status for change in again.status().unstaged] == ["U"]
+    save(again, "a.md", TEXT.replace("line 5\n", "BOTH\n"))
+    made = again.commit()
+    assert made.subject == "Merge ideas"
+    assert len(again.repo.commit(bytes.fromhex(made.commit)).parents) == 2
+    assert again.status().clean
+
+
+def test_a_merge_can_be_left(kb: KnowledgeBase) -> None:
+    conflict(kb)
+    before = kb.resolve()
+    kb.branches.merge("ideas")
+    kb.branches.abort_merge()
+    assert kb.resolve() == before
+    assert kb.status().clean
+    assert read(kb, "a.md") == TEXT.replace("line 5\n", "OURS\n")
+    with pytest.raises(UsageError):
+        kb.branches.abort_merge()
+
+
+def test_edited_here_and_deleted_there_is_a_conflict(kb: KnowledgeBase) -> None:
+    kb.branches.switch("ideas", create=True)
+    kb.rm(["a.md"])
+    kb.commit("gone")
+    kb.branches.switch("main")
+    save(kb, "a.md", TEXT + "more\n")
+    kb.commit("more")
+    assert kb.branches.merge("ideas").conflicts == ("a.md",)
+    assert read(kb, "a.md") == TEXT + "more\n"
+
+
+def test_local_changes_are_never_overwritten(kb: KnowledgeBase) -> None:
+    kb.branches.switch("ideas", create=True)
+    save(kb, "a.md", "theirs\n", "new.md", "committed\n")
+    kb.commit("theirs")
+    kb.branches.switch("main")
+    assert kb.fs_root is not None
+    (kb.fs_root / "a.md").write_text("not added\n")
+    (kb.fs_root / "new.md").write_text("not tracked\n")
+    for act in (lambda: kb.branches.switch("ideas"), lambda: kb.branches.merge("ideas")):
+        with pytest.raises(ConflictError, match="overwritten"):
+            act()
+    assert (read(kb, "a.md"), read(kb, "new.md")) == ("not added\n", "not tracked\n")
+
+
+def test_local_changes_elsewhere_come_along(kb: KnowledgeBase) -> None:
+    kb.branches.switch("ideas", create=True)
+    save(kb, "a.md", "theirs\n")
+    kb.commit("theirs")
+    save(kb, "dir/c.md", "# staged\n")
+    kb.branches.switch("main")
+    assert [change.path for change in kb.status().staged] == ["dir/c.md"]
+    assert (read(kb, "dir/c.md"), read(kb, "a.md")) == ("# staged\n", TEXT)
+
+
+def test_revert_undoes_one_commit(kb: KnowledgeBase) -> None:
+    first = kb.repo.head_root()
+    save(kb, "a.md", "changed\n", "extra.md", "x\n")
+    kb.commit("two")
+    assert kb.branches.revert("HEAD").kind == "merged"
+    assert kb.repo.head_root() == first
+    assert next(iter(kb.log())).subject == 'Revert "two"'
+
+
+def test_reset_moves_the_branch_in_three_ways(kb: KnowledgeBase) -> None:
+    save(kb, "a.md", "two\n")
+    kb.commit("two")
+    kb.branches.reset("HEAD~1", "soft")
+    assert [change.status for change in kb.status().staged] == ["M"]
+    kb.branches.reset("HEAD", "mixed")
+    assert [change.status for change in kb.status().unstaged] == ["M"]
+    kb.branches.reset("HEAD", "hard")
+    assert kb.status().clean
+    assert read(kb, "a.md") == TEXT
+    assert kb.branches.reset("HEAD@{3}", "hard") == kb.resolve().hex()
+    assert read(kb, "a.md") == "two\n"
+
+
+def test_branch_and_tag_names_are_guarded(kb: KnowledgeBase) -> None:
+    kb.branches.create("topic")
+    kb.branches.tag("v1", message="the first\nrelease")
+    assert [branch.name for branch in kb.branches.list()] == ["main", "topic"]
+    assert [(tag.name, tag.annotated, tag.commit) for tag in kb.branches.tags()] == [("v1", True, kb.resolve().hex())]
+    assert kb.resolve("v1") == kb.resolve("topic")
+    for bad in ("../x", "a..b", "-x", "x.lock", "con", "a b", "", "@"):
+        with pytest.raises(UsageError):
+            kb.branches.create(bad)
+    with pytest.raises(UsageError):
+        kb.branches.delete("main")
+    kb.branches.rename("topic", "subject")
+    kb.branches.switch("subject")
+    save(kb, "only.md", "here\n")
+    kb.commit("only here")
+    kb.branches.switch("main")
+    with pytest.raises(ConflictError):
+        kb.branches.delete("subject")
+    kb.branches.delete("subject", force=True)

@@ -1,0 +1,154 @@
+"""The commands of trust as a person types them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.harness import IDENTITY, Cli
+from tests.trust.conftest import long_note
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    made = Cli(folder)
+    made("init")
+    made.write("a.md", long_note(4))
+    made.write("notes/b.md", "# B\n\nShort.\n")
+    made.commit("first")
+    return made
+
+
+def test_prove_and_verify(cli: Cli, tmp_path: Path) -> None:
+    commit = cli("log", "--json").json["commits"][0]["commit"]
+    away = Cli(tmp_path)
+    for name, words in (
+        ("p.json", ("a.md:3",)),
+        ("p.proof", ("a.md#1",)),
+        ("q.proof", ("notes/b.md", "--at", "main")),
+    ):
+        cli("prove", *words, "-o", str(tmp_path / name))
+        done = away("verify", "--proof", name, "--commit", commit)
+        assert done.out.startswith("proven")
+        assert done.err == ""
+    assert (tmp_path / "p.json").read_bytes().startswith(b"{")
+    assert not (tmp_path / "p.proof").read_bytes().startswith(b"{")
+    done = away("verify", "--proof", "p.proof", "--json", "--text", str(cli.folder / "a.md"))
+    assert done.json["ok"] is True
+    assert done.json["proof"]["text_matched"] == "file"
+    assert done.json["proof"]["index"] == 1
+    failed = away("verify", "--proof", "p.json", "--commit", "00" * 32, code=12)
+    assert "belongs to commit" in failed.err
+    unanchored = away("verify", "--proof", "p.json")
+    assert "nothing vouches" in unanchored.err
+    (tmp_path / "p.json").write_text((tmp_path / "p.json").read_text().replace("long note", "long lie"))
+    assert away("verify", "--proof", "p.json", code=12).out == ""
+    assert "cannot be read" in away("verify", "--proof", "none", code=2).err
+
+
+def test_prove_to_standard_output(cli: Cli) -> None:
+    found = json.loads(cli("prove", "a.md").out)
+    assert (found["schema"], found["kind"]) == ("arbor.proof/1", "document")
+    assert json.loads(cli("prove", "--absent", "nothing.md").out)["kind"] == "absence"
+    cli.write("c.md", "c\n")
+    cli.commit("second")
+    assert json.loads(cli("prove", "--consistency", "HEAD~1", "HEAD").out)["new"]["log_size"] == 2
+    assert cli("prove", "a.md", "--format", "msgpack").raw.startswith(b"\x9c\xabarbor-proof")
+    assert "is in this revision" in cli("prove", "--absent", "a.md", code=2).err
+    assert "say what to prove" in cli("prove", code=2).err
+    assert "no document" in cli("prove", "nothing.md", code=2).err
+
+
+def test_a_checkpoint(cli: Cli) -> None:
+    first = cli("log", "--checkpoint").out.splitlines()
+    commit = cli("log", "--json").json["commits"][0]["commit"]
+    assert first[0] == f"arbor/{commit}/main"
+    assert first[1] == "1"
+    assert first[3] == f"commit {commit}"
+    found = cli("log", "--checkpoint", "--json").json["commits"][0]["checkpoint"]
+    assert found["size"] == 1
+
+
+def test_evict_tier_and_rehydrate(cli: Cli, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(cli.folder, archive, ignore=shutil.ignore_patterns(".arbor"))
+    shutil.rmtree(cli.folder / "notes")
+    (cli.folder / "a.md").unlink()
+    refused = cli("evict", "a.md", code=1)
+    assert "no other copy was found" in refused.err
+    would = cli("evict", "--larger-than", "1K", "--from", str(archive), "-n")
+    assert "would go to the cold tier" in would.out
+    assert cli("tier", "--json").json["tiers"]["cold"]["documents"] == 0
+    done = cli("evict", "a.md", "notes", "--from", str(archive), "--json").json
+    assert [item["paths"] for item in done["evicted"]] == [["a.md"], ["notes/b.md"]]
+    assert cli("tier", "--json").json["tiers"]["cold"]["documents"] == 2
+    assert cli("tier", "a.md").out.startswith("cold")
+    assert cli("status", "--json").json["unstaged"] == []
+    cold = cli("cat", "a.md", code=1)
+    assert "the document is cold" in cold.err
+    assert "arbor rehydrate-cold" in cold.err
+    assert cli("verify", "--json").json["checked"]["cold"] == 2
+    lost = cli("rehydrate", "--all", code=1)
+    assert "could not be brought back" in lost.err
+    (archive / "a.md").write_text(long_note(4).replace("word1x1", "other"))
+    part = cli("rehydrate-cold", "--all", "--from", str(archive), code=3)
+    assert "has changed: 3 passages are the same, 1 gone, 1 new" in part.err
+    (archive / "a.md").write_text(long_note(4))
+    assert "1 document hot again" in cli("rehydrate", "a.md", "--from", str(archive)).out
+    assert cli("cat", "a.md").out == long_note(4)
+    acts = [record["act"] for record in cli("journal", "--json").json["records"]]
+    assert acts == ["rehydrate", "drift", "rehydrate", "evict"]
+    assert "verified 4 records" in cli("journal", "verify").out
+
+
+def test_update_stages_the_new_version(cli: Cli, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(cli.folder, archive, ignore=shutil.ignore_patterns(".arbor"))
+    cli("evict", "notes/b.md", "--from", str(archive))
+    (cli.folder / "notes/b.md").unlink()
+    (archive / "notes/b.md").write_text("# B\n\nLonger now.\n")
+    cli("rehydrate", "notes/b.md", "--from", str(archive), "--update", code=1)
+    assert cli("status", "--json").json["staged"][0]["path"] == "notes/b.md"
+    cli("commit", "-m", "new version")
+    assert cli("cat", "notes/b.md").out == "# B\n\nLonger now.\n"
+    assert cli("cat", "notes/b.md@HEAD~1", code=1).out == ""
+    cli("verify")
+
+
+def test_warm(cli: Cli) -> None:
+    cli("evict", "a.md", "--warm")
+    assert cli("tier", "a.md").out.startswith("warm")
+    assert cli("cat", "a.md").out == long_note(4)
+    assert "1 document hot again" in cli("rehydrate", "a.md").out
+
+
+def test_gc(cli: Cli) -> None:
+    done = cli("gc", "--json").json
+    assert (done["dropped"], done["waiting"]) == (0, 0)
+    assert "0 objects would go" in cli("gc", "-n", "--now").out
+    assert "is not an age" in cli("gc", "--grace", "soon", code=2).err
+
+
+def test_a_damaged_journal(cli: Cli) -> None:
+    cli("evict", "a.md")
+    cli("rehydrate", "a.md")
+    journal = cli.folder / ".arbor" / "journal"
+    journal.write_bytes(journal.read_bytes().replace(b"evict", b"fetch"))
+    failed = cli("journal", "verify", code=12)
+    assert "damaged record 1: 1 line edited" in failed.out
+    assert cli("journal", "verify", "--json", code=12).json["faults"][0]["first"] == 1
+    assert "the old journal is kept as" in cli("journal", "restart").err
+    cli("journal", "verify")
+
+
+def test_what_cannot_be_a_place(cli: Cli) -> None:
+    assert "no folder, bundle or remote" in cli("evict", "a.md", "--from", "nowhere", code=2).err
+    assert "say which documents" in cli("rehydrate", code=2).err
+    assert "which documents to evict" in cli("evict", code=2).err
