@@ -93,6 +93,7 @@ SECTIONS: tuple[tuple[str, tuple[Entry, ...]], ...] = (
             Entry("evict", "Let others keep documents' passages, or leave them out of the index"),
             Entry("rehydrate", "Bring cold documents back, each passage checked by its hash"),
             Entry("gc", "Drop what nothing reaches, and merge packs"),
+            Entry("recheck", "Ask the sources of documents whether they have changed"),
         ),
     ),
     (

@@ -78,7 +78,15 @@ def ripple_line(session: Session, ripple: Ripple) -> str:
     changed = f"{count(len(others), 'label')} changed" if others else "no label changed"
     named = ", ".join(_change_text(session, change) for change in others[:_SHOWN])
     rest = " …" if len(others) > _SHOWN else ""
-    return f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{rest}"
+    return f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{rest}{_newcomers(ripple)}"
+
+
+def _newcomers(ripple: Ripple) -> str:
+    """The labels that new documents came in with: `; new: 3 NOVEL, 1 EXTENDED`."""
+    labels = [change.after.value for change in ripple.changed if change.before is None and change.after]
+    counts = [(labels.count(name), name) for name in LABEL_STYLES]
+    told = ", ".join(f"{number:,} {name}" for number, name in counts if number)
+    return f"; new: {told}" if told else ""
 
 
 def _change_text(session: Session, change: LabelChange) -> str:

@@ -131,7 +131,7 @@ def _run_queries(
 ) -> tuple[dict[str, list[str]], list[float]]:
     """The ranking of each judged query as document ids, and how long some of them took, in seconds."""
     searcher = Searcher()
-    queries = {query: parsed for query in collection.qrels if (parsed := _parse(collection.queries[query]))}
+    queries = {query: parsed for query in collection.qrels if (parsed := parse_words(collection.queries[query]))}
     deep = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH)
     run = {
         query: [ids[path] for paths, _ in searcher.rank(snapshot, index, parsed, deep) for path in paths]
@@ -146,7 +146,7 @@ def _run_queries(
     return run, seconds
 
 
-def _parse(text: str) -> Query | None:
+def parse_words(text: str) -> Query | None:
     """The query as plain words; None where it has none, which finds nothing."""
     try:
         return parse_plain_query(text)

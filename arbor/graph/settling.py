@@ -65,8 +65,6 @@ class Settling:
                 if document not in added:
                     difference.before[document] = self._read[document]
         self._store.put_documents(difference.after.values())
-        difference.after.update((document, self.row(document)) for document in difference.origins & self._rows.keys()
-                                if document in added and document not in difference.after)  # fmt: skip
 
     def _find_nearest(self, row: DocumentRow) -> tuple[int, ...]:
         """For each independent group the nearest member and its similarity, one after the other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import tempfile
@@ -70,7 +71,7 @@ def bring_up_to_date(
 
 
 def _is_read_only(error: OSError) -> bool:
-    return error.errno in (30, 13, 1)  # EROFS, EACCES, EPERM
+    return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:

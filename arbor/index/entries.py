@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, overload
 
 from arbor.errors import IntegrityError
 from arbor.index.language import declared_language, guess_language
 from arbor.objects.ids import Kind
-from arbor.objects.model import decode_document
+from arbor.objects.model import ChunkRef, Document, decode_document
 from arbor.objects.passages import decode_passages
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.sequential import SequentialReader
@@ -20,6 +20,9 @@ from arbor.text.reading import decode_passage
 
 DATE_KEYS = ("updated", "modified", "last_modified", "lastmod", "date", "published", "created")
 """Front matter keys that date a document; the first one that holds a date counts."""
+
+LARGE_BYTES = 16 * 1024 * 1024
+"""The passages of larger documents are not held in memory all at once."""
 
 Row = tuple[str, str, str, str]
 """One passage as the index takes it: title, heading, path, body, each passed through the analyzer."""
@@ -45,7 +48,7 @@ class Entry(NamedTuple):
     lang: str
     dated: int | None
     whole: bool
-    rows: Sequence[Row]
+    rows: Collection[Row]
 
 
 class ObjectSource(Protocol):
@@ -70,14 +73,52 @@ def read_entry(source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole:
     """
     document = decode_document(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
     passages = decode_passages(source.get_kind(document.manifest, Kind.MANIFEST))
-    texts: list[str] | None = None
+    texts: Sequence[str] | None = None
     if whole:
         try:
-            encoding = passage_encoding(document)
-            texts = [decode_passage(source.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in passages]
+            texts = _read_texts(source, document, passages)
         except IntegrityError:
             texts = None
     return make_entry(oid, document.kind, document, [ref.headings for ref in passages], paths, texts)
+
+
+def _read_texts(source: ObjectSource, document: Document, passages: Sequence[ChunkRef]) -> Sequence[str]:
+    """The passages of a document; raises IntegrityError when one of them cannot be had.
+
+    Those of a large document are read once to see that they can be, and again, one by one, when they are used.
+    """
+    texts = StoredTexts(source, [ref.oid for ref in passages], passage_encoding(document))
+    if document.size <= LARGE_BYTES:
+        return list(texts)
+    for _ in texts:
+        pass
+    return texts
+
+
+class StoredTexts(Sequence[str]):
+    """Decoded passages that are read from the store each time they are asked for."""
+
+    def __init__(self, source: ObjectSource, oids: Sequence[bytes], encoding: str) -> None:
+        self._source = source
+        self._oids = oids
+        self._encoding = encoding
+
+    def __len__(self) -> int:
+        return len(self._oids)
+
+    def __iter__(self) -> Iterator[str]:
+        get_kind, encoding = self._source.get_kind, self._encoding
+        for oid in self._oids:
+            yield decode_passage(get_kind(oid, Kind.CHUNK), encoding)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return StoredTexts(self._source, self._oids[index], self._encoding)
+        return decode_passage(self._source.get_kind(self._oids[index], Kind.CHUNK), self._encoding)
 
 
 class Described(Protocol):
@@ -117,20 +158,44 @@ def make_entry(
     title = described.title or PurePosixPath(paths[0]).stem
     title_column = index_text(title)
     path_column = index_text("\n".join(paths))
-    rows: list[Row] = []
-    previous: Sequence[str] | None = None
-    heading_column = ""
-    for above, text in zip(headings, texts or (), strict=texts is not None):
-        if above != previous:
-            heading_column = index_text(_heading_text(above, title))
-            previous = above
-        rows.append((title_column, heading_column, path_column, index_text(text)))
+    rows: Collection[Row] = [(title_column, "", path_column, "")]
+    if texts:
+        lazy = PassageRows(title, path_column, headings, texts)
+        rows = lazy if isinstance(texts, StoredTexts) else list(lazy)
     front_matter = described.front_matter
     return Entry(
         oid, kind, described.media_type, title,
         declared_language(front_matter) or guess_language(texts[0] if texts else title),
-        find_date(front_matter), texts is not None, rows or [(title_column, "", path_column, "")],
+        find_date(front_matter), texts is not None, rows,
     )  # fmt: skip
+
+
+class PassageRows(Collection[Row]):
+    """The rows of a document's passages, made as they are asked for."""
+
+    def __init__(
+        self, title: str, path_column: str, headings: Sequence[Sequence[str]], texts: Sequence[str]
+    ) -> None:
+        self._title = title
+        self._path_column = path_column
+        self._headings = headings
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __contains__(self, row: object) -> bool:
+        return any(row == each for each in self)
+
+    def __iter__(self) -> Iterator[Row]:
+        title_column, path_column = index_text(self._title), self._path_column
+        previous: Sequence[str] | None = None
+        heading_column = ""
+        for above, text in zip(self._headings, self._texts, strict=True):
+            if above != previous:
+                heading_column = index_text(_heading_text(above, self._title))
+                previous = above
+            yield title_column, heading_column, path_column, index_text(text)
 
 
 def entry_of_file(path: str, extraction: Extraction) -> Entry:

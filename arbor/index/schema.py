@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
+from arbor.errors import UsageError
 from arbor.text.analyzer import ANALYZER_ID, TOKENIZER
 
 SCHEMA_VERSION = 1
@@ -13,6 +14,8 @@ INDEX_FILE = "index.db"
 LOCK_FILE = "index.lock"
 PAGE_BYTES = 8192
 BUSY_TIMEOUT_S = 10.0
+SQLITE_NEEDED = (3, 38, 0)
+"""The first version that always has JSON functions."""
 COLUMNS = ("title", "heading", "path", "body")
 
 _TABLES = f"""
@@ -56,8 +59,24 @@ def stamp_of(ledger_root: bytes, policy: str = "") -> Stamp:
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the empty tables; `create_lookups` follows when the rows are in."""
-    connection.executescript(_TABLES)
+    """Make the empty tables; `create_lookups` follows when the rows are in.
+
+    Raises:
+        UsageError: when this Python's SQLite is too old or has no full-text search.
+    """
+    if sqlite3.sqlite_version_info < SQLITE_NEEDED:
+        needed = ".".join(map(str, SQLITE_NEEDED))
+        raise UsageError(
+            f"SQLite {sqlite3.sqlite_version} is too old", f"use a Python with SQLite {needed} or newer"
+        )
+    try:
+        connection.executescript(_TABLES)
+    except sqlite3.OperationalError as error:
+        if "fts5" not in str(error):
+            raise
+        raise UsageError(
+            "this Python's SQLite has no full-text search", "use a Python whose SQLite has FTS5"
+        ) from error
 
 
 def create_lookups(connection: sqlite3.Connection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from arbor.index.entries import Entry, Row, read_entry
 from arbor.index.feed import insert_rows
@@ -104,5 +104,5 @@ class DocumentTable:
         self._connection.executemany(_INSERT_ROW, _numbered(first, entry.rows))
 
 
-def _numbered(first: int, rows: Sequence[Row]) -> list[tuple[int, str, str, str, str]]:
-    return [(first + ordinal, *row) for ordinal, row in enumerate(rows)]
+def _numbered(first: int, rows: Iterable[Row]) -> Iterator[tuple[int, str, str, str, str]]:
+    return ((first + ordinal, *row) for ordinal, row in enumerate(rows))

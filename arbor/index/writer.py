@@ -34,7 +34,7 @@ from arbor.index.tables import DocumentTable, insert_all
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import fsync_folder, remove_temporaries, temporary_path
 
-BUILD_HASH_BYTES = 64 * 1024 * 1024
+BUILD_HASH_BYTES = 32 * 1024 * 1024
 """How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
 FOLD_BYTES = 8 * 1024 * 1024
 """The write-ahead file is folded into the main file beyond this size."""

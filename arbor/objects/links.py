@@ -28,7 +28,7 @@ KINDS = ("markdown", "wikilink", "frontmatter", "html", "url")
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 MAX_EXPANDED_BYTES = 256 * 1024 * 1024
 """Rows are small and can all point at one long span, so what they come to is bounded."""
-_WINDOW_BYTES = 64 * 1024
+WINDOW_BYTES = 64 * 1024
 _MIN_SPAN = 4
 
 
@@ -68,7 +68,7 @@ def _span(text: str, data: bytes, start: int, base: int) -> tuple[Any, int]:
     if len(text) < _MIN_SPAN:
         return text, base
     encoded = text.encode("utf-8", "surrogatepass")
-    found = data.find(encoded, start, start + _WINDOW_BYTES)
+    found = data.find(encoded, start, start + WINDOW_BYTES)
     if found < 0:
         return text, base
     return [found - base, len(encoded)], found
@@ -133,4 +133,4 @@ def check_rows(rows: Any) -> None:
 def _is_span(value: Any) -> bool:
     if type(value) is not list or len(value) != 2 or type(value[0]) is not int or type(value[1]) is not int:
         return False
-    return 0 <= value[1] <= _WINDOW_BYTES
+    return 0 <= value[1] <= WINDOW_BYTES

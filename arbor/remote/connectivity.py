@@ -10,7 +10,7 @@ from arbor.objects import ledger, merkle, model
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit, Tag
-from arbor.remote.inspecting import DocumentRow, Inspection, ManifestFacts, manifest_facts
+from arbor.remote.inspecting import DocumentRow, Inspection, ManifestFacts, document_row, manifest_row
 from arbor.remote.ledger_walk import fresh_part
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
@@ -230,11 +230,10 @@ class _Walk:
                 return
 
     def _stored_document(self, oid: bytes) -> DocumentRow:
-        d = model.decode_document(self._repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
-        return (oid, d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation)
+        return (oid, *document_row(self._repo.store.get_kind(oid, Kind.DOCUMENT)))
 
     def _stored_manifest(self, oid: bytes) -> ManifestFacts:
-        return ManifestFacts(*manifest_facts(self._repo.store.get_kind(oid, Kind.MANIFEST)))
+        return ManifestFacts(*manifest_row(self._repo.store.get_kind(oid, Kind.MANIFEST)))
 
 
 def _cuts(key: str) -> Iterator[int]:

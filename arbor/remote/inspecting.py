@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import gc
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from arbor.errors import IntegrityError
-from arbor.objects import codec, ledger, merkle, model
+from arbor.objects import ledger, merkle, model
 from arbor.objects.ids import OID_BYTES, Kind, object_id
-from arbor.objects.links import check_rows
 from arbor.processes import map_forked
+from arbor.remote.batches import decode_documents, decode_manifests
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import encode_row
 
@@ -80,8 +80,9 @@ class _Part:
     chunk_sizes: list[int] = field(default_factory=list)
     documents: list[DocumentRow] = field(default_factory=list)
     manifests: list[tuple[bytes, tuple[Any, ...]]] = field(default_factory=list)
-    others: tuple[list[tuple[bytes, bytes]], ...] = field(default_factory=lambda: ([], [], []))
-    derivations: list[bytes] = field(default_factory=list)
+    others: dict[int, list[tuple[bytes, bytes]]] = field(
+        default_factory=lambda: {int(kind): [] for kind in (Kind.NODE, Kind.COMMIT, Kind.TAG, Kind.DERIVATION)}
+    )
 
 
 def inspect_frames(source: FrameSource, frames: Sequence[tuple[int, FrameHeader]]) -> Inspection:
@@ -102,9 +103,10 @@ def inspect_frames(source: FrameSource, frames: Sequence[tuple[int, FrameHeader]
         found.chunks.update(zip(part.chunk_oids, part.chunk_sizes, strict=True))
         found.documents.update((row[0], row) for row in part.documents)
         found.manifests.update((oid, ManifestFacts(*facts)) for oid, facts in part.manifests)
-        for known, fresh in zip((found.nodes, found.commits, found.tags), part.others, strict=True):
-            known.update(fresh)
-        found.derivations.update(part.derivations)
+        found.nodes.update(part.others[Kind.NODE])
+        found.commits.update(part.others[Kind.COMMIT])
+        found.tags.update(part.others[Kind.TAG])
+        found.derivations.update(oid for oid, _ in part.others[Kind.DERIVATION])
     return found
 
 
@@ -129,114 +131,67 @@ def _inspect_task(source: FrameSource, first: int, frames: Sequence[tuple[int, F
 
 def _inspect_frame(part: _Part, number: int, frame: Frame) -> None:
     view, bounds = memoryview(frame.raw), frame.bounds
-    chunk = int(Kind.CHUNK)
+    words: dict[int, list[tuple[bytes, bytes]]] = {}
     for slot, kind in enumerate(frame.kinds):
         data = view[bounds[slot] : bounds[slot + 1]]
         oid = object_id(kind, data)
         part.rows.append(encode_row(oid, number, slot))
-        if kind == chunk:
+        if kind == _CHUNK:
             part.chunk_oids.append(oid)
             part.chunk_sizes.append(len(data))
-            continue
+        else:
+            words.setdefault(kind, []).append((oid, bytes(data)))
+    for kind, found in words.items():
+        oids, encoded = [oid for oid, _ in found], [data for _, data in found]
+        if kind == Kind.MANIFEST:
+            part.manifests += zip(oids, decode_manifests(encoded) or _one_by_one(kind, found), strict=True)
+        elif kind == Kind.DOCUMENT:
+            rows = decode_documents(encoded) or _one_by_one(kind, found)
+            part.documents += [(oid, *row) for oid, row in zip(oids, rows, strict=True)]
+        else:
+            _one_by_one(kind, found)
+            part.others[kind].extend(found)
+
+
+def _one_by_one(kind: int, found: list[tuple[bytes, bytes]]) -> list[Any]:
+    """Decode each object strictly; the first unsound one is named."""
+    decoded = []
+    for oid, data in found:
         try:
-            _INSPECT[kind](part, oid, bytes(data))
+            decoded.append(_DECODE[kind](data))
         except IntegrityError as error:
             raise IntegrityError(f"{Kind(kind).label} {oid.hex()[:12]}: {error.message}", error.hint) from error
+    return decoded
 
 
-def _document(part: _Part, oid: bytes, data: bytes) -> None:
+def document_row(data: bytes) -> tuple[bytes, int, bytes, int, bytes, int, bytes]:
+    """What one document says; raises IntegrityError when it is unsound."""
     d = model.decode_document(data)
-    part.documents.append((oid, d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size,
-                           d.derivation))  # fmt: skip
+    return d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation
 
 
-def _node(part: _Part, oid: bytes, data: bytes) -> None:
-    ledger.decode_node(data)
-    part.others[0].append((oid, data))
-
-
-def _commit(part: _Part, oid: bytes, data: bytes) -> None:
-    model.decode_commit(data)
-    part.others[1].append((oid, data))
-
-
-def _tag(part: _Part, oid: bytes, data: bytes) -> None:
-    model.decode_tag(data)
-    part.others[2].append((oid, data))
-
-
-def _derivation(part: _Part, oid: bytes, data: bytes) -> None:
-    model.decode_derivation(data)
-    part.derivations.append(oid)
-
-
-def _manifest(part: _Part, oid: bytes, data: bytes) -> None:
-    part.manifests.append((oid, manifest_facts(data)))
-
-
-def manifest_facts(data: bytes) -> tuple[tuple[int, bytes, int, bytes, int], bytes, bytes]:
-    """The fields of `ManifestFacts`, with the same checks as `model.decode_manifest`, a column at a time.
-
-    Manifests are most of what a pack says in words, and building the values that nobody will read takes three times
-    as long as checking them.
-
-    Raises:
-        IntegrityError: when the bytes are not the canonical encoding of a manifest.
-    """
-    value = codec.decode(data, trusted=True)
+def manifest_row(data: bytes) -> tuple[tuple[int, bytes, int, bytes, int], bytes, bytes]:
+    """What one manifest comes to; raises IntegrityError when it is unsound."""
+    found = model.decode_manifest(data)
+    leaves = [ref.oid for ref in found.passages]
+    pieces = [oid for oid, _ in found.original]
+    leaf_sizes = [ref.size for ref in found.passages]
+    piece_sizes = [size for _, size in found.original]
     try:
-        schema, passages, original, links = value
-        if schema != model.SCHEMA or type(value) is not list or type(schema) is not int or codec.encode(value) != data:
-            raise ValueError("encoding")
-        leaves, leaf_sizes = _columns(passages, 5)
-        _check_headings(passages)
-        pieces, piece_sizes = _columns(original, 2)
-        if type(links) is not list:
-            raise ValueError("links")
-        check_rows(links)
         sizes = array("I", leaf_sizes + piece_sizes).tobytes()
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise IntegrityError("a manifest has a field of the wrong type, or is not in its canonical encoding") from error
+    except OverflowError as error:
+        raise IntegrityError("a manifest has a passage that is larger than any may be") from error
     fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
-              sum(piece_sizes or leaf_sizes))  # fmt: skip
-    return fields, b"".join(leaves) + b"".join(pieces), sizes
+              sum(piece_sizes if pieces else leaf_sizes))  # fmt: skip
+    return fields, b"".join(leaves + pieces), sizes
 
 
-def _columns(rows: Any, width: int) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
-    """The oids and sizes of rows that begin with them."""
-    if type(rows) is not list or not all(type(row) is list for row in rows):
-        raise ValueError("rows")
-    if not rows:
-        return (), ()
-    oids, sizes, *_ = zip(*rows, strict=True)
-    if len(rows[0]) != width or set(map(type, oids)) != {bytes} or set(map(len, oids)) != {OID_BYTES}:
-        raise ValueError("oid")
-    if set(map(type, sizes)) != {int} or min(sizes) < 0:
-        raise ValueError("size")
-    return oids, sizes
-
-
-def _check_headings(passages: list[list[Any]]) -> None:
-    """Newline counts and heading paths; each path says how much it shares with the one before, no more and no less."""
-    before: list[str] = []
-    for _, _, newlines, shared, rest in passages:
-        if type(newlines) is not int or newlines < 0 or type(shared) is not int or type(rest) is not list:
-            raise ValueError("passage")
-        if not rest and shared == len(before):
-            continue
-        if not 0 <= shared <= len(before) or not all(type(text) is str for text in rest):
-            raise ValueError("headings")
-        headings = before[:shared] + rest
-        if rest and shared < len(before) and before[shared] == rest[0]:
-            raise ValueError("headings")
-        before = headings
-
-
-_INSPECT = {
-    int(Kind.MANIFEST): _manifest,
-    int(Kind.DOCUMENT): _document,
-    int(Kind.NODE): _node,
-    int(Kind.COMMIT): _commit,
-    int(Kind.TAG): _tag,
-    int(Kind.DERIVATION): _derivation,
+_CHUNK = int(Kind.CHUNK)
+_DECODE: dict[int, Callable[[bytes], Any]] = {
+    int(Kind.MANIFEST): manifest_row,
+    int(Kind.DOCUMENT): document_row,
+    int(Kind.NODE): ledger.decode_node,
+    int(Kind.COMMIT): model.decode_commit,
+    int(Kind.TAG): model.decode_tag,
+    int(Kind.DERIVATION): model.decode_derivation,
 }

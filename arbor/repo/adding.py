@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
-from arbor.objects.paths import check_path, collision_key
+from arbor.objects.paths import check_path, collision_key, path_fault
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
@@ -162,7 +162,9 @@ def _find(
             path for path in files if (matcher is None or matcher(path)) and (not update or path in tracked)
         ]
         prefix = f"{start}/" if start else ""
-        gone = {path for path in tracked if _below(path, selection, prefix, matcher) and listing.is_gone(path)}
+        gone = {
+            path for path in tracked if _below(path, selection, prefix, matcher) and listing.is_gone(path)
+        }
         if not (keep or gone or skipped or update or not selection or fs_path.is_dir()):
             verb = "cannot be added" if fs_path.exists() else "matches no file"
             raise UsageError(f"'{selection}' {verb}", "run: arbor status")
@@ -395,6 +397,45 @@ def add_bytes(
         found = _Found(gone=displaced(tracked, [path]))
         _remember(repo, stage, tracked, [result], found.gone, looked_ns)
         return _outcome([result], tracked, found, unchanged=0)
+
+
+class Item(NamedTuple):
+    """A document that comes from somewhere else than the work tree: its path, bytes and source URI."""
+
+    path: str
+    data: bytes
+    source_uri: str
+
+
+def add_items(repo: Repository, items: Iterable[Item], *, overwrite: bool = False) -> AddResult:
+    """Stage many documents at once and write them to the work tree; what cannot be taken is in `skipped`.
+
+    Raises:
+        Locked: when another writer holds the lock.
+    """
+    with repo.lock():
+        fs_root, stage, looked_ns = repo.work_tree(), repo.stage(), time.time_ns()
+        tracked, policy = tracked_files(repo, stage), repo.policy().chunking
+        found, results = _Found(), []
+        with repo.store.writer() as writer:
+            for path, data, source_uri in items:
+                problem = path_fault(path)
+                if (
+                    not problem
+                    and not overwrite
+                    and _holds_other(fs_root / name_on_disk(fs_root, path), data)
+                ):
+                    problem = "it exists and holds something else"
+                if problem:
+                    found.skipped.append((path, problem))
+                    continue
+                extraction = extract(data, path, policy)
+                oid = store_extraction(writer, extraction, data, source_uri)
+                state = check_out(fs_root, path, [data])
+                results.append(FileResult(path, oid, state, tuple(extraction.warnings)))
+        found.gone = displaced(tracked, [result.path for result in results])
+        _remember(repo, stage, tracked, results, found.gone, looked_ns)
+        return _outcome(results, tracked, found, unchanged=0)
 
 
 def _holds_other(fs_path: Path, data: bytes) -> bool:

@@ -77,8 +77,8 @@ def commit(
         if len(message) > MAX_MESSAGE_CHARS or not _encodable(message):
             raise UsageError("the commit message is too long or not valid Unicode")
         if stage.conflicts:
-            raise ConflictError(f"{len(stage.conflicts)} documents are still in conflict: {', '.join(stage.conflicts[:3])}",
-                                "resolve them, then run: arbor add PATH")  # fmt: skip
+            named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
+            raise ConflictError(f"still in conflict: {named}", "resolve them, then run: arbor add PATH")
         return _record(repo, stage, head, message, allow_empty, amend, author, before_move, sign)
 
 

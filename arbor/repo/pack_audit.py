@@ -42,7 +42,10 @@ class ManifestFacts(NamedTuple):
 
 
 class NodeFacts(NamedTuple):
-    """A ledger node without its encoding; `values` are the oids that documents and cores stand at."""
+    """A ledger node without its encoding.
+
+    `values` are the oids that documents and cores stand at, `folders` those that hold documents.
+    """
 
     oid: bytes
     level: int
@@ -51,6 +54,7 @@ class NodeFacts(NamedTuple):
     count: int  # type: ignore[assignment]  # of no use as a tuple's method
     children: tuple[ledger.Child, ...]
     values: bytes
+    folders: frozenset[str] = frozenset()
 
 
 class Damage(NamedTuple):
@@ -193,4 +197,5 @@ def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:
         )
     first = node.entries[0][0] if node.entries else ""
     values = b"".join(value for key, value in node.entries if key.startswith(ledger.PATH_PREFIXES))
-    return NodeFacts(oid, 0, first, node.last_key, node.count, (), values)
+    folders = frozenset(key.rpartition("/")[0] for key, _ in node.entries if key.startswith("d/"))
+    return NodeFacts(oid, 0, first, node.last_key, node.count, (), values, folders)

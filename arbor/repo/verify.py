@@ -89,6 +89,8 @@ def verify(
         documents |= _staged_documents(repo, damaged)
     cold = _cold_documents(repo, damaged)
     _check_documents(audit, documents, cold, reach)
+    if tip in audit.commits and not reach.missing:
+        _check_places(repo, audit, audit.commits[tip].ledger_root, reach)
     damaged += _explain(repo, audit, commits, reach)
     tip_root = audit.commits[tip].ledger_root if tip in audit.commits else ledger.EMPTY_LEDGER
     if expected_root is not None and expected_root != tip_root:
@@ -217,6 +219,24 @@ def _check_root(audit: Audit, oid: bytes, reach: _Reach) -> None:
         ledger.check_root(facts.level, len(facts.children), facts.last_key)
     except IntegrityError as error:
         reach.broken_nodes.append(Damage(oid, "ledger", error.message))
+
+
+def _check_places(repo: Repository, audit: Audit, root: bytes, reach: _Reach) -> None:
+    """No document of a ledger stands where the folder of another one must be. Nodes are all there."""
+    folders: set[str] = set()
+    stack = [root] if root in audit.nodes else []
+    while stack:
+        facts = audit.nodes[stack.pop()]
+        folders |= facts.folders
+        stack += [child.oid for child in facts.children]
+    for key in sorted(folders):
+        while key not in ("", DOCUMENTS[:-1]):
+            if ledger.find(repo.store, root, key) is not None:
+                problem = f"'{key[len(DOCUMENTS) :]}' is a document and a folder of others"
+                reach.broken_nodes.append(Damage(root, "ledger", problem))
+            key = key.rpartition("/")[0]
+            if key in folders:
+                break
 
 
 def _first_key(audit: Audit, facts: NodeFacts) -> str:

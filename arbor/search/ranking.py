@@ -117,15 +117,19 @@ class ProfileRanker:
         return Ranked(ranked.candidate, score, scores)
 
     def _consensus_score(self, oid: bytes) -> Score:
-        """1 where as many fully similar groups as CORROBORATED needs reach the document directly."""
         if self.consensus is None or not oid:
             return Score(0.0, 0.0)
-        raw = self.consensus.score_of_document(oid) / PPM
-        policy = self.consensus.policy
-        return Score(raw, min(1.0, raw / (policy.corroborated_from * policy.lambda_milli / MILLI)))
+        return Score(self.consensus.score_of_document(oid) / PPM, consensus_share(self.consensus, oid))
 
     def _quality(self, oid: bytes, kind: str) -> float:
         return quality_of(self.snapshot.document(oid).front_matter if oid else {}, kind)
+
+
+def consensus_share(consensus: Consensus, oid: bytes) -> float:
+    """Consensus from 0 to 1: full where as many wholly similar groups as CORROBORATED needs reach the document."""
+    policy = consensus.policy
+    full = policy.corroborated_from * policy.lambda_milli * PPM // MILLI
+    return min(1.0, consensus.score_of_document(oid) / full)
 
 
 def _is_item(candidate: Candidate, asked_for: str) -> bool:

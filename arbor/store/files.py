@@ -194,6 +194,8 @@ class PositionedFile:
 
     def read_at(self, offset: int, size_bytes: int) -> bytes:
         """`size_bytes` from `offset`; fewer only where the file ends."""
+        if not 0 <= offset <= self.size_bytes:
+            return b""
         if hasattr(os, "pread"):
             return os.pread(self._file.fileno(), size_bytes, offset)
         with self._lock:

@@ -38,10 +38,14 @@ class Pack:
             return self.scan_index()
 
     def scan_index(self) -> PackIndex:
-        """An index made now from the pack's bytes; kept on disk where that is allowed."""
-        rows, offsets = [], []
+        """An index made now from the pack's bytes; kept on disk where that is allowed and nothing is damaged.
+
+        The index of a damaged pack would go on hiding what is in it after its bytes have been brought back.
+        """
+        rows, offsets, sound = [], [], True
         for number, (offset, frame) in enumerate(self.iter_frames()):
             offsets.append(offset)
+            sound = sound and frame is not None
             if frame is not None:
                 rows += [encode_row(oid, number, slot) for slot, (_, oid, _) in enumerate(frame.objects())]
         try:
@@ -49,8 +53,9 @@ class Pack:
         except ValueError as error:
             raise IntegrityError(f"'{self.fs_path.name}' is not a pack name") from error
         data = encode_index(pack_hash, rows, offsets)
-        with contextlib.suppress(OSError):
-            write_atomically(self.fs_path.with_suffix(".idx"), data)
+        if sound:
+            with contextlib.suppress(OSError):
+                write_atomically(self.fs_path.with_suffix(".idx"), data)
         return PackIndex(data, pack_hash)
 
     def rescan(self) -> None:

@@ -4,9 +4,8 @@ SQLite's `porter unicode61` tokenizer does the work for scripts that put spaces 
 cannot do is prepared here, for the index and for queries in the same way:
 
 - Chinese, Japanese, Korean, Thai and other runs written without spaces become overlapping pairs of
-characters, and the
-  last character of a run stands alone as well. So any two characters or more are found as a phrase of
-  pairs, and a single character as the beginning of a word.
+  characters, and the last character of a run stands alone as well. So any two characters or more are found
+  as a phrase of pairs, and a single character as the beginning of a word.
 - Names that end or begin with signs (`C++`, `C#`, `.NET`) become words (`cplusplus`, `csharp`, `dotnet`).
 - Characters outside ASCII are folded (`folding`), and emoji become words.
 """
@@ -88,7 +87,7 @@ def match_units(word: str) -> list[Unit]:
     """What to look for when a person types a word outside quotes; any of the units may match.
 
     Args:
-        word: One word as typed, or several; never empty of meaning is not required.
+        word: One word as typed, or several.
 
     Returns:
         For `node.js` the phrase `node js`; for a run of Chinese its pairs of characters, each a unit of
@@ -112,9 +111,8 @@ def phrase_unit(text: str, *, prefix: bool = False) -> Unit | None:
 
     Args:
         text: The phrase.
-        prefix: Whether its last word is only the beginning of a word. Runs of Chinese and the like
-            always match
-            the beginnings of longer runs.
+        prefix: Whether its last word is only the beginning of a word. Runs of Chinese and the like are found
+            at the beginning of longer runs in any case.
 
     Returns:
         One unit whose words stand next to each other in the index; None when there is no letter or digit

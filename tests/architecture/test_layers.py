@@ -50,7 +50,6 @@ THIRD_PARTY = {
     "blake3": ("blake3", {"objects", "store", "repo", "graph", "remote"}),
     "click": ("click", {"cli"}),
     "cryptography": ("cryptography", {"repo"}),
-    "docx": ("python-docx", {"text"}),
     "httpx": ("httpx", {"remote"}),
     "jieba": ("jieba", {"text"}),
     "msgpack": ("msgpack", {"objects", "store", "repo", "index", "graph"}),

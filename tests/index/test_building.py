@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
 from arbor.index.access import bring_up_to_date, index_path
 from arbor.index.checking import check
 from arbor.index.checksum import is_unchanged
@@ -149,5 +149,12 @@ def test_reading_happens_in_another_thread_and_its_errors_come_back(kb: SmallKb)
     assert list(kb.cache.iterdir()) == []
 
 
-def test_sqlite_is_as_new_as_the_index_needs() -> None:
-    assert sqlite3.sqlite_version_info >= (3, 38, 0)
+def test_an_old_sqlite_is_named(kb: SmallKb, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = kb.commit(FILES)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 37, 2))
+    with pytest.raises(UsageError, match="too old"):
+        bring_up_to_date(kb.cache, snapshot)
+    monkeypatch.undo()
+    monkeypatch.setattr("arbor.index.schema._TABLES", "CREATE VIRTUAL TABLE x USING fts5_is_not_here(y)")
+    with pytest.raises(UsageError, match="no full-text search"):
+        bring_up_to_date(kb.cache, snapshot)

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arbor.index import writer
+from arbor.index import entries, writer
 from arbor.index.access import bring_up_to_date, index_path, open_at, rebuild_or_update
 from arbor.index.checking import check
 from arbor.index.writer import CannotUpdate, build, update
@@ -34,9 +34,13 @@ PATHS = ("a.md", "b.md", "c.txt", "d/a.md", "d/e/long name.md", "知.md", "z.md"
 STATES = st.lists(st.dictionaries(st.sampled_from(PATHS), st.sampled_from(TEXTS)), min_size=2, max_size=6)
 
 
-@settings(max_examples=60)
+@pytest.mark.parametrize("large_bytes", [entries.LARGE_BYTES, 20])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(states=STATES)
-def test_any_sequence_of_versions_ends_as_a_rebuild(states: list[dict[str, bytes | str]]) -> None:
+def test_any_sequence_of_versions_ends_as_a_rebuild(
+    monkeypatch: pytest.MonkeyPatch, large_bytes: int, states: list[dict[str, bytes | str]]
+) -> None:
+    monkeypatch.setattr(entries, "LARGE_BYTES", large_bytes)
     with tempfile.TemporaryDirectory() as folder:
         kb = SmallKb(Path(folder))
         for files in states:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
@@ -10,7 +12,13 @@ from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, few
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.repo.adding import AddResult
+
+if TYPE_CHECKING:
+    from arbor.cli import far_sources
+else:
+    far_sources = lazy_module("arbor.cli.far_sources")
 
 FIELDS = {
     "dry_run": "whether nothing was changed",
@@ -46,14 +54,27 @@ _MAX_LISTED = 20
 @click.option("-f", "--force", is_flag=True, help="Also files that are ignored or over the size limit.")
 @dry_run_option
 @click.option("-v", "--verbose", is_flag=True, help="List every path.")
-@click.option("--as", "as_path", metavar="PATH", help="With -: the path for what standard input holds.")
+@click.option(
+    "--as",
+    "as_path",
+    metavar="PATH",
+    help="The path for what standard input or an address holds, or the folder for what is imported.",
+)
+@click.option(
+    "--feed", metavar="FILE", help="Fetch every address in a list, one a line, perhaps with a path."
+)
+@click.option("--okf", metavar="FOLDER", help="Import an Open Knowledge Format folder.")
+@click.option("--mediawiki", metavar="FILE", help="Import the articles of a MediaWiki XML dump.")
+@click.option("--private", is_flag=True, help="Addresses on private networks may be fetched.")
+@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
 @click.option(
     "--source-uri", default="", metavar="URI", help="With -: where it came from; kept with the document."
 )
 @json_option
 def command(
     session: Session, paths: tuple[str, ...], update: bool, everything: bool, force: bool, dry_run: bool,
-    verbose: bool, as_path: str | None, source_uri: str, as_json: bool,
+    verbose: bool, as_path: str | None, feed: str | None, okf: str | None, mediawiki: str | None, private: bool,
+    no_robots: bool, source_uri: str, as_json: bool,
 ) -> int:  # fmt: skip
     """Stage documents for the next commit.
 
@@ -63,8 +84,17 @@ def command(
       arbor add .                  everything here and below
       arbor add 'notes/*.md'       a pattern, quoted against the shell
       curl -s $URL | arbor add - --as clips/page.html --source-uri $URL
+      arbor add https://example.org/page    fetch it once, and keep its bytes and address
+      arbor add git+file:///src/notes@v1    the files of a git repository at a commit
     """
-    if "-" in paths:
+    kinds = {"feed": feed, "okf": okf, "mediawiki": mediawiki}
+    if any(kinds.values()) or any("://" in path for path in paths):
+        if dry_run or update or everything or "-" in paths:
+            raise UsageError("what comes from elsewhere is added by itself, without -n, -u, -A or -")
+        rules = far_sources.make_rules(private=private, no_robots=no_robots)
+        result = far_sources.add_from_afar(session, paths, kinds, rules, as_path=as_path or "", force=force)
+        paths = ()
+    elif "-" in paths:
         if len(paths) > 1 or update or everything or dry_run:
             raise UsageError("- stands alone: it adds one document from standard input")
         result = _add_input(session, as_path, source_uri, force=force)

@@ -8,6 +8,7 @@ from arbor.cli.command import arbor_command, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count
+from arbor.evaluation.profiles import evaluate_profiles
 from arbor.evaluation.runner import evaluate_collection
 
 FIELDS = {
@@ -17,18 +18,29 @@ FIELDS = {
     "metrics": "means over these queries, 0 to 1: `ndcg@10`, `map`, `recall@100`, `mrr@10`",
     "latency_ms": "`p50` and `p95` of one search, in process",
     "config": "everything that decides the ranking",
+    "labels": "with --rank: documents by consensus label",
+    "profiles": "with --rank: `profile` and `metrics` of each, with `consensus_lift@10`, `source_diversity@10` and "
+    "`known_item_rank_loss`",
 }
 
 
 @arbor_command("eval", fields=FIELDS)
 @click.argument("folder", metavar="FOLDER", type=click.Path())
+@click.option("--rank", "profiles", multiple=True, metavar="PROFILE",
+              help="Measure a ranking profile, with what it brings and costs; may be repeated.")
 @json_option
-def command(session: Session, folder: str, as_json: bool) -> None:
+def command(session: Session, folder: str, profiles: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
     """Measure search quality on a test collection.
 
     FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv), as the BEIR collections do. It
     is indexed in a temporary folder with the defaults; no knowledge base is needed or touched.
+
+    With --rank, each profile is measured on the same queries, and beside the metrics stand consensus lift, source
+    diversity, and the places that a known item loses against relevance alone.
     """
+    if profiles:
+        _profiles(session, folder, profiles, as_json)
+        return
     result = evaluate_collection(session.from_here(folder))
     out = session.out
     if as_json:
@@ -48,3 +60,18 @@ def command(session: Session, folder: str, as_json: bool) -> None:
         out.line(f"  {name.ljust(width)}  {value:.4f}")
     p50, p95 = result.latency_ms["p50"], result.latency_ms["p95"]
     out.line(f"  {'latency'.ljust(width)}  {p50:.1f} ms median, {p95:.1f} ms for 95 %")
+
+
+def _profiles(session: Session, folder: str, names: tuple[str, ...], as_json: bool) -> None:
+    results = evaluate_profiles(session.from_here(folder), names)
+    out = session.out
+    if as_json:
+        rows = [{"profile": result.profile, "metrics": dict(result.metrics)} for result in results]
+        out.json("eval", {"collection": results[0].collection, "labels": dict(results[0].labels), "profiles": rows})
+        return
+    labels = ", ".join(f"{number:,} {label}" for label, number in results[0].labels.items())
+    out.line(f"{clean_line(results[0].collection)}: {labels}")
+    width = max(map(len, results[0].metrics))
+    out.line(f"  {''.ljust(width)}  {'  '.join(f'{result.profile:>12}' for result in results)}")
+    for name in results[0].metrics:
+        out.line(f"  {name.ljust(width)}  {'  '.join(f'{result.metrics[name]:>12.4f}' for result in results)}")

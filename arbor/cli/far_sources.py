@@ -1,0 +1,87 @@
+"""Adding what is not in the folder: addresses, lists of them, and what other tools have written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from arbor.cli.session import Session
+from arbor.errors import UsageError
+from arbor.repo import imports, sources
+from arbor.repo.adding import AddResult
+from arbor.repo.fetching import Fetcher, FetchRules
+from arbor.repo.repository import Repository
+
+_NOT_HERE = "an address begins with http://, https:// or git+file:///"
+
+
+def make_rules(*, private: bool, no_robots: bool) -> FetchRules:
+    """The rules for a fetch that was asked for."""
+    return FetchRules(private=private, robots=not no_robots)
+
+
+def add_from_afar(
+    session: Session, addresses: Sequence[str], kinds: Mapping[str, str | None], rules: FetchRules, *, as_path: str,
+    force: bool,
+) -> AddResult:  # fmt: skip
+    """Fetch or import everything that was named, as one add.
+
+    Raises:
+        UsageError: when an address is not one, or `--as` is given for several.
+        RemoteError: when the only address cannot be fetched.
+    """
+    repo = session.open().repo
+    target = session.kb_path(as_path) if as_path else ""
+    given = [name for name, value in kinds.items() if value]
+    if target and len(addresses) + len(given) != 1:
+        raise UsageError("--as goes with one source")
+    results = [
+        _add_one(session, repo, address, rules, target, force, alone=len(addresses) == 1)
+        for address in addresses
+    ]
+    for name in given:
+        results.append(_import(session, repo, name, kinds[name] or "", rules, target, force))
+    return imports.join_results(results)
+
+
+def _add_one(
+    session: Session,
+    repo: Repository,
+    address: str,
+    rules: FetchRules,
+    target: str,
+    force: bool,
+    *,
+    alone: bool,
+) -> AddResult:
+    if address.startswith(f"{imports.GIT_SCHEME}:"):
+        return imports.import_git(repo, address, prefix=target, overwrite=force).result
+    if not address.startswith(("http://", "https://")):
+        raise UsageError(f"'{address}' cannot be added beside an address", _NOT_HERE)
+    if alone:
+        done = sources.add_url(repo, address, Fetcher(rules), path=target, overwrite=force)
+        session.out.note(f"fetched {session.shown(done.path)}")
+        return done.result
+    return _feed(session, repo, [(address, "")], rules, force)
+
+
+def _feed(
+    session: Session, repo: Repository, feed: list[tuple[str, str]], rules: FetchRules, force: bool
+) -> AddResult:
+    with session.progress("fetching") as progress:
+        done, failed = sources.add_feed(repo, feed, Fetcher(rules), overwrite=force, progress=progress)
+    return imports.join_results([*(each.result for each in done), AddResult(skipped=tuple(failed))])
+
+
+def _import(
+    session: Session, repo: Repository, name: str, value: str, rules: FetchRules, target: str, force: bool
+) -> AddResult:
+    fs_path = session.from_here(value)
+    if name == "feed":
+        try:
+            text = fs_path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"'{value}' cannot be read") from error
+        return _feed(session, repo, sources.parse_feed(text), rules, force)
+    if name == "okf":
+        return imports.import_okf(repo, fs_path, prefix=target, overwrite=force).result
+    return imports.import_mediawiki(repo, fs_path, prefix=target, overwrite=force).result

@@ -1,0 +1,352 @@
+"""Importing what others have written: a git repository at a commit, an Open Knowledge Format folder, a MediaWiki dump.
+
+Each document keeps where it came from as its source URI, exactly enough to find it again: the commit's full hash, the
+revision of a page. Everything is streamed; nothing that is imported runs.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import re
+import subprocess
+import unicodedata
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from urllib.parse import quote, unquote, urlsplit
+
+from arbor.errors import RemoteError, UsageError
+from arbor.objects.paths import path_fault
+from arbor.repo.adding import AddResult, Item, add_items
+from arbor.repo.repository import Repository
+from arbor.repo.sources import batches
+from arbor.repo.worktree import read_file
+from arbor.store.journal import Journal
+
+GIT_SCHEME = "git+file"
+_GIT_TIMEOUT_S = 600
+_MAX_BLOB_BYTES = 64 * 1024 * 1024
+_MAX_PAGE_BYTES = 16 * 1024 * 1024
+_UNSAFE = re.compile('[\x00-\x1f\x7f-\x9f\u2028\u2029\\\\/:*?"<>|]+')
+_OKF_SUFFIXES = (".md", ".markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import staged.
+
+    Attributes:
+        source: Where it came from: the commit's full hash is in it, or the dump's name.
+        result: What was staged, and what was not taken.
+    """
+
+    source: str
+    result: AddResult
+
+
+def _import(
+    repo: Repository, source: str, items: Iterator[Item], skipped: list[tuple[str, str]], overwrite: bool,
+    progress: Callable[[int], None] | None,
+) -> ImportReport:  # fmt: skip
+    """Stage items in groups and put the import into the journal."""
+    total = AddResult()
+    for group in batches(items):
+        total = join_results([total, add_items(repo, group, overwrite=overwrite)])
+        if progress:
+            progress(len(total.added) + len(total.modified) + total.unchanged)
+    total = join_results([total, AddResult(skipped=tuple(skipped))])
+    documents = len(total.added) + len(total.modified) + total.unchanged
+    with repo.lock():
+        details = {"source": source, "documents": documents, "skipped": len(total.skipped)}
+        Journal(repo.folder).append("import", details)
+    return ImportReport(source, total)
+
+
+def join_results(results: Iterable[AddResult]) -> AddResult:
+    """Several adds as one."""
+    found = list(results)
+    return AddResult(
+        tuple(path for each in found for path in each.added),
+        tuple(path for each in found for path in each.modified),
+        tuple(path for each in found for path in each.removed),
+        sum(each.unchanged for each in found),
+        tuple(entry for each in found for entry in each.skipped),
+        tuple(entry for each in found for entry in each.warnings),
+    )
+
+
+# --- git
+
+
+def import_git(
+    repo: Repository, address: str, *, prefix: str = "", overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> ImportReport:  # fmt: skip
+    """Stage the files of a git repository at a commit, read with the `git` program.
+
+    Args:
+        repo: Where to.
+        address: `git+file:///path@REVISION`; HEAD without a revision.
+        prefix: Folder to put them in; the repository's name without one.
+        overwrite: Replace files of the work tree that hold something else.
+        progress: Called with the number of documents staged so far.
+
+    Raises:
+        UsageError: when the address is not one.
+        RemoteError: when git is not installed, or there is no such repository or revision.
+    """
+    fs_path, revision = parse_git_address(address)
+    commit = (
+        _git(fs_path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+    )
+    origin = f"{GIT_SCHEME}://{quote(str(fs_path))}@{commit}"
+    folder = prefix or fs_path.name.removesuffix(".git") or "git"
+    skipped: list[tuple[str, str]] = []
+    return _import(
+        repo, origin, _git_items(fs_path, commit, origin, folder, skipped), skipped, overwrite, progress
+    )
+
+
+def parse_git_address(address: str) -> tuple[Path, str]:
+    """(folder, revision) of `git+file:///path@REVISION`; raises UsageError for anything else."""
+    parts = urlsplit(address)
+    if parts.scheme != GIT_SCHEME or parts.netloc not in ("", "localhost") or not parts.path:
+        raise UsageError(
+            f"'{address}' is not a git address", "write it like git+file:///path/to/repository@main"
+        )
+    path, _, revision = unquote(parts.path).rpartition("@")
+    if not path:
+        path, revision = unquote(parts.path), "HEAD"
+    if not revision or revision.startswith("-") or any(ord(char) < 32 for char in revision):
+        raise UsageError(f"'{revision}' is not a revision")
+    return Path(path), revision
+
+
+def _command(fs_path: Path, *words: str) -> list[str]:
+    """A git command that runs nothing of the repository: no hooks, no file system monitor, no textconv."""
+    return ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never",
+            "-C", str(fs_path), *words]  # fmt: skip
+
+
+def _git(fs_path: Path, *words: str) -> bytes:
+    try:
+        done = subprocess.run(
+            _command(fs_path, *words), capture_output=True, timeout=_GIT_TIMEOUT_S, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        raise RemoteError("git is not installed", "install git to import from its repositories") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RemoteError(f"git could not read '{fs_path}'") from error
+    if done.returncode:
+        reason = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"])[-1]
+        raise RemoteError(f"git could not read '{fs_path}': {reason.removeprefix('fatal: ')}")
+    return done.stdout
+
+
+def _git_items(
+    fs_path: Path, commit: str, origin: str, folder: str, skipped: list[tuple[str, str]]
+) -> Iterator[Item]:
+    """The files of a commit, through one `git cat-file --batch`."""
+    wanted = []
+    for row in _git(fs_path, "ls-tree", "-r", "-z", "--long", "--full-tree", commit).split(b"\0"):
+        head, _, raw = row.partition(b"\t")
+        if not head:
+            continue
+        mode, kind, oid, size = head.decode().split()
+        name = unicodedata.normalize("NFC", raw.decode("utf-8", "surrogateescape"))
+        path = f"{folder}/{name}"
+        fault = (
+            "it is a submodule"
+            if kind != "blob"
+            else "it is a symbolic link"
+            if mode == "120000"
+            else path_fault(path)
+        )
+        if not fault and int(size) > _MAX_BLOB_BYTES:
+            fault = "it is too large"
+        if fault:
+            skipped.append((raw.decode("utf-8", "replace"), fault))
+        else:
+            wanted.append((path, oid, f"{origin}#{quote(name)}"))
+    yield from _read_blobs(fs_path, wanted)
+
+
+def _read_blobs(fs_path: Path, wanted: list[tuple[str, str, str]]) -> Iterator[Item]:
+    process = subprocess.Popen(
+        _command(fs_path, "cat-file", "--batch"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        for path, oid, uri in wanted:
+            process.stdin.write(f"{oid}\n".encode())
+            process.stdin.flush()
+            head = process.stdout.readline().split()
+            if len(head) != 3 or head[1] != b"blob":
+                raise RemoteError(f"git could not read object {oid}")
+            data = process.stdout.read(int(head[2]))
+            process.stdout.read(1)
+            yield Item(path, data, uri)
+    finally:
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+# --- Open Knowledge Format
+
+
+def import_okf(
+    repo: Repository, folder: Path, *, prefix: str = "", overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> ImportReport:  # fmt: skip
+    """Stage an Open Knowledge Format bundle: a folder of Markdown files with YAML front matter.
+
+    Concepts are the Markdown files; `index.md` and `log.md` come along as what they are. Other files are left out.
+
+    Raises:
+        UsageError: when the folder holds no Markdown file.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"'{folder}' is not a folder")
+    names = _markdown_names(folder)
+    if not names:
+        raise UsageError(f"'{folder}' holds no Markdown file, so it is no Open Knowledge Format folder")
+    skipped: list[tuple[str, str]] = []
+    items = _okf_items(folder, names, prefix or folder.resolve().name, skipped)
+    return _import(repo, folder.resolve().as_uri(), items, skipped, overwrite, progress)
+
+
+def _markdown_names(folder: Path) -> list[str]:
+    names = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        names += [(Path(place) / name).relative_to(folder).as_posix() for name in sorted(files)
+                  if name.lower().endswith(_OKF_SUFFIXES)]  # fmt: skip
+    return names
+
+
+def _okf_items(folder: Path, names: list[str], prefix: str, skipped: list[tuple[str, str]]) -> Iterator[Item]:
+    for name in names:
+        try:
+            data, _ = read_file(folder / name)
+        except (OSError, UsageError) as error:
+            skipped.append((name, str(error)))
+            continue
+        yield Item(f"{prefix}/{unicodedata.normalize('NFC', name)}", data, (folder / name).resolve().as_uri())
+
+
+# --- MediaWiki
+
+
+def import_mediawiki(
+    repo: Repository, dump: Path, *, prefix: str = "", overwrite: bool = False, limit: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ImportReport:  # fmt: skip
+    """Stage the articles of a MediaWiki XML dump (`pages-articles.xml`, also .bz2 or .gz), each as its wikitext.
+
+    Args:
+        repo: Where to.
+        dump: The file; it is read in one pass and never held in memory.
+        prefix: Folder to put them in; the wiki's database name without one.
+        overwrite: Replace files of the work tree that hold something else.
+        limit: Stop after so many articles.
+        progress: Called with the number of documents staged so far.
+
+    Raises:
+        UsageError: when the file is not such a dump.
+    """
+    skipped: list[tuple[str, str]] = []
+    items = _wiki_items(dump, prefix, skipped)
+    return _import(repo, dump.resolve().as_uri(), _first(items, limit), skipped, overwrite, progress)
+
+
+def _first(items: Iterator[Item], limit: int | None) -> Iterator[Item]:
+    for number, item in enumerate(items):
+        if limit is not None and number >= limit:
+            return
+        yield item
+
+
+def _open_dump(dump: Path) -> IO[bytes]:
+    suffix = dump.suffix.lower()
+    try:
+        if suffix == ".bz2":
+            return bz2.open(dump, "rb")
+        if suffix == ".gz":
+            return gzip.open(dump, "rb")  # type: ignore[return-value]
+        return open(dump, "rb")
+    except OSError as error:
+        raise UsageError(f"'{dump}' cannot be read: {(error.strerror or 'error').lower()}") from error
+
+
+def _wiki_items(dump: Path, prefix: str, skipped: list[tuple[str, str]]) -> Iterator[Item]:
+    base, folder = "", prefix
+    with _open_dump(dump) as file:
+        _refuse_doctype(file, dump)
+        try:
+            top: ET.Element | None = None
+            for event, element in ET.iterparse(file, events=("start", "end")):
+                top = element if top is None else top
+                tag = element.tag.rpartition("}")[2]
+                if event == "start":
+                    continue
+                if tag == "siteinfo":
+                    base = (_text(element, "base") or "").rpartition("/")[0]
+                    folder = folder or _file_name(_text(element, "dbname") or "wiki")
+                    element.clear()
+                elif tag == "page":
+                    item = _page(element, base, folder or "wiki", skipped)
+                    top.clear()
+                    if item is not None:
+                        yield item
+        except (ET.ParseError, OSError, EOFError) as error:
+            raise UsageError(f"'{dump}' is not a MediaWiki dump, or it is cut short: {error}") from error
+
+
+def _refuse_doctype(file: IO[bytes], dump: Path) -> None:
+    """A dump declares no document type, and none is wanted: entities can make a small file huge."""
+    head = file.read(4096)
+    if b"<mediawiki" not in head or b"<!DOCTYPE" in head or b"<!ENTITY" in head:
+        raise UsageError(f"'{dump}' is not a MediaWiki dump")
+    file.seek(0)
+
+
+def _page(page: ET.Element, base: str, folder: str, skipped: list[tuple[str, str]]) -> Item | None:
+    """The newest text of an article; None for redirects and pages that are no articles."""
+    title = _text(page, "title") or ""
+    if (_text(page, "ns") or "0") != "0" or _child(page, "redirect") is not None:
+        return None
+    revision = [element for element in page if element.tag.rpartition("}")[2] == "revision"][-1:]
+    text = _text(revision[0], "text") if revision else None
+    if not title or not text:
+        return None
+    data = f"= {title} =\n\n{text}\n".encode()
+    path = f"{folder}/{_file_name(title)}.wiki"
+    fault = path_fault(path) or ("it is too large" if len(data) > _MAX_PAGE_BYTES else "")
+    if fault:
+        skipped.append((title, fault))
+        return None
+    place = f"{base}/{quote(title.replace(' ', '_'))}" if base else f"wiki:{quote(title)}"
+    number = _text(revision[0], "id") or ""
+    return Item(path, data, f"{place}?oldid={number}" if number.isdigit() and base else place)
+
+
+def _file_name(title: str) -> str:
+    plain = unicodedata.normalize("NFC", _UNSAFE.sub("_", title)).strip(" .")
+    return plain if not path_fault(plain) else f"_{plain}"
+
+
+def _child(element: ET.Element, name: str) -> ET.Element | None:
+    return next((child for child in element if child.tag.rpartition("}")[2] == name), None)
+
+
+def _text(element: ET.Element, name: str) -> str | None:
+    found = _child(element, name)
+    return None if found is None else found.text

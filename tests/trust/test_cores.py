@@ -1,0 +1,334 @@
+"""Cores are bound to their passages, the same everywhere, and never silently out of date."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import shutil
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import arbor
+from arbor import KnowledgeBase
+from arbor.errors import IntegrityError, UsageError
+from arbor.objects import merkle
+from arbor.objects.ids import Kind
+from arbor.objects.model import Document, decode_document, encode_derivation, encode_document
+from arbor.repo.core_check import CoreState
+from arbor.repo.cores import broken_source, core_checker, get_derivation, list_cores
+from arbor.repo.desk import TrustDesk
+from arbor.repo.distillers import registry
+from arbor.repo.distillers.contract import Distillate, Source
+from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
+from arbor.repo.stage import write_stage
+from arbor.repo.verify import verify
+from tests.trust.conftest import MakeKb, fill, long_note
+
+NOTES: dict[str, str | bytes] = {
+    "merkle.md": "---\ntitle: Trees\n---\n\n# Merkle trees\n\nA Merkle tree hashes its leaves, e.g. chunks, into "
+    "a root. Proofs are short.\n\n## Proofs\n\nAn inclusion proof lists hashes.\n\n```\ncode. not prose\n```\n",
+    "树.md": "# 默克尔树\n\n默克尔树把数据块的哈希值合并成一个根。知识库的每个段落都可以被证明。\n",
+    "long.md": long_note(5),
+    "empty.md": "# Only a heading\n",
+    "data.bin": b"\x00\x01\x02" * 50,
+}
+
+
+def distilled(kb: KnowledgeBase, distiller: str, **parameters: str) -> dict[str, str]:
+    """Core names and oids of all documents, staged and committed."""
+    found = TrustDesk(kb.repo).distill((), distiller, parameters)
+    kb.commit(f"cores by {distiller}", index=False, allow_empty=True)
+    return {each.name: each.core for each in found if each.core}
+
+
+def text_of(kb: KnowledgeBase, name: str) -> str:
+    return TrustDesk(kb.repo).core(name).text
+
+
+def state_of(kb: KnowledgeBase, name: str) -> CoreState:
+    return TrustDesk(kb.repo).check_cores([name])[0]
+
+
+def test_the_built_in_distillers(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    distilled(kb, "first-sentence")
+    assert (
+        text_of(kb, "first-sentence/merkle.md")
+        == "A Merkle tree hashes its leaves, e.g. chunks, into a root.\n"
+    )
+    assert text_of(kb, "first-sentence/树.md") == "默克尔树把数据块的哈希值合并成一个根。\n"
+    distilled(kb, "lead", paragraphs="1")
+    assert text_of(kb, "lead/merkle.md").endswith("Proofs are short.\n")
+    distilled(kb, "outline")
+    assert text_of(kb, "outline/merkle.md") == "- Merkle trees\n  - Proofs\n"
+    distilled(kb, "keywords", count="5")
+    words = text_of(kb, "keywords/merkle.md").strip().split(", ")
+    assert len(words) == 5
+    assert "merkle" in words
+    assert "code" not in words
+    assert "哈希" in text_of(kb, "keywords/树.md")
+    names = list_cores(kb.repo)
+    assert not [name for name in names if name.endswith(("data.bin", "empty.md"))]
+    assert all(
+        state.state == "current" and state.again == "same" for state in TrustDesk(kb.repo).check_cores()
+    )
+    assert kb.verify().ok
+
+
+def test_what_cannot_be_distilled_is_named(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    found = {each.path: each for each in TrustDesk(kb.repo).distill((), "outline")}
+    assert found["data.bin"].problem == "it has no text"
+    assert found["树.md"].problem == "outline finds nothing in it"
+    assert found["long.md"].state == "new"
+    with pytest.raises(UsageError, match="no distiller 'none'"):
+        TrustDesk(kb.repo).distill((), "none")
+    with pytest.raises(UsageError, match="no parameter"):
+        TrustDesk(kb.repo).distill((), "lead", {"size": "1"})
+    with pytest.raises(UsageError, match="whole number"):
+        TrustDesk(kb.repo).distill((), "lead", {"paragraphs": "many"})
+
+
+@pytest.mark.parametrize(
+    ("distiller", "parameters"), [("first-sentence", {}), ("keywords", {"statistics": "kb"})]
+)
+def test_any_order_of_adding_gives_the_same_cores(
+    make_kb: MakeKb, distiller: str, parameters: dict[str, str]
+) -> None:
+    made = []
+    for number in range(3):
+        names = sorted(NOTES)
+        random.Random(number).shuffle(names)
+        kb = make_kb(name=f"kb{number}")
+        for name in names:
+            fill(kb, {name: NOTES[name]}, f"add {name}")
+        made.append(distilled(kb, distiller, **parameters))
+        assert distilled(kb, distiller, **parameters) == made[-1], "distilling again changes nothing"
+    assert made[0] == made[1] == made[2]
+    assert len(made[0]) >= 3
+
+
+def test_statistics_of_the_kb_are_recorded_and_found_again(make_kb: MakeKb) -> None:
+    kb = make_kb(
+        {f"n{i}.md": f"# N{i}\n\nshared words and special{i} matter, shared again.\n" for i in range(8)}
+    )
+    root = kb.repo.head_root()
+    distilled(kb, "keywords", statistics="kb", count="3")
+    core = TrustDesk(kb.repo).core("keywords/n3.md")
+    assert core.ledger_root == root.hex()
+    assert core.text.startswith("special3")
+    fill(kb, {"other.md": "# Other\n\nspecial3 special3 elsewhere.\n"}, "more")
+    assert state_of(kb, "keywords/n3.md").again == "same"
+    distilled(kb, "keywords", statistics="kb", count="3")
+    assert TrustDesk(kb.repo).core("keywords/n3.md").ledger_root != root.hex()
+
+
+def test_a_changed_source_makes_a_core_stale(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    distilled(kb, "lead")
+    assert state_of(kb, "lead/long.md").state == "current"
+    fill(kb, {"long.md": long_note(5) + "\nmore at the end\n"}, "longer")
+    since = kb.resolve("HEAD").hex()
+    fill(kb, {"more.md": "x\n"}, "something else")
+    state = state_of(kb, "lead/long.md")
+    assert state.state == "stale"
+    [change] = state.changes
+    assert (change.path, change.what, change.same_passages, change.commit) == (
+        "long.md",
+        "changed",
+        True,
+        since,
+    )
+    assert state.again == "same"
+    assert state_of(kb, "lead/merkle.md").state == "current"
+    kb.mv(["merkle.md"], "moved.md")
+    kb.rm(["树.md"])
+    kb.commit("moved and removed", index=False)
+    moved, gone = state_of(kb, "lead/merkle.md"), state_of(kb, "lead/树.md")
+    assert (moved.changes[0].what, moved.changes[0].now) == ("moved", "moved.md")
+    assert gone.changes[0].what == "gone"
+    assert kb.verify().ok
+    fill(kb, {"long.md": long_note(5)}, "as before")
+    assert state_of(kb, "lead/long.md").state == "current"
+
+
+def test_a_core_that_somebody_wrote(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    trust = TrustDesk(kb.repo)
+    core = trust.add_core(
+        "haiku/tree", "leaves fold into one\n", [("merkle.md", 8, 12), ("long.md", None, None)], by="Ada"
+    )
+    assert (core.distiller, core.parameters) == ("manual", {"by": "Ada"})
+    assert [key for key, *_ in core.sources] == ["d/merkle.md"] + ["d/long.md"] * 5
+    deeper = trust.add_core("haiku/deeper", "a core of a core\n", [("core:haiku/tree", None, None)])
+    assert deeper.sources[0][0] == "c/haiku/tree"
+    kb.commit("haiku", index=False)
+    assert [state.state for state in trust.check_cores()] == ["current", "current"]
+    trust.add_core("haiku/tree", "another text\n", [("merkle.md", None, None)])
+    kb.commit("rewritten", index=False)
+    assert state_of(kb, "haiku/deeper").changes[0].path == "core:haiku/tree"
+    trust.remove_core("haiku/deeper")
+    kb.commit("removed", index=False)
+    assert set(list_cores(kb.repo)) == {"haiku/tree"}
+    for wrong in ([], [("nothing.md", None, None)], [("merkle.md", 900, 901)], [("core:none", None, None)]):
+        with pytest.raises(UsageError):
+            trust.add_core("x", "text", wrong)
+    with pytest.raises(UsageError, match="needs a text"):
+        trust.add_core("x", "  \n", [("merkle.md", None, None)])
+    with pytest.raises(UsageError, match="cannot be the name"):
+        trust.add_core("../x", "text", [("merkle.md", None, None)])
+
+
+def tampered(kb: KnowledgeBase, name: str, **changes: object) -> None:
+    """Commit a core whose derivation says something else."""
+    document = kb.snapshot().document(dict(kb.snapshot().cores())[name])
+    derivation = dataclasses.replace(get_derivation(kb.repo.store, document), **changes)  # type: ignore[arg-type]
+    with kb.repo.store.writer() as writer:
+        bound = writer.add(Kind.DERIVATION, encode_derivation(derivation))
+        oid = writer.add(Kind.DOCUMENT, encode_document(dataclasses.replace(document, derivation=bound)))
+    stage = kb.repo.stage()
+    write_stage(kb.folder, stage.with_changes(kb.repo.store, {f"c/{name}": oid}))
+    kb.commit("tampered", index=False)
+
+
+def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    name = "lead/long.md"
+    distilled(kb, "lead", paragraphs="3")
+    good = get_derivation(kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())[name])).sources
+    one = good[0]
+    lies = [
+        (one._replace(leaf=good[-1].leaf),),
+        (one._replace(index=one.index + 1),),
+        (one._replace(count=one.count + 1),),
+        (one._replace(proof=one.proof[:-1]),),
+        (one._replace(document=bytes(32)),),
+        (),
+    ]
+    for sources in lies:
+        tampered(kb, name, sources=sources)
+        assert state_of(kb, name).state == "broken", sources
+    tampered(kb, name, sources=good)
+    assert state_of(kb, name).state == "current"
+    tampered(kb, name, parameters={"max_chars": 1200, "paragraphs": 1})
+    assert state_of(kb, name).again == "differs"
+    tampered(kb, name, version=7, parameters={"max_chars": 1200, "paragraphs": 3})
+    state = state_of(kb, name)
+    assert (state.state, state.again) == ("current", "made by version 7, this is version 1")
+
+
+def test_search_audits_cores_by_their_binding(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    distilled(kb, "lead")
+    check = core_checker(kb.repo.store)
+    oid = dict(kb.snapshot().cores())["lead/long.md"]
+    document = kb.snapshot().document(oid)
+    assert check(oid, document)
+    assert not check(bytes(32), document)
+    tampered(kb, "lead/long.md", sources=())
+    other = dict(kb.snapshot().cores())["lead/long.md"]
+    assert not check(other, kb.snapshot().document(other))
+
+
+def test_inclusion_proofs_are_those_of_the_documents(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    distilled(kb, "lead")
+    derivation = get_derivation(
+        kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["lead/long.md"])
+    )
+    document = decode_document(kb.repo.store.get_kind(derivation.sources[0].document, Kind.DOCUMENT))
+    leaves = [ref.oid for ref in kb.snapshot().manifest(document).passages]
+    for source in derivation.sources:
+        assert list(source.proof) == merkle.inclusion_path(leaves, source.index)
+    assert broken_source(kb.repo.store, derivation) == ""
+
+
+def test_a_lost_derivation_is_damage(make_kb: MakeKb) -> None:
+    from arbor.store.repacking import drop_objects
+
+    kb = make_kb(NOTES)
+    distilled(kb, "lead")
+    document: Document = kb.snapshot().document(dict(kb.snapshot().cores())["lead/long.md"])
+    with kb.repo.lock():
+        drop_objects(kb.repo.store, {document.derivation})
+    report = verify(kb.repo, kb.resolve("HEAD"))
+    assert [finding.where for finding in report.damaged] == ["derivation"]
+    assert state_of(kb, "lead/long.md").state == "broken"
+    with pytest.raises(IntegrityError):
+        TrustDesk(kb.repo).core("lead/long.md")
+
+
+class Shout:
+    """A distiller of somebody else."""
+
+    name = "shout"
+    version = 3
+    deterministic = False
+    defaults = {"mark": "!"}  # noqa: RUF012
+
+    def uses_statistics(self, parameters: object) -> bool:
+        return False
+
+    def distill(self, source: Source, parameters: dict[str, str], statistics: object) -> Distillate:
+        return Distillate(source.title.upper() + parameters["mark"] + "\n", (0,))
+
+
+class Point:
+    name = "shout"
+
+    def load(self) -> object:
+        return Shout
+
+
+def test_distillers_plug_in(make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        metadata, "entry_points", lambda group: [Point()] if group == "arbor.distillers" else []
+    )
+    assert registry.list_distillers() == ["first-sentence", "keywords", "lead", "outline", "shout"]
+    kb = make_kb({"a.md": "# Quiet\n\ntext\n"})
+    distilled(kb, "shout", mark="?")
+    assert text_of(kb, "shout/a.md") == "QUIET?\n"
+    assert state_of(kb, "shout/a.md").again == "the distiller is not deterministic"
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [])
+    assert state_of(kb, "shout/a.md").again == "there is no distiller 'shout' here"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("One. Two.", "One."),
+        ("See e.g. this. Then that.", "See e.g. this."),
+        ("By J. R. Smith et al. 2020. More.", "By J. R. Smith et al. 2020."),
+        ("Version 1.2 is out! Get it.", "Version 1.2 is out!"),
+        ("他来了。他走了。", "他来了。"),
+        ("「はい。」と言った。終わり。", "「はい。」"),
+        ("no end", "no end"),
+        ('He said "Stop." Then left.', 'He said "Stop."'),
+    ],
+)
+def test_first_sentences(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_prose_leaves_markup_out() -> None:
+    text = "---\na: 1\n---\n# H\n\n![i](x.png)\n\n- **Bold** and [link](y) [[Page|alias]] `code`\n\n"
+    text += "| a | b |\n\n~~~\nx\n~~~\n\n> quoted\n"
+    assert paragraphs(text, first=True) == ["Bold and link alias code", "quoted"]
+    assert cut("one two three", 9) == "one two…"
+    assert cut("short", 9) == "short"
+
+
+@pytest.mark.slow
+def test_real_notes_in_both_languages(make_kb: MakeKb, shared_data: Path) -> None:
+    kb = make_kb()
+    assert kb.fs_root is not None
+    for name in ("vue-zh", "rust-book"):
+        shutil.copytree(shared_data / "kb" / name, kb.fs_root / name)
+    kb.add()
+    kb.commit("notes", index=False)
+    for distiller in ("first-sentence", "keywords"):
+        assert len(distilled(kb, distiller)) > 150
+    assert {state.state for state in TrustDesk(kb.repo).check_cores()} == {"current"}
+    assert arbor.open(kb.fs_root).verify().ok
