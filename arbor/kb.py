@@ -75,10 +75,9 @@ def init(path: StrPath = ".", *, bare: bool = False, branch: str = "main") -> Kn
 
     Raises:
         UsageError: when there is one already.
+        StorageError: when the system refuses to write there.
     """
-    fs_path = Path(path)
-    fs_path.mkdir(parents=True, exist_ok=True)
-    fs_path = fs_path.resolve()
+    fs_path = Path(path).resolve()
     init_repository(fs_path, bare=bare, branch=branch)
     return KnowledgeBase(open_repository(fs_path))
 

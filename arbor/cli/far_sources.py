@@ -38,8 +38,7 @@ def add_from_afar(
         _add_one(session, repo, address, rules, target, force, alone=len(addresses) == 1)
         for address in addresses
     ]
-    for name in given:
-        results.append(_import(session, repo, name, kinds[name] or "", rules, target, force))
+    results += [_import(session, repo, name, kinds[name] or "", rules, target, force) for name in given]
     return imports.join_results(results)
 
 

@@ -8,18 +8,20 @@ from collections.abc import Iterable, Mapping
 from arbor.graph.difference import Difference, note_shift
 from arbor.graph.facts import DocumentFacts, term_hash
 from arbor.graph.similarity import count_step
-from arbor.index.consensus_store import ConsensusStore, Content, DocumentRow, KeyRow
+from arbor.index.consensus_rows import Content, DocumentRow, KeyRow
+from arbor.index.consensus_store import ConsensusStore
 
 
 def content_of(facts: DocumentFacts) -> Content:
     """The stored form of a document's terms."""
-    return Content(
-        tuple(map(term_hash, facts.terms)), bytes(map(count_step, facts.counts)), facts.sequence
-    )
+    return Content(tuple(map(term_hash, facts.terms)), bytes(map(count_step, facts.counts)), facts.sequence)
 
 
 def change_keys(
-    store: ConsensusStore, changed: Mapping[str, DocumentFacts], removed: Iterable[str], difference: Difference
+    store: ConsensusStore,
+    changed: Mapping[str, DocumentFacts],
+    removed: Iterable[str],
+    difference: Difference,
 ) -> dict[int, DocumentFacts]:
     """Write the keys and bring in the contents of new documents; the rest of a document's rows are for the caller.
 
@@ -92,5 +94,7 @@ def count_terms(store: ConsensusStore, added: Mapping[int, DocumentFacts], diffe
     for term in moved:
         if term in before and after[term]:
             note_shift(difference, term, before[term], after[term])
-    store.put_frequencies((term, words.get(term, ""), frequency) for term, frequency in after.items() if frequency)
+    store.put_frequencies(
+        (term, words.get(term, ""), frequency) for term, frequency in after.items() if frequency
+    )
     store.drop_terms(term for term, frequency in after.items() if not frequency)

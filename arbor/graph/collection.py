@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arbor.graph.changes import content_of
 from arbor.graph.facts import DocumentFacts, term_hash
-from arbor.index.consensus_store import ConsensusStore, Content, KeyRow, pack_numbers, unpack_numbers
+from arbor.index.consensus_rows import Content, KeyRow, pack_numbers, unpack_numbers
+from arbor.index.consensus_store import ConsensusStore
 
 
 class Collection:

@@ -1,7 +1,7 @@
 """Who corroborates whom, now: a live state that follows the set of documents.
 
-The state is a function of the set and the policy: it does not matter in which order or in what batches the documents came,
-or what was there in between. It is a cache, and says itself what it was made from.
+The state is a function of the set and the policy: it does not matter in which order or in what batches the documents
+came, or what was there in between. It is a cache, and says itself what it was made from.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from arbor.graph.fingerprint import fingerprint
 from arbor.graph.grouping import Peer, group_peers
 from arbor.graph.policy import ConsensusPolicy
 from arbor.graph.ripple import Ripple
+from arbor.graph.settling import origins_of
 from arbor.graph.similarity import ENGINE_ID, Signature, shared_terms, unpack_signature
 from arbor.graph.standing import Label, PeerGroup, Standing, label_for
 from arbor.graph.tracing import Witness, is_contested, look_at
-from arbor.graph.settling import origins_of
 from arbor.graph.updating import Update
-from arbor.index.consensus_store import ConsensusStore, DocumentRow, build_aside
+from arbor.index.consensus_rows import DocumentRow
+from arbor.index.consensus_store import ConsensusStore, build_aside
 from arbor.lazy import lazy_module
 
 # numpy takes longer to load than a small update to run.
@@ -230,7 +231,7 @@ class Consensus:
         return {label: found[label] for label in Label}
 
     def peers(self, key: str) -> list[PeerGroup]:
-        """The peers of the document at a key by group, independent ones first, most similar first; empty when there are none."""
+        """The peers of the document at a key by group: independent ones first, and the most similar first."""
         with self._lock:
             row = self._store.find_key(key)
             if row is None:

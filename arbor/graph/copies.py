@@ -8,8 +8,7 @@ either, so that a template that hundreds of notes share does not make them copie
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from itertools import pairwise
 
 from arbor.graph.similarity import Signature
 
@@ -23,56 +22,60 @@ likeness is a quotation."""
 _RUN = 4
 
 
-class Runs(NamedTuple):
+class Runs:
     """The runs of one document.
 
     Attributes:
         pairs: Unordered pairs of key terms that stand side by side or one apart, with the smaller weight of the two.
         size: Sum of those weights.
-        fours: Sets of four key terms in a row, each sorted.
         weights: Class weight of each key term.
     """
 
-    pairs: dict[tuple[int, int], int]
-    size: int
-    fours: frozenset[tuple[int, ...]]
-    weights: dict[int, int]
+    __slots__ = ("_fours", "_hashes", "_text", "pairs", "size", "weights")
 
+    def __init__(self, hashes: tuple[int, ...], sequence: bytes, signature: Signature) -> None:
+        """Find the runs of a document.
 
-def find_runs(hashes: tuple[int, ...], sequence: Iterable[int], signature: Signature) -> Runs:
-    """The runs of a document.
+        Args:
+            hashes: `term_hash` of each of its different terms.
+            sequence: The text as indexes into them.
+            signature: Its signature; other terms are passed over.
+        """
+        self.weights = weights = signature.weight_of()
+        self._hashes = hashes
+        passed_over = bytes([index for index, number in enumerate(hashes) if number not in weights])
+        self._text = text = sequence.translate(None, passed_over)
+        self._fours: frozenset[tuple[int, ...]] | None = None
+        self.pairs: dict[tuple[int, int], int] = {}
+        for index, other_index in {*pairwise(text), *zip(text, text[2:], strict=False)}:
+            if index != other_index:
+                one, other = hashes[index], hashes[other_index]
+                weight, other_weight = weights[one], weights[other]
+                pair = (one, other) if one < other else (other, one)
+                self.pairs[pair] = min(other_weight, weight)
+        self.size = sum(self.pairs.values())
 
-    Args:
-        hashes: `term_hash` of each of its different terms.
-        sequence: The text as indexes into them.
-        signature: Its signature; other terms are passed over.
-    """
-    weights = {term.hash: term.weight for term in signature.key_terms}
-    text = [hashes[index] for index in sequence if hashes[index] in weights]
-    pairs: dict[tuple[int, int], int] = {}
-    for gap in (1, 2):
-        for one, other in zip(text, text[gap:], strict=False):
-            if one != other:
-                pairs[(one, other) if one < other else (other, one)] = min(weights[one], weights[other])
-    fours = frozenset(
-        tuple(sorted(text[start : start + _RUN])) for start in range(len(text) - _RUN + 1)
-    )
-    return Runs(pairs, sum(pairs.values()), fours, weights)
+    def fours(self) -> frozenset[tuple[int, ...]]:
+        """Sets of four key terms in a row, each sorted; worked out when first asked for."""
+        if self._fours is None:
+            text, hashes = self._text, self._hashes
+            runs = set(zip(text, text[1:], text[2:], text[3:], strict=False))
+            self._fours = frozenset(tuple(sorted(map(hashes.__getitem__, run))) for run in runs)
+        return self._fours
 
 
 def is_copy(first: Runs, second: Runs) -> bool:
     """Whether two documents are one text told twice; symmetric."""
-    smaller, larger = (first, second) if len(first.pairs) <= len(second.pairs) else (second, first)
-    common = sum(weight for pair, weight in smaller.pairs.items() if pair in larger.pairs)
+    common = sum(map(first.pairs.__getitem__, first.pairs.keys() & second.pairs.keys()))
     if common and common * 1000 >= COPIED_MILLI * min(first.size, second.size):
         return True
-    return _is_quotation(first, second)
+    return common > 0 and _is_quotation(first, second)
 
 
 def _is_quotation(first: Runs, second: Runs) -> bool:
-    runs = first.fours & second.fours
+    runs = first.fours() & second.fours()
     if not runs:
         return False
-    shared = sum(weight for term, weight in first.weights.items() if term in second.weights)
-    quoted = sum(first.weights[term] for term in {term for run in runs for term in run})
+    shared = sum(map(first.weights.__getitem__, first.weights.keys() & second.weights.keys()))
+    quoted = sum(map(first.weights.__getitem__, {term for run in runs for term in run}))
     return quoted * 1000 >= QUOTED_MILLI * shared

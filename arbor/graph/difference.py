@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from arbor.graph.similarity import effective_class, unpack_signature
-from arbor.index.consensus_store import ConsensusStore, DocumentRow
+from arbor.index.consensus_rows import DocumentRow
+from arbor.index.consensus_store import ConsensusStore
 
 
 @dataclass(slots=True)
@@ -14,7 +15,8 @@ class Difference:
     """Two states of one set, by the numbers of documents, which stay the same.
 
     Attributes:
-        keys: Keys whose document, origins or disputes are not what they were, with the document before; None for a new key.
+        keys: Keys whose document, origins or disputes are not what they were, with the document before; None for a
+            new key.
         origins: Documents that came, went, moved to other keys or declare other origins.
         gone: Those of them that are no longer there.
         before: Rows that are not what they were, as they were; of new documents nothing.
@@ -91,7 +93,7 @@ def _compare_terms(old: ConsensusStore, new: ConsensusStore, difference: Differe
         return
     for number, packed in old.iter_signatures():
         if number not in difference.gone and new.find_signature(number) != packed:
-            signed = {term.hash for term in unpack_signature(packed).key_terms}
+            signed = set(unpack_signature(packed).hashes)
             held = set(new.get_content(number).terms)
             difference.reweighted[number] = (signed & difference.commoner) | (held & difference.rarer)
 

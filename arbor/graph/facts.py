@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -69,7 +69,9 @@ def term_hash(term: str) -> int:
     return _HASHES[term]
 
 
-def measure_text(text: str, media_type: str = "text/markdown") -> tuple[tuple[str, ...], tuple[int, ...], bytes]:
+def measure_text(
+    text: str, media_type: str = "text/markdown"
+) -> tuple[tuple[str, ...], tuple[int, ...], bytes]:
     """The terms, counts and sequence of a document's text.
 
     Args:
@@ -136,6 +138,10 @@ def gather_facts(sources: Sequence[T], read: Callable[[T], DocumentFacts]) -> li
     """
     batches = [sources[start : start + _BATCH] for start in range(0, len(sources), _BATCH)]
     gathered: list[DocumentFacts] = []
+    words: dict[str, str] = {}
     for part in map_forked(lambda batch: [read(source) for source in batch], batches):
-        gathered += part
+        # One string for each word: what comes out of another process shares none.
+        gathered += [
+            replace(facts, terms=tuple(map(words.setdefault, facts.terms, facts.terms))) for facts in part
+        ]
     return gathered

@@ -8,7 +8,7 @@ source for everything that either of them ever wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 
@@ -46,7 +46,7 @@ def rank(peer: Peer) -> tuple[int, bytes]:
 
 
 def group_peers(
-    document: int, origins: frozenset[str], peers: Sequence[Peer], copies: Mapping[int, Iterable[int]]
+    document: int, origins: frozenset[str], peers: Sequence[Peer], copies: Mapping[int, Set[int]]
 ) -> Groups:
     """Group the peers of a document.
 
@@ -57,35 +57,42 @@ def group_peers(
         copies: For each of them and for the document itself, the documents that it is a copy of or that are copies
             of it.
     """
-    parents: dict[int, int] = {document: document}
-    parents.update((peer.document, peer.document) for peer in peers)
-    by_origin = dict.fromkeys(origins, document)
-    for peer in peers:
-        for origin in peer.origins:
-            _join(parents, peer.document, by_origin.setdefault(origin, peer.document))
-    for number in list(parents):
-        for other in copies.get(number, ()):
-            if other in parents:
-                _join(parents, number, other)
+    ties = _find_origin_ties(document, origins, peers)
+    left = {document, *(peer.document for peer in peers)}
+    group_of: dict[int, int] = {}
+    for start in (document, *(peer.document for peer in peers)):
+        # Everything that a chain of ties joins to the start.
+        frontier = {start} & left
+        while frontier:
+            left -= frontier
+            group_of.update(dict.fromkeys(frontier, start))
+            tied = set().union(
+                *map(copies.__getitem__, frontier), *(ties.get(number, ()) for number in frontier)
+            )
+            frontier = tied & left
     own: list[Peer] = []
     others: dict[int, list[Peer]] = {}
-    home = _find(parents, document)
     for peer in sorted(peers, key=rank):
-        top = _find(parents, peer.document)
-        if top == home:
+        group = group_of[peer.document]
+        if group == document:
             own.append(peer)
         else:
-            others.setdefault(top, []).append(peer)
+            others.setdefault(group, []).append(peer)
     # Peers were taken best first, so the groups stand in the order of their best peers.
     return Groups(tuple(own), tuple(map(tuple, others.values())))
 
 
-def _find(parents: dict[int, int], number: int) -> int:
-    while parents[number] != number:
-        parents[number] = parents[parents[number]]
-        number = parents[number]
-    return number
-
-
-def _join(parents: dict[int, int], one: int, other: int) -> None:
-    parents[_find(parents, one)] = _find(parents, other)
+def _find_origin_ties(document: int, origins: frozenset[str], peers: Sequence[Peer]) -> dict[int, set[int]]:
+    """For each document that shares an origin with another, the documents that it shares one with."""
+    if len(origins) == 1 and all(len(peer.origins) == 1 for peer in peers):
+        return {}  # each is only an origin by itself
+    holders: dict[str, set[int]] = {origin: {document} for origin in origins}
+    for peer in peers:
+        for origin in peer.origins:
+            holders.setdefault(origin, set()).add(peer.document)
+    ties: dict[int, set[int]] = {}
+    for sharing in holders.values():
+        if len(sharing) > 1:
+            for number in sharing:
+                ties.setdefault(number, set()).update(sharing)
+    return ties

@@ -7,7 +7,9 @@ import re
 READ_MAX_CHARS = 400_000
 """Only the beginning of a longer text is weighed: a book of this length has long said what it is about."""
 
-_FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+_FRONT_MATTER = re.compile(
+    r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE
+)
 _FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _OBSIDIAN_COMMENT = re.compile(r"%%[^%\n]*%%|^%%[ \t]*$.*?^%%[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -39,8 +41,8 @@ def consensus_text(text: str, media_type: str = "text/markdown") -> str:
         media_type: In formats other than Markdown only addresses are left out.
 
     Returns:
-        Prose of the first `READ_MAX_CHARS` characters. Left out are front matter, fenced code, comments, HTML tags, link
-        destinations and addresses; the words of a link stay.
+        Prose of the first `READ_MAX_CHARS` characters. Left out are front matter, fenced code, comments, HTML tags,
+        link destinations and addresses; the words of a link stay.
     """
     text = text[:READ_MAX_CHARS]
     if media_type != "text/markdown":

@@ -46,21 +46,21 @@ def find_peers(document: int, signature: Signature, index: Index, min_similarity
     """
     least = least_shared(signature.size, min_similarity_ppm)
     shared: dict[int, int] = {}
-    left = sum(term.value for term in signature.key_terms)
-    for term in signature.key_terms:
-        value = term.value
+    left = sum(signature.values)
+    for term, value in zip(signature.hashes, signature.values, strict=True):
         if left >= least:
-            for candidate, other in index.postings(term.hash):
-                shared[candidate] = shared.get(candidate, 0) + (other if other < value else value)
+            for candidate, other in index.postings(term):
+                shared[candidate] = shared.get(candidate, 0) + (min(value, other))
         else:
-            for candidate, other in index.postings(term.hash):
+            for candidate, other in index.postings(term):
                 if candidate in shared:
-                    shared[candidate] += other if other < value else value
+                    shared[candidate] += min(value, other)
         left -= value
     shared.pop(document, None)
     candidates = sorted(number for number, weight in shared.items() if weight >= least)
     sizes = index.sizes(candidates)
     likenesses = (
-        Likeness(number, scale_similarity(shared[number], signature.size, sizes[number])) for number in candidates
+        Likeness(number, scale_similarity(shared[number], signature.size, sizes[number]))
+        for number in candidates
     )
     return [likeness for likeness in likenesses if likeness.similarity_ppm >= min_similarity_ppm]

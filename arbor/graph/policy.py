@@ -62,10 +62,7 @@ class ConsensusPolicy:
     def hops(self) -> int:
         """Hops that influence really travels: lambda^k falls under epsilon, or `max_hops` is reached; at least 1."""
         hops = 1
-        while (
-            hops < self.max_hops
-            and self.lambda_milli ** (hops + 1) >= self.epsilon_milli * MILLI**hops
-        ):
+        while hops < self.max_hops and self.lambda_milli ** (hops + 1) >= self.epsilon_milli * MILLI**hops:
             hops += 1
         return hops
 

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from arbor.graph.collection import Collection
-from arbor.graph.copies import Runs, find_runs, is_copy
+from arbor.graph.copies import Runs, is_copy
 from arbor.graph.grouping import Peer, group_peers
 from arbor.graph.policy import HOPS_MAX, ConsensusPolicy
+from arbor.graph.settling import origins_of
 from arbor.graph.similarity import (
     CLASS_BOUNDARIES,
     CLASS_WEIGHTS,
-    MIN_BREADTH,
     SCALE,
     SIGNATURE_TERMS,
     commonplace_hashes,
@@ -28,8 +28,8 @@ from arbor.graph.similarity import (
     unpack_signature,
 )
 from arbor.graph.standing import first_support, passed_on, total_score
-from arbor.graph.settling import origins_of
-from arbor.index.consensus_store import ConsensusStore, DocumentRow
+from arbor.index.consensus_rows import DocumentRow
+from arbor.index.consensus_store import ConsensusStore
 from arbor.processes import map_forked
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -100,7 +100,9 @@ def rebuild(
         store.write_meta(stamp)
         for key in collection.keys.values():
             store.put_key(key)
-        store.put_contents((number, collection.content(position)) for position, number in enumerate(collection.ids))
+        store.put_contents(
+            (number, collection.content(position)) for position, number in enumerate(collection.ids)
+        )
         store.put_signatures(zip(collection.ids, signatures.packed, strict=True))
         _write_terms(store, terms, collection)
         store.put_edges(edges)
@@ -124,7 +126,9 @@ def _rank_terms(collection: Collection) -> _Terms:
     starts = np.cumsum(lengths) - lengths
     places = np.arange(len(order), dtype=np.int64) - np.repeat(starts, lengths)
     values[order[places >= SIGNATURE_TERMS]] = 0
-    return _Terms(hashes, frequencies.astype(np.int64), positions[order], numbers[order], values[order], weights[order])
+    return _Terms(
+        hashes, frequencies.astype(np.int64), positions[order], numbers[order], values[order], weights[order]
+    )
 
 
 def _sign_all(terms: _Terms, count: int) -> _Signatures:
@@ -144,9 +148,7 @@ def _sign_all(terms: _Terms, count: int) -> _Signatures:
         )
     by_term = np.lexsort((documents, numbers))
     starts = np.searchsorted(numbers[by_term], np.arange(len(terms.hashes) + 1))
-    return _Signatures(
-        packed, sizes, starts, documents[by_term], values[by_term], bounds, numbers, values
-    )
+    return _Signatures(packed, sizes, starts, documents[by_term], values[by_term], bounds, numbers, values)
 
 
 def _connect_all(collection: Collection, signatures: _Signatures, policy: ConsensusPolicy) -> list[EdgeRow]:
@@ -156,7 +158,9 @@ def _connect_all(collection: Collection, signatures: _Signatures, policy: Consen
         for start in range(0, len(collection.ids), _RANGE_DOCUMENTS)
     ]
     edges: list[EdgeRow] = []
-    for part in map_forked(lambda span: _connect_range(collection, signatures, policy, span), ranges, at_least=4):
+    for part in map_forked(
+        lambda span: _connect_range(collection, signatures, policy, span), ranges, at_least=4
+    ):
         edges += part
     return edges
 
@@ -169,7 +173,7 @@ def _connect_range(
     def runs_of(position: int) -> Runs:
         if position not in runs:
             content = collection.content(position)
-            runs[position] = find_runs(
+            runs[position] = Runs(
                 content.terms, content.sequence, unpack_signature(signatures.packed[position])
             )
         return runs[position]
@@ -203,7 +207,7 @@ def _find_later_peers(
     peers = np.flatnonzero(weighed >= least_shared(size, min_similarity_ppm))
     shared = weighed[peers].astype(np.int64)
     sizes = signatures.sizes[peers]
-    breadths = np.maximum(4 * MIN_BREADTH, 3 * np.minimum(sizes, size) + np.maximum(sizes, size))
+    breadths = 3 * np.minimum(sizes, size) + np.maximum(sizes, size)
     likenesses = np.minimum(10**6, SCALE * shared // breadths)
     kept = likenesses >= min_similarity_ppm
     return peers[kept], likenesses[kept]
@@ -228,16 +232,20 @@ def _write_terms(store: ConsensusStore, terms: _Terms, collection: Collection) -
 
 
 def _settle_all(
-    store: ConsensusStore, collection: Collection, sizes: list[int], edges: list[EdgeRow], policy: ConsensusPolicy
+    store: ConsensusStore,
+    collection: Collection,
+    sizes: list[int],
+    edges: list[EdgeRow],
+    policy: ConsensusPolicy,
 ) -> Iterator[DocumentRow]:
     """The rows of all documents: peers grouped, supports passed on hop by hop."""
     peers: dict[int, list[tuple[int, int]]] = {}
-    copies: dict[int, list[int]] = {}
+    copies: dict[int, set[int]] = {number: set() for number in collection.ids}
     for one, other, likeness, copy in edges:
         for document, peer in ((one, other), (other, one)):
             peers.setdefault(document, []).append((peer, likeness))
             if copy:
-                copies.setdefault(document, []).append(peer)
+                copies[document].add(peer)
     origins = collection.origins()
     rows = {
         number: DocumentRow(number, oid, size, 0, (0, 0, 0), 0, origins.get(number, ()), ())

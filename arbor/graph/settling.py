@@ -1,4 +1,4 @@
-"""The last part of an update: groups the peers of documents anew and follows the change of support as far as it goes."""
+"""The end of an update: groups the peers of documents anew and follows the change of support as far as it goes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from arbor.graph.facts import origin_of_document
 from arbor.graph.grouping import Peer, group_peers
 from arbor.graph.policy import ConsensusPolicy
 from arbor.graph.standing import first_support, passed_on, total_score
-from arbor.index.consensus_store import ConsensusStore, DocumentRow, Edge
+from arbor.index.consensus_rows import DocumentRow, Edge
+from arbor.index.consensus_store import ConsensusStore
 
 
 class Settling:
@@ -23,7 +24,7 @@ class Settling:
         self._read: dict[int, DocumentRow] = {}
         self._changed: dict[int, DocumentRow] = {}
         self._edges: dict[int, list[Edge]] = {}
-        self._copies: dict[int, list[int]] = {}
+        self._copies: dict[int, frozenset[int]] = {}
 
     def stir(self, *documents: int) -> None:
         """Have the peers of documents grouped anew, once all edges are written."""
@@ -74,9 +75,11 @@ class Settling:
             peers.append(Peer(edge.peer, edge.similarity, peer.oid, origins_of(peer)))
         for number in (row.id, *(peer.document for peer in peers)):
             if number not in self._copies:
-                self._copies[number] = self._store.copies(number)
+                self._copies[number] = frozenset(self._store.copies(number))
         groups = group_peers(row.id, origins_of(row), peers, self._copies)
-        return tuple(number for group in groups.others for number in (group[0].document, group[0].similarity_ppm))
+        return tuple(
+            number for group in groups.others for number in (group[0].document, group[0].similarity_ppm)
+        )
 
     def _pass_on(self, hop: int, moved: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Work out support `hop + 1` where support `hop` moved nearby; gives the documents whose own moved."""
@@ -95,7 +98,9 @@ class Settling:
             )
             if support != row.supports[hop]:
                 further[document] = (row.supports[hop], support)
-                one, two, three = (*row.supports[:hop], support, *row.supports[hop + 1 :])
+                supports = list(row.supports)
+                supports[hop] = support
+                one, two, three = supports
                 self._put_row(row._replace(supports=(one, two, three)))
         return further
 

@@ -31,10 +31,10 @@ COUNT_STEPS = (0, 2, 3, 3, 4)
 about the topic, but never more than twice as much."""
 
 SIZE_BITS = 3
-"""Sizes of signatures are rounded down to so many leading bits (4, 5, 6 or 7 times a power of two). So a term that leaves
-a signature seldom changes the size, and then no document can become more similar to another by it."""
+"""Sizes of signatures are rounded down to so many leading bits (4, 5, 6 or 7 times a power of two). So a term that
+leaves a signature seldom changes the size, and then no document can become more similar to another by it."""
 
-MIN_BREADTH = 1024
+MIN_SIZE = 1024
 """Weight of eight rare terms. A document with less than that is compared as if it had it: two notes of three words each
 that share one of them do not corroborate each other."""
 
@@ -49,33 +49,30 @@ SCALE = PPM * 4 * FULL_MATCH[1] // FULL_MATCH[0]
 """Similarity in millionths is `SCALE * shared // breadth`, with the breadth in quarters."""
 
 
-class KeyTerm(NamedTuple):
-    """One term of a signature.
-
-    Attributes:
-        hash: `term_hash` of the term.
-        value: What it adds when it is shared: class weight times count step, 1 to 256.
-        weight: Its class weight alone.
-    """
-
-    hash: int
-    value: int
-    weight: int
-
-
 class Signature(NamedTuple):
-    """What a document is compared by.
+    """What a document is compared by: its best key terms, best first, ties by hash.
 
     Attributes:
-        key_terms: Best first; ties by hash.
+        hashes: `term_hash` of each.
+        values: What each adds when it is shared: class weight times count step, 1 to 256.
+        weights: The class weight of each alone.
         size: Sum of the values, rounded by `round_size`.
     """
 
-    key_terms: tuple[KeyTerm, ...]
+    hashes: tuple[int, ...]
+    values: tuple[int, ...]
+    weights: tuple[int, ...]
     size: int
 
+    def value_of(self) -> dict[int, int]:
+        """The value of each term by its hash."""
+        return dict(zip(self.hashes, self.values, strict=True))
 
-EMPTY = Signature((), 0)
+    def weight_of(self) -> dict[int, int]:
+        """The class weight of each term by its hash."""
+        return dict(zip(self.hashes, self.weights, strict=True))
+
+
 _commonplace: set[int] = set()
 
 
@@ -120,44 +117,43 @@ def sign(hashes: tuple[int, ...], steps: bytes, frequency_of: Callable[[int], in
             weight = CLASS_WEIGHTS[weight_class]
             ranked.append((-step * weight, number, weight))
     ranked.sort()
-    del ranked[SIGNATURE_TERMS:]
-    return make_signature([KeyTerm(number, -value, weight) for value, number, weight in ranked])
+    return make_signature(ranked[:SIGNATURE_TERMS])
 
 
-def make_signature(key_terms: Sequence[KeyTerm]) -> Signature:
-    """The signature of ranked key terms."""
-    return Signature(tuple(key_terms), round_size(sum(term.value for term in key_terms)))
+def make_signature(ranked: Sequence[tuple[int, int, int]]) -> Signature:
+    """The signature of (minus value, hash, weight) in rising order."""
+    values, hashes, weights = zip(*ranked, strict=True) if ranked else ((), (), ())
+    total = -sum(values)
+    return Signature(hashes, tuple(-value for value in values), weights, round_size(total))
 
 
 def reweigh(signature: Signature, frequencies: Mapping[int, int]) -> Signature:
     """The signature when the documents that hold some of its terms are more or fewer, and no other term enters."""
-    key_terms = []
-    for term in signature.key_terms:
-        if term.hash in frequencies:
-            weight = CLASS_WEIGHTS[effective_class(term.hash, frequencies[term.hash])]
-            if weight:
-                key_terms.append(KeyTerm(term.hash, term.value // term.weight * weight, weight))
-        else:
-            key_terms.append(term)
-    return make_signature(sorted(key_terms, key=lambda term: (-term.value, term.hash)))
+    ranked = []
+    for number, value, weight in zip(signature.hashes, signature.values, signature.weights, strict=True):
+        new_weight = weight
+        if number in frequencies:
+            new_weight = CLASS_WEIGHTS[effective_class(number, frequencies[number])]
+        if new_weight:
+            ranked.append((-value // weight * new_weight, number, new_weight))
+    return make_signature(sorted(ranked))
 
 
 def round_size(total: int) -> int:
-    """A sum of values rounded down to its `SIZE_BITS` leading bits."""
+    """A sum of values rounded down to its `SIZE_BITS` leading bits, and at least `MIN_SIZE`."""
     shift = max(total.bit_length() - SIZE_BITS, 0)
-    return total >> shift << shift
+    return max(total >> shift << shift, MIN_SIZE)
 
 
 def breadth(size: int, other_size: int) -> int:
     """What the shared weight is measured by, in quarters: three parts the smaller signature, one part the larger."""
     low, high = (size, other_size) if size < other_size else (other_size, size)
-    return max(4 * MIN_BREADTH, 3 * low + high)
+    return 3 * low + high
 
 
-def shared_weight(first: Signature, second: Signature) -> int:
+def shared_weight(values: Mapping[int, int], other_values: Mapping[int, int]) -> int:
     """Sum over the terms that both signatures hold of the smaller of the two values."""
-    values = {term.hash: term.value for term in second.key_terms}
-    return sum(min(term.value, values[term.hash]) for term in first.key_terms if term.hash in values)
+    return sum(min(values[number], other_values[number]) for number in values.keys() & other_values.keys())
 
 
 def scale_similarity(shared: int, size: int, other_size: int) -> int:
@@ -167,13 +163,15 @@ def scale_similarity(shared: int, size: int, other_size: int) -> int:
 
 def similarity(first: Signature, second: Signature) -> int:
     """How alike two documents of one set are, in millionths: 0 (nothing shared) to 1,000,000; symmetric."""
-    return scale_similarity(shared_weight(first, second), first.size, second.size)
+    return scale_similarity(shared_weight(first.value_of(), second.value_of()), first.size, second.size)
 
 
 def shared_terms(first: Signature, second: Signature) -> tuple[int, ...]:
     """Hashes of the terms that both signatures hold, those that add most first."""
-    values = {term.hash: term.value for term in second.key_terms}
-    found = [(-min(term.value, values[term.hash]), term.hash) for term in first.key_terms if term.hash in values]
+    values, other_values = first.value_of(), second.value_of()
+    found = [
+        (-min(values[number], other_values[number]), number) for number in values.keys() & other_values.keys()
+    ]
     return tuple(number for _, number in sorted(found))
 
 
@@ -181,18 +179,21 @@ def least_shared(size: int, min_similarity_ppm: int) -> int:
     """A lower bound: documents that share less weight than this with one of this size are no peers of it.
 
     The shared weight is never more than the sum of either signature, and rounding takes off at most a fifth of that. So
-    the breadth is at least `max(4 * MIN_BREADTH, size + 12/5 * shared)`, and a peer has
+    the breadth is at least `size + 3 * MIN_SIZE` and at least `size + 12/5 * shared`, and a peer has
     `SCALE * shared >= threshold * breadth`.
     """
-    by_breadth = -(-min_similarity_ppm * 4 * MIN_BREADTH // SCALE)
+    by_breadth = -(-min_similarity_ppm * (size + 3 * MIN_SIZE) // SCALE)
     by_size = -(-5 * min_similarity_ppm * size // (5 * SCALE - 12 * min_similarity_ppm))
     return max(by_breadth, by_size, 1)
 
 
 def pack_signature(signature: Signature) -> bytes:
     """A signature as bytes, eleven for each key term; equal signatures give equal bytes."""
-    hashes, values, weights = zip(*signature.key_terms, strict=True) if signature.key_terms else ((), (), ())
-    return array("q", hashes).tobytes() + array("H", values).tobytes() + bytes(weights)
+    return (
+        array("q", signature.hashes).tobytes()
+        + array("H", signature.values).tobytes()
+        + bytes(signature.weights)
+    )
 
 
 def unpack_signature(data: bytes) -> Signature:
@@ -201,4 +202,4 @@ def unpack_signature(data: bytes) -> Signature:
     hashes, values = array("q"), array("H")
     hashes.frombytes(data[: 8 * count])
     values.frombytes(data[8 * count : 10 * count])
-    return Signature(tuple(map(KeyTerm, hashes, values, data[10 * count :])), round_size(sum(values)))
+    return Signature(tuple(hashes), tuple(values), tuple(data[10 * count :]), round_size(sum(values)))

@@ -81,6 +81,4 @@ def passed_on(similarity_ppm: int, peer_support: int, policy: ConsensusPolicy) -
 
 def total_score(supports: Sequence[int], policy: ConsensusPolicy) -> int:
     """The score in millionths: the sum over the hops k of lambda^k times the support at that distance."""
-    return sum(
-        support * policy.lambda_milli**hop // MILLI**hop for hop, support in enumerate(supports, 1)
-    )
+    return sum(support * policy.lambda_milli**hop // MILLI**hop for hop, support in enumerate(supports, 1))

@@ -9,7 +9,8 @@ from arbor.graph.difference import Difference
 from arbor.graph.policy import ConsensusPolicy
 from arbor.graph.ripple import NO_RIPPLE, LabelChange, Reach, Ripple
 from arbor.graph.standing import Label, label_for
-from arbor.index.consensus_store import ConsensusStore, DocumentRow
+from arbor.index.consensus_rows import DocumentRow
+from arbor.index.consensus_store import ConsensusStore
 
 
 class Witness:
@@ -64,7 +65,9 @@ class Scene:
         self._store = store
         self._difference = difference
         self._last_keys = {
-            document: key for key, document in sorted(difference.keys.items(), reverse=True) if document is not None
+            document: key
+            for key, document in sorted(difference.keys.items(), reverse=True)
+            if document is not None
         }
 
     def key_of(self, document: int) -> str:
@@ -101,13 +104,13 @@ def trace(
 ) -> tuple[Reach, ...]:
     """How the documents that moved were reached from the origins, nearest first, then by key.
 
-    A path follows the edges of highest similarity, ties by key. Documents that moved because a word of theirs changed its
-    weight stand at hop 1, like the neighbours of the change: their own similarities are what moved.
+    A path follows the edges of highest similarity, ties by key. Documents that moved because a word of theirs changed
+    its weight stand at hop 1, like the neighbours of the change: their own similarities are what moved.
     """
     paths: dict[int, tuple[str, ...]] = {}
     hops: dict[int, int] = {}
     terms: dict[int, tuple[str, ...]] = {}
-    frontier = {number: (scene.key_of(number),) for number in origins}
+    frontier: dict[int, tuple[str, ...]] = {number: (scene.key_of(number),) for number in origins}
     left = set(moved)
     hop = 0
     while left and (frontier or hop == 0):

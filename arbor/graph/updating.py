@@ -1,8 +1,8 @@
 """One incremental update: exactly the documents that a change touches are looked at again, and nothing else.
 
-The order of the steps is the order in which effects depend on each other: keys, term classes, signatures, edges, groups,
-supports. Every step works out its result anew from the tables for the documents it concerns, and never adds to a
-number, so a state that was updated a thousand times is the state that a rebuild gives.
+The order of the steps is the order in which effects depend on each other: keys, term classes, signatures, edges,
+groups, supports. Every step works out its result anew from the tables for the documents it concerns, and never adds to
+a number, so a state that was updated a thousand times is the state that a rebuild gives.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from arbor.graph.changes import change_keys, count_terms
-from arbor.graph.copies import Runs, find_runs, is_copy
+from arbor.graph.copies import Runs, is_copy
 from arbor.graph.difference import Difference
 from arbor.graph.facts import DocumentFacts
 from arbor.graph.neighbours import Likeness, find_peers
@@ -21,11 +21,13 @@ from arbor.graph.similarity import (
     Signature,
     pack_signature,
     reweigh,
+    scale_similarity,
+    shared_weight,
     sign,
-    similarity,
     unpack_signature,
 )
-from arbor.index.consensus_store import ConsensusStore, Content, Edge
+from arbor.index.consensus_rows import Content, Edge
+from arbor.index.consensus_store import ConsensusStore
 
 NEARBY_MAX = 100
 """With more candidates than this a search over the postings is faster than comparing signatures."""
@@ -47,6 +49,7 @@ class Update:
         self._frequencies: dict[int, int] = {}
         self._contents: dict[int, Content] = {}
         self._signatures: dict[int, Signature] = {}
+        self._values: dict[int, dict[int, int]] = {}
         self._runs: dict[int, Runs] = {}
         self._postings: dict[int, list[tuple[int, int]]] = {}
 
@@ -98,10 +101,10 @@ class Update:
         return signed
 
     def _sign(self, document: int, old: Signature, moved: set[int]) -> Signature:
-        if document not in self._added and moved.isdisjoint(self.difference.rarer):
-            if len(old.key_terms) < SIGNATURE_TERMS:
-                # Its terms only grew lighter and none waits to enter, so the text need not be looked at.
-                return reweigh(old, self._count(moved))
+        is_lighter = document not in self._added and moved.isdisjoint(self.difference.rarer)
+        if is_lighter and len(old.hashes) < SIGNATURE_TERMS:
+            # No term waits to enter, so the text need not be looked at.
+            return reweigh(old, self._count(moved))
         content = self._content(document)
         return sign(content.terms, content.steps, self._count(content.terms).__getitem__)
 
@@ -113,8 +116,7 @@ class Update:
         return {term: self._frequencies[term] for term in wanted}
 
     def _write_signature(self, document: int, old: Signature, new: Signature) -> None:
-        before = {term.hash: term.value for term in old.key_terms}
-        values = {term.hash: term.value for term in new.key_terms}
+        before, values = old.value_of(), new.value_of()
         # Terms outside of the signature have postings too, of value 0.
         terms = self._content(document).terms if document in self._added else {*before, *values}
         self._store.put_postings(
@@ -174,15 +176,18 @@ class Update:
         signature, least = self._signature(document), self._policy.min_similarity_ppm
         if document in self._added or signature.size != before.size:
             return find_peers(document, signature, self, least)
-        known = {term.hash: term.value for term in before.key_terms}
-        risen = [term.hash for term in signature.key_terms if term.value > known.get(term.hash, 0)]
+        known, values = before.value_of(), self._values_of(document)
+        risen = [term for term, value in values.items() if value > known.get(term, 0)]
         nearby = {other for term in risen for other, _ in self.postings(term)} - {document}
         if len(nearby) > NEARBY_MAX:
             return find_peers(document, signature, self, least)
-        likenesses = (
-            Likeness(other, similarity(signature, self._signature(other))) for other in sorted(nearby | old.keys())
-        )
-        return [likeness for likeness in likenesses if likeness.similarity_ppm >= least]
+        found = []
+        for other in sorted(nearby | old.keys()):
+            shared = shared_weight(values, self._values_of(other))
+            likeness = scale_similarity(shared, signature.size, self._signature(other).size)
+            if likeness >= least:
+                found.append(Likeness(other, likeness))
+        return found
 
     def _lose(self, document: int, edge: Edge) -> None:
         self.difference.lost.setdefault(document, {})[edge.peer] = edge.similarity
@@ -204,8 +209,13 @@ class Update:
             self._signatures[document] = unpack_signature(self._store.find_signature(document) or b"")
         return self._signatures[document]
 
+    def _values_of(self, document: int) -> dict[int, int]:
+        if document not in self._values:
+            self._values[document] = self._signature(document).value_of()
+        return self._values[document]
+
     def _runs_of(self, document: int) -> Runs:
         if document not in self._runs:
             content = self._content(document)
-            self._runs[document] = find_runs(content.terms, content.sequence, self._signature(document))
+            self._runs[document] = Runs(content.terms, content.sequence, self._signature(document))
         return self._runs[document]

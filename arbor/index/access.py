@@ -11,7 +11,7 @@ from pathlib import Path
 
 from arbor.index.checksum import drop_sum, has_sum, sum_path
 from arbor.index.reader import IndexReader
-from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_of
+from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for
 from arbor.index.writer import (
     LOCK_WAIT_S,
     CannotUpdate,
@@ -53,7 +53,7 @@ def bring_up_to_date(
         IntegrityError: when an object that the index is made from is absent or damaged.
         OSError: when the disk is full or fails.
     """
-    wanted = stamp_of(snapshot.ledger_root, policy)
+    wanted = stamp_for(snapshot, policy)
     reader = open_index(index_path(cache_folder), wanted)
     if reader is not None:
         return reader
@@ -146,7 +146,7 @@ def open_at(
         read_only: As in `bring_up_to_date`.
         policy: As in `bring_up_to_date`.
     """
-    wanted = stamp_of(snapshot.ledger_root, policy)
+    wanted = stamp_for(snapshot, policy)
     folder = cache_folder / OLDER_FOLDER
     older = folder / f"{wanted.ledger_root}.db"
     for fs_path in (index_path(cache_folder), older):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from arbor.errors import IntegrityError
 from arbor.index.checksum import is_unchanged
-from arbor.index.schema import Stamp, connect_to_read, read_stamp, stamp_of
+from arbor.index.schema import Stamp, connect_to_read, read_stamp, stamp_for
 from arbor.repo.snapshot import Snapshot
 
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
@@ -58,11 +58,11 @@ def stamp_on_disk(fs_path: Path) -> Stamp | None:
 def _check_content(connection: sqlite3.Connection, snapshot: Snapshot, policy: str) -> Iterator[str]:
     """Against the ledger that the stamp names: an older index is no fault, since the next search updates it."""
     stamp = read_stamp(connection)
-    if stamp is None or stamp._replace(ledger_root="") != stamp_of(b"", policy):
+    if stamp is None or stamp._replace(ledger_root="") != stamp_for(snapshot, policy)._replace(ledger_root=""):
         return  # made by other rules, and so made anew at the next search
     try:
         held = Snapshot(snapshot.store, bytes.fromhex(stamp.ledger_root))
-        for listed, committed in zip_longest(connection.execute(_LISTING), held.paths()):
+        for listed, committed in zip_longest(connection.execute(_LISTING), held.searchable()):
             if listed != committed:
                 path = min(entry[0] for entry in (listed, committed) if entry is not None)
                 yield f"the search index differs from its ledger at '{path}'"

@@ -9,12 +9,21 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from arbor.errors import Locked
+from arbor.index.consensus_rows import (
+    Content,
+    DocumentRow,
+    Edge,
+    KeyRow,
+    document_row,
+    join_words,
+    key_row,
+    pack_numbers,
+    unpack_numbers,
+)
 from arbor.store.files import temporary_path
 
 CONSENSUS_FILE = "consensus.db"
@@ -52,96 +61,6 @@ CREATE UNIQUE INDEX documents_oid ON documents(oid);
 CREATE INDEX keys_document ON keys(document);
 CREATE INDEX edges_copies ON edges(document, peer) WHERE copy = 1;
 """
-
-
-class KeyRow(NamedTuple):
-    """One key of the set.
-
-    Attributes:
-        key: The path.
-        document: Number of the document that is there.
-        origins: What this key declares, sorted.
-        disputes: Keys that this key contradicts, sorted.
-    """
-
-    key: str
-    document: int
-    origins: tuple[str, ...]
-    disputes: tuple[str, ...]
-
-
-class DocumentRow(NamedTuple):
-    """One document of the set.
-
-    Attributes:
-        id: Its number.
-        oid: Names its content.
-        size: Sum of the values of its signature.
-        groups: Independent groups of peers.
-        supports: Support at one, two and three hops, in millionths.
-        score: In millionths.
-        origins: Declared at any of its keys, sorted.
-        nearest: For each independent group the number of the nearest member and its similarity, one after the other.
-    """
-
-    id: int
-    oid: bytes
-    size: int
-    groups: int
-    supports: tuple[int, int, int]
-    score: int
-    origins: tuple[str, ...]
-    nearest: tuple[int, ...]
-
-
-class Content(NamedTuple):
-    """What is known of a document's text.
-
-    Attributes:
-        terms: Hashes of its different terms.
-        steps: One byte for each: how much it is repeated.
-        sequence: The text as indexes into `terms`.
-    """
-
-    terms: tuple[int, ...]
-    steps: bytes
-    sequence: bytes
-
-
-class Edge(NamedTuple):
-    """One peer of a document.
-
-    Attributes:
-        peer: Its number.
-        similarity: In millionths.
-        copy: Whether one is a copy of the other.
-    """
-
-    peer: int
-    similarity: int
-    copy: bool
-
-
-def pack_numbers(numbers: Iterable[int]) -> bytes:
-    """Whole numbers of up to 63 bits as bytes; the file never leaves the machine."""
-    return array("q", numbers).tobytes()
-
-
-def unpack_numbers(data: bytes) -> tuple[int, ...]:
-    """The numbers that `pack_numbers` packed."""
-    numbers = array("q")
-    numbers.frombytes(data)
-    return tuple(numbers)
-
-
-def join_words(words: Iterable[str]) -> str:
-    """Keys or origins as one text; none of them holds a line feed."""
-    return "\n".join(words)
-
-
-def split_words(text: str) -> tuple[str, ...]:
-    """The words that `join_words` joined."""
-    return tuple(text.split("\n")) if text else ()
 
 
 class ConsensusStore:
@@ -221,9 +140,7 @@ class ConsensusStore:
         try:
             self._run("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if _is_busy(error):
-                return True
-            return False
+            return _is_busy(error)
         self._run("ROLLBACK")
         return True
 
@@ -248,16 +165,16 @@ class ConsensusStore:
     def find_key(self, key: str) -> KeyRow | None:
         """What is at a key."""
         row = self._run("SELECT key, document, origins, disputes FROM keys WHERE key = ?", (key,)).fetchone()
-        return None if row is None else _key_row(row)
+        return None if row is None else key_row(row)
 
     def iter_keys(self) -> Iterator[KeyRow]:
         """Every key, in the order of their UTF-8 bytes."""
-        return map(_key_row, self._run("SELECT key, document, origins, disputes FROM keys ORDER BY key"))
+        return map(key_row, self._run("SELECT key, document, origins, disputes FROM keys ORDER BY key"))
 
     def keys_of(self, document: int) -> list[KeyRow]:
         """The keys of one document, sorted."""
         query = "SELECT key, document, origins, disputes FROM keys WHERE document = ? ORDER BY key"
-        return [_key_row(row) for row in self._run(query, (document,))]
+        return [key_row(row) for row in self._run(query, (document,))]
 
     def put_key(self, row: KeyRow) -> None:
         """Add a key or replace what is there."""
@@ -301,11 +218,11 @@ class ConsensusStore:
         row = self._run("SELECT * FROM documents WHERE id = ?", (document,)).fetchone()
         if row is None:
             raise KeyError(document)
-        return _document_row(row)
+        return document_row(row)
 
     def iter_documents(self) -> Iterator[DocumentRow]:
         """Every document, by number."""
-        return map(_document_row, self._run("SELECT * FROM documents ORDER BY id"))
+        return map(document_row, self._run("SELECT * FROM documents ORDER BY id"))
 
     def iter_groups(self) -> Iterator[int]:
         """The number of independent groups of every document."""
@@ -467,7 +384,7 @@ class ConsensusStore:
 
 @contextlib.contextmanager
 def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
-    """An empty state beside the file that takes the file's place at the end; nothing happens when anything is raised."""
+    """An empty state beside the file; it takes the file's place at the end, unless anything is raised."""
     fs_path.parent.mkdir(parents=True, exist_ok=True)
     aside = temporary_path(fs_path.parent)
     try:
@@ -523,17 +440,6 @@ def _remove(fs_path: Path, *, keep_main: bool = False) -> None:
 
 def _is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _key_row(row: tuple[str, int, str, str]) -> KeyRow:
-    return KeyRow(row[0], row[1], split_words(row[2]), split_words(row[3]))
-
-
-def _document_row(row: tuple[int, bytes, int, int, int, int, int, int, str, bytes]) -> DocumentRow:
-    number, oid, size, groups, one, two, three, score, origins, nearest = row
-    return DocumentRow(
-        number, oid, size, groups, (one, two, three), score, split_words(origins), unpack_numbers(nearest)
-    )
 
 
 def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -65,7 +65,8 @@ def read_entry(source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole:
         source: Where its objects are read from.
         oid: The document.
         paths: At least one.
-        whole: False leaves the passages out, as in an entry that was made when they could not be read.
+        whole: False leaves the passages out, as for a cold document, which is found by title, path, headings and
+            front matter.
 
     Raises:
         IntegrityError: when the document or its manifest is absent or damaged. Passages that cannot be read
@@ -159,6 +160,8 @@ def make_entry(
     title_column = index_text(title)
     path_column = index_text("\n".join(paths))
     rows: Collection[Row] = [(title_column, "", path_column, "")]
+    if texts is None:
+        rows = [(title_column, index_text(_all_headings(headings, title)), path_column, _own_words(described))]
     if texts:
         lazy = PassageRows(title, path_column, headings, texts)
         rows = lazy if isinstance(texts, StoredTexts) else list(lazy)
@@ -205,6 +208,25 @@ def entry_of_file(path: str, extraction: Extraction) -> Entry:
     return make_entry(path.encode(), "surface", extraction, headings, [path], texts)
 
 
+def _all_headings(headings: Sequence[Sequence[str]], title: str) -> str:
+    """Every heading once, for a document whose passages are not here."""
+    return "\n".join(dict.fromkeys(name for path in headings for name in path if name != title))
+
+
+def _own_words(described: Described) -> str:
+    """What a document's front matter says of it, for a document whose passages are not here."""
+    words = [text for value in described.front_matter.values() for text in _strings(value)]
+    return index_text("\n".join(words))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+
+
 def _heading_text(headings: Sequence[str], title: str) -> str:
     """The heading path without a first heading that only repeats the title, which has a column of its own."""
     return "\n".join(headings[1:] if headings and headings[0] == title else headings)
@@ -233,6 +255,6 @@ def group_paths(listing: Iterable[tuple[str, bytes]]) -> dict[bytes, list[str]]:
 
 def iter_entries(snapshot: Snapshot, grouped: Mapping[bytes, Sequence[str]]) -> Iterator[Entry]:
     """The entries of all these documents."""
-    source = SequentialReader(snapshot.store)
+    source, cold = SequentialReader(snapshot.store), snapshot.tiers().cold
     for oid, paths in grouped.items():
-        yield read_entry(source, oid, paths)
+        yield read_entry(source, oid, paths, whole=oid not in cold)

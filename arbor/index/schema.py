@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arbor.errors import UsageError
+from arbor.repo.snapshot import Snapshot
 from arbor.text.analyzer import ANALYZER_ID, TOKENIZER
 
 SCHEMA_VERSION = 1
@@ -56,6 +57,17 @@ class Stamp(NamedTuple):
 def stamp_of(ledger_root: bytes, policy: str = "") -> Stamp:
     """The stamp that an index made now from this ledger carries."""
     return Stamp(str(SCHEMA_VERSION), ANALYZER_ID, policy, ledger_root.hex())
+
+
+def stamp_for(snapshot: Snapshot, policy: str = "") -> Stamp:
+    """The stamp of an index of this version as its documents lie in tiers now.
+
+    Args:
+        snapshot: The version.
+        policy: The caller's word, perhaps with that of the tiers already.
+    """
+    word = snapshot.tiers_word()
+    return stamp_of(snapshot.ledger_root, policy if policy.endswith(word) else policy + word)
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -120,6 +132,6 @@ def connect_to_read(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connec
         f"{fs_path.absolute().as_uri()}?{query}",
         uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64,
     )  # fmt: skip
-    connection.execute("PRAGMA mmap_size = 1073741824")
+    connection.execute("PRAGMA mmap_size = 0")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection

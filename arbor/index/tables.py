@@ -63,6 +63,7 @@ class DocumentTable:
     def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
         self._connection = connection
         self._snapshot = snapshot
+        self._cold = snapshot.tiers().cold
         found = connection.execute("SELECT id + passages FROM documents ORDER BY id DESC LIMIT 1").fetchone()
         self._next_number = int(found[0]) if found else 1
 
@@ -96,7 +97,7 @@ class DocumentTable:
 
     def insert(self, oid: bytes, paths: Sequence[str]) -> None:
         """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""
-        entry = read_entry(self._snapshot.store, oid, paths)
+        entry = read_entry(self._snapshot.store, oid, paths, whole=oid not in self._cold)
         first = self._next_number
         self._next_number += len(entry.rows)
         self._connection.execute(_INSERT_DOCUMENT, _document_row(first, entry))

@@ -27,7 +27,7 @@ from arbor.index.schema import (
     create_lookups,
     create_tables,
     read_stamp,
-    stamp_of,
+    stamp_for,
     write_stamp,
 )
 from arbor.index.tables import DocumentTable, insert_all
@@ -74,7 +74,7 @@ def build(fs_path: Path, snapshot: Snapshot, *, policy: str = "") -> None:
     temporary = temporary_path(fs_path.parent)
     try:
         with translate_disk_errors(fs_path):
-            _fill(temporary, snapshot, stamp_of(snapshot.ledger_root, policy))
+            _fill(temporary, snapshot, stamp_for(snapshot, policy))
         put_in_place(temporary, fs_path)
     except BaseException:
         remove_database(temporary)
@@ -82,7 +82,7 @@ def build(fs_path: Path, snapshot: Snapshot, *, policy: str = "") -> None:
 
 
 def _fill(fs_path: Path, snapshot: Snapshot, stamp: Stamp) -> None:
-    grouped = group_paths(snapshot.paths())
+    grouped = group_paths(snapshot.searchable())
     connection = connect_to_write(fs_path)
     try:
         for pragma in (
@@ -202,7 +202,7 @@ def apply_changes(
     Raises:
         CannotUpdate: as `update`.
     """
-    wanted = stamp_of(snapshot.ledger_root, policy)
+    wanted = stamp_for(snapshot, policy)
     stamp = read_stamp(connection)
     if stamp is None or stamp._replace(ledger_root="") != wanted._replace(ledger_root=""):
         raise CannotUpdate("the index was made by other rules")
@@ -227,7 +227,7 @@ def _paths_that_differ(
     limit = max(_UPDATE_FREE, int(count * UPDATE_SHARE_MAX))
     lost: _PathsByDocument = {}
     gained: _PathsByDocument = {}
-    for number, (path, before, after) in enumerate(snapshot.changes_since(older), 1):
+    for number, (path, before, after) in enumerate(snapshot.searchable_changes(older), 1):
         if number > limit:
             raise CannotUpdate("most of the index would change")
         if before is not None:

@@ -217,7 +217,10 @@ class _Walk:
 
     def _check_chunks(self, oid: bytes, facts: ManifestFacts, *, is_core: bool) -> None:
         chunks, holds = self._arrived.chunks, self._repo.store.holds
-        for chunk, size in facts.parts():
+        oids, sizes = facts.columns()
+        if list(map(chunks.get, oids)) == sizes:
+            return
+        for chunk, size in zip(oids, sizes, strict=True):
             known = chunks.get(chunk)
             if known == size:
                 continue

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import RemoteError, UsageError
+from arbor.lazy import lazy_module
 from arbor.remote import bundle, bundle_check, remotes
 from arbor.remote.bundle import BundleInfo
 from arbor.remote.bundle_check import BundleReport
@@ -20,13 +22,17 @@ from arbor.remote.receiving import TransferProgress
 from arbor.remote.refspecs import PushRequest, plan_push
 from arbor.remote.remotes import Remote
 from arbor.remote.transfer import TransferOptions
-from arbor.repo import signing
 from arbor.repo.branching import current_branch
 from arbor.repo.history import ancestors
 from arbor.repo.merging import MergeResult
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.store.refs import HEADS, TAGS
+
+if TYPE_CHECKING:
+    from arbor.repo import signing
+else:
+    signing = lazy_module("arbor.repo.signing")
 
 DEFAULT_CONNECT = ConnectOptions()
 FETCH_ALL = FetchOptions()

@@ -38,11 +38,11 @@ class ManifestFacts(NamedTuple):
     chunks: bytes
     sizes: bytes
 
-    def parts(self) -> Iterator[tuple[bytes, int]]:
-        """(oid, bytes) of each chunk."""
-        sizes = array("I", self.sizes)
+    def columns(self) -> tuple[list[bytes], list[int]]:
+        """The oids and the sizes of its chunks."""
         chunks = self.chunks
-        return zip((chunks[i : i + OID_BYTES] for i in range(0, len(chunks), OID_BYTES)), sizes, strict=True)
+        oids = [chunks[i : i + OID_BYTES] for i in range(0, len(chunks), OID_BYTES)]
+        return oids, array("I", self.sizes).tolist()
 
 
 @dataclass(slots=True)

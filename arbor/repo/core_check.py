@@ -9,11 +9,11 @@ from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
-from arbor.repo.cores import CORE_MARK, MANUAL, broken_source, get_derivation
+from arbor.repo.cores import MANUAL, broken_source, get_derivation
 from arbor.repo.distillers.registry import find_distiller
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, passage_encoding
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
 from arbor.text.reading import decode_passage
 
 CURRENT, STALE, BROKEN = "current", "stale", "broken"

@@ -30,14 +30,13 @@ from arbor.objects.model import (
 from arbor.objects.paths import path_fault
 from arbor.repo.ingest import CANONICALISATION, Sink, document_of
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, passage_encoding
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
 from arbor.repo.stage import Stage, write_stage
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import DEFAULT_POLICY
 from arbor.text.reading import decode_passage, extract
 
 MANUAL = "manual"
-CORE_MARK = "core:"
 MAX_TEXT_BYTES = 1024 * 1024
 _FILE_NAME = "core.md"
 

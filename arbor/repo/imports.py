@@ -289,8 +289,8 @@ def _open_dump(dump: Path) -> IO[bytes]:
 def _wiki_items(dump: Path, prefix: str, skipped: list[tuple[str, str]]) -> Iterator[Item]:
     base, folder = "", prefix
     with _open_dump(dump) as file:
-        _refuse_doctype(file, dump)
         try:
+            _refuse_doctype(file, dump)
             top: ET.Element | None = None
             for event, element in ET.iterparse(file, events=("start", "end")):
                 top = element if top is None else top

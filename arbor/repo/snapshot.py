@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -11,12 +12,14 @@ from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.links import LinkRef, expand_links
 from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
-from arbor.repo.tiers import read_tiers
+from arbor.repo.tiers import Tiers, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
 from arbor.text.reading import decode_passage
 
 DOCUMENTS = "d/"
 CORES = "c/"
+CORE_MARK = "core:"
+"""How the name of a core is told from a document's path where both are listed."""
 EDGES = "e/"
 
 
@@ -59,6 +62,32 @@ class Snapshot:
         for key, before, after in diff(self.store, older, self.ledger_root):
             if key.startswith(DOCUMENTS):
                 yield Change(key[len(DOCUMENTS) :], before, after)
+
+    def searchable(self) -> Iterator[tuple[str, bytes]]:
+        """(path, oid) of what searches look at, in path order: documents, cores as `core:NAME`, no warm ones."""
+        warm = self.tiers().warm
+        cores = ((CORE_MARK + name, oid) for name, oid in self.cores())
+        for path, oid in heapq.merge(self.paths(), cores):
+            if oid not in warm:
+                yield path, oid
+
+    def searchable_changes(self, older: bytes) -> Iterator[Change]:
+        """What differs in `searchable` from another ledger root; keys are paths, in no particular order."""
+        warm = self.tiers().warm
+        for key, before, after in diff(self.store, older, self.ledger_root):
+            if key.startswith((DOCUMENTS, CORES)):
+                path = key[len(DOCUMENTS) :] if key.startswith(DOCUMENTS) else CORE_MARK + key[len(CORES) :]
+                change = Change(path, None if before in warm else before, None if after in warm else after)
+                if change.before != change.after:
+                    yield change
+
+    def tiers(self) -> Tiers:
+        """Which documents are warm and cold in the KB that this version is read from."""
+        return read_tiers(self.store.folder.parent)
+
+    def tiers_word(self) -> str:
+        """A word that differs whenever the tiers do; "" where all is hot."""
+        return tiers_word(self.store.folder.parent)
 
     def document(self, oid: bytes) -> Document:
         """The document of an oid; raises IntegrityError when it is absent or damaged."""
@@ -110,6 +139,11 @@ class Snapshot:
         """Whether a document is recorded as cold here."""
         cold = read_tiers(self.store.folder.parent).cold
         return bool(cold) and object_id(Kind.DOCUMENT, encode_document(document)) in cold
+
+
+def ledger_key(path: str, *, is_core: bool) -> str:
+    """The ledger key behind a path of `Snapshot.searchable`."""
+    return CORES + path.removeprefix(CORE_MARK) if is_core else DOCUMENTS + path
 
 
 def passage_encoding(document: Document) -> str:

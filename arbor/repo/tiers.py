@@ -14,7 +14,7 @@ import msgpack
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import CHECK_BYTES, fsync_folder, seal, unseal, write_atomically
 
 TIERS_FILE = "tiers"
 TIER_NAMES = ("hot", "warm", "cold")
@@ -58,8 +58,21 @@ def read_tiers(folder: Path) -> Tiers:
     return Tiers(_split(warm), _split(cold))
 
 
+def tiers_word(folder: Path) -> str:
+    """A word that differs whenever the tiers do; "" where all is hot. It costs a read of a few bytes."""
+    try:
+        with open(folder / TIERS_FILE, "rb") as file:
+            return file.read(CHECK_BYTES).hex()
+    except FileNotFoundError:
+        return ""
+
+
 def write_tiers(folder: Path, tiers: Tiers) -> None:
-    """Replace the record, durably."""
+    """Replace the record, durably; without warm and cold documents there is none."""
+    if not tiers.warm and not tiers.cold:
+        (folder / TIERS_FILE).unlink(missing_ok=True)
+        fsync_folder(folder)
+        return
     row = [_VERSION, b"".join(sorted(tiers.warm)), b"".join(sorted(tiers.cold))]
     write_atomically(folder / TIERS_FILE, seal(msgpack.packb(row)))
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from arbor.errors import UsageError
 from arbor.index import access, checking
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
-from arbor.index.schema import LOCK_FILE, stamp_of
+from arbor.index.schema import LOCK_FILE, stamp_for
 from arbor.index.writer import LOCK_WAIT_S
 from arbor.objects import ledger
+from arbor.repo.cores import core_checker
 from arbor.repo.history import iter_log
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
@@ -47,6 +48,7 @@ class Asker:
         self._searcher = Searcher()
         self._reader: IndexReader | None = None
         self._labels = LabelDesk(repo)
+        self._check_core = core_checker(repo.store)
 
     @property
     def _cache(self) -> Path:
@@ -81,7 +83,7 @@ class Asker:
         needs_labels = profile.consensus > 0 or bool(parsed.labels)
         with self._labels.at(snapshot, required=needs_labels) as consensus:
             hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
-            options = replace(options, hooks=hooks)
+            options = replace(options, hooks=hooks, check_core=options.check_core or self._check_core)
             if not profile.is_plain:
                 now = time.time() if options.now is None else options.now
                 options = replace(
@@ -122,13 +124,7 @@ class Asker:
     def _open(self, snapshot: Snapshot) -> IndexReader:
         """The index of the current version, kept open from one search to the next."""
         reader = self._reader
-        wanted = snapshot.ledger_root.hex()
-        if (
-            reader is not None
-            and reader.stamp is not None
-            and reader.stamp.ledger_root == wanted
-            and reader.is_current_file()
-        ):
+        if reader is not None and reader.stamp == stamp_for(snapshot) and reader.is_current_file():
             return reader
         self._forget()
         self._reader = access.bring_up_to_date(self._cache, snapshot)
@@ -162,7 +158,7 @@ class Asker:
         self._forget()
         self._cache.mkdir(parents=True, exist_ok=True)
         with writer_lock(self._cache / LOCK_FILE, LOCK_WAIT_S):
-            reader = access.open_index(access.index_path(self._cache), stamp_of(snapshot.ledger_root))
+            reader = access.open_index(access.index_path(self._cache), stamp_for(snapshot))
             if reader is not None:
                 reader.close()
                 return "current"

@@ -39,7 +39,11 @@ class PackWriter:
         self._pool: ThreadPoolExecutor | None = None
         self._queue: list[Future[bytes]] = []
         self._broken = False
-        self._write(fmt.MAGIC)
+        try:
+            self._write(fmt.MAGIC)
+        except BaseException:
+            self.discard()
+            raise
 
     def __contains__(self, oid: bytes) -> bool:
         return oid in self._buffer

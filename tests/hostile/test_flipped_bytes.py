@@ -61,11 +61,11 @@ def check_flip(folder: Path, path: Path, place: int, bit: int, truth: tuple[obje
 
 
 def places(path: Path, source: random.Random) -> list[int]:
-    """Every byte of a small file; of an index and of a log a sample."""
+    """Every second byte of a small file; of an index and of a log fewer."""
     size = path.stat().st_size
     if path.suffix == ".idx":
         return [*range(0, 48, 5), *source.sample(range(48, 1076), 8), *source.sample(range(1076, size), 24)]
-    return list(range(0, size, 5 if "logs" in path.parts else 1))
+    return list(range(0, size, 5 if "logs" in path.parts else 2))
 
 
 def flips(folder: Path) -> list[tuple[Path, int]]:
@@ -78,16 +78,18 @@ def flips(folder: Path) -> list[tuple[Path, int]]:
 def test_some_flips(original: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(original, tmp_path / "kb")
     truth, source = state_of(folder), random.Random(2)
-    for path, place in source.sample(flips(folder), 150):
+    for path, place in source.sample(flips(folder), 60):
         check_flip(folder, path, place, source.randrange(8), truth)
 
 
 @pytest.mark.slow
-def test_a_flip_in_every_byte(original: Path, tmp_path: Path) -> None:
+def test_flips_all_over_the_smallest_pack_and_the_names(original: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(original, tmp_path / "kb")
     truth, source = state_of(folder), random.Random(3)
+    smallest = min((folder / ".arbor/packs").glob("*.pack"), key=lambda path: path.stat().st_size)
     for path, place in flips(folder):
-        check_flip(folder, path, place, source.randrange(8), truth)
+        if path == smallest or path.name in ("HEAD", "main", "stage"):
+            check_flip(folder, path, place, source.randrange(8), truth)
 
 
 def test_cuts(original: Path, tmp_path: Path) -> None:

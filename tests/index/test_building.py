@@ -140,9 +140,15 @@ def test_reading_happens_in_another_thread_and_its_errors_come_back(kb: SmallKb)
         ledger_root = snapshot.ledger_root
         store = snapshot.store
 
-        def paths(self) -> object:
-            yield from snapshot.paths()
+        def searchable(self) -> object:
+            yield from snapshot.searchable()
             raise Snag
+
+        def tiers(self) -> object:
+            return snapshot.tiers()
+
+        def tiers_word(self) -> str:
+            return ""
 
     with pytest.raises(Snag):
         build(kb.cache / "index.db", Snagging())  # type: ignore[arg-type]

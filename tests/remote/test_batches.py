@@ -35,7 +35,7 @@ DOCUMENTS = st.builds(
         oid, front, oid if kind == "core" else b"",
     ]),
     st.sampled_from(model.KINDS), st.text(max_size=40), OIDS, COUNTS, st.booleans(),
-    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2).map(lambda d: dict(sorted(d.items()))),
+    st.dictionaries(st.text(max_size=3), st.integers(-(2**63), 2**63), max_size=2).map(lambda d: dict(sorted(d.items()))),
 )  # fmt: skip
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=3) | st.binary(max_size=33),
@@ -58,12 +58,12 @@ def agree(batch: Any, single: Any, encoded: list[bytes]) -> None:
         assert found == [alone(single, data) for data in encoded]
 
 
-@given(st.lists(MANIFESTS, max_size=5))
+@given(st.lists(MANIFESTS, min_size=1, max_size=5))
 def test_sound_manifests_are_taken_in_batches(encoded: list[bytes]) -> None:
     assert decode_manifests(encoded) == [manifest_row(data) for data in encoded]
 
 
-@given(st.lists(DOCUMENTS, max_size=5))
+@given(st.lists(DOCUMENTS, min_size=1, max_size=5))
 def test_sound_documents_are_taken_in_batches(encoded: list[bytes]) -> None:
     agree(decode_documents, document_row, encoded)
     if all(msgpack.unpackb(data)[16] == {} for data in encoded):

@@ -21,7 +21,8 @@ else:
     tiering = lazy_module("arbor.repo.tiering")
 
 FIELDS = {
-    "sources": "`path`, `uri`, `state` (`fresh`, `changed`, `gone` or `unreachable`) and the `detail` of how that is known",
+    "sources": "`path`, `uri`, `state` (`fresh`, `changed`, `gone` or `unreachable`), and the `detail` of how that "
+    "is known",
 }
 _STYLES = {"fresh": ("green",), "changed": ("yellow",), "gone": ("red",), "unreachable": ("red",)}
 

@@ -1,0 +1,236 @@
+"""Random bytes and random changes against every reader of what another side sends: an ArborError or a sound value."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arbor.errors import ArborError
+from arbor.objects import ledger, model
+from arbor.objects.codec import encode
+from arbor.remote import messages
+from arbor.remote.addresses import parse_address
+from arbor.remote.bundle import Bundle
+from arbor.remote.limits import Limits
+from arbor.remote.pacing import PacedReader
+from arbor.remote.receiving import Quarantine
+from arbor.remote.service import Service
+from arbor.remote.transfer import TransferOptions
+from arbor.remote.wire import Packet, PacketKind, decode_message, encode_packet, open_packets, read_packets
+from arbor.repo.signing import check_seal
+from arbor.store import pack_format as fmt
+from tests.hostile_remote.liars import MAIN, Liar, World, push_packets, shown, write_bundle
+from tests.remote.people import clone_to, make_kb, notes
+
+SMALL = Limits(max_bytes=1 << 20, max_raw_bytes=1 << 22, max_objects=5000, free_raw_bytes=1 << 22)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=8) | st.binary(max_size=40) | st.floats(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def reader(data: bytes) -> Any:
+    """Gives bytes as a connection would."""
+    rest = [data]
+    return PacedReader(lambda: rest.pop() if rest else b"", SMALL).read
+
+
+@given(st.binary(max_size=300))
+def test_packets_of_any_bytes(data: bytes) -> None:
+    try:
+        message, frames = open_packets(read_packets(reader(data)))
+        assert isinstance(message, dict)
+        list(frames)
+    except ArborError as error:
+        assert error.exit_code == 14
+
+
+@given(VALUES, st.sampled_from(list(PacketKind)))
+def test_messages_of_any_value(value: Any, kind: PacketKind) -> None:
+    payload = encode(value)
+    packet = encode_packet(Packet(kind, payload)) if kind != PacketKind.END else b""
+    try:
+        message, _ = open_packets(read_packets(reader(packet)))
+    except ArborError as error:
+        assert error.exit_code == 14
+        assert error.message.isprintable()
+        return
+    assert encode(dict(sorted(message.items()))) == payload
+
+
+DECODERS = [
+    messages.decode_advertisement, messages.decode_fetch_request, messages.decode_fetch_answer, messages.decode_updates,
+    messages.decode_results, lambda message: messages.decode_oids(message, "oids"), lambda message: messages.decode_bytes(message, "held"),
+]  # fmt: skip
+FIELDS = st.sampled_from([
+    "refs", "head", "version", "prerequisites", "wants", "haves", "filter", "held", "objects", "cold", "updates", "results", "oids",
+])  # fmt: skip
+ROWS = st.lists(st.lists(st.text(max_size=20) | st.binary(min_size=32, max_size=32) | st.booleans() | st.none(), max_size=4), max_size=3)
+
+
+@given(st.dictionaries(FIELDS, VALUES | ROWS | st.binary(max_size=64).map(lambda b: b * 2), max_size=13))
+def test_decoders_of_messages(message: dict[str, Any]) -> None:
+    for decode in DECODERS:
+        try:
+            decode(message)
+        except ArborError as error:
+            assert error.exit_code == 14
+
+
+OBJECTS = [
+    model.decode_document, model.decode_manifest, model.decode_commit, model.decode_tag, model.decode_derivation, ledger.decode_node,
+]  # fmt: skip
+ENCODERS: list[Any] = [
+    model.encode_document, model.encode_manifest, model.encode_commit, model.encode_tag, model.encode_derivation, ledger.encode_node,
+]  # fmt: skip
+
+
+@given(st.binary(max_size=120) | VALUES.map(encode))
+def test_decoders_of_objects(data: bytes) -> None:
+    for decode, encode_again in zip(OBJECTS, ENCODERS, strict=True):
+        try:
+            value = decode(data)
+        except ArborError as error:
+            assert error.exit_code == 12
+        else:
+            assert encode_again(value) == data
+
+
+def sample() -> tuple[bytes, bytes, World]:
+    """A sound world: its tip and its one frame."""
+    world = World()
+    first = world.commit(world.ledger({"d/a.md": world.document("# A\n"), "d/b/c.md": world.document("# C\n\ntext\n")}))
+    tip, _ = world.commit(world.ledger({"d/a.md": world.document("# A2\n")}), [first])
+    return tip, world.frames()[0], world
+
+
+TIP, FRAME, WORLD = sample()
+CHANGES = st.lists(st.tuples(st.integers(0, 5000), st.binary(min_size=0, max_size=4), st.integers(0, 4)), min_size=1, max_size=4)
+
+
+def change(data: bytes, changes: list[tuple[int, bytes, int]]) -> bytes:
+    """Pieces replaced by others."""
+    for place, piece, cut in changes:
+        at = place % (len(data) + 1)
+        data = data[:at] + piece + data[at + cut :]
+    return data
+
+
+def refused_or_whole(vehicle: Any, place: Path) -> None:
+    """A clone either gives the sound KB or nothing."""
+    target = place / "b"
+    try:
+        result = clone_to(vehicle, target, TransferOptions(limits=SMALL))
+    except ArborError as error:
+        assert error.exit_code in (2, 12, 14), error
+        assert not target.exists()
+    else:
+        assert result.commit == TIP.hex()
+
+
+@settings(max_examples=60)
+@given(CHANGES)
+def test_changed_frames(changes: list[tuple[int, bytes, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        refused_or_whole(Liar(shown(TIP), [change(FRAME, changes)]), Path(folder))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_changed_objects_in_sound_frames(data: st.DataObject) -> None:
+    objects = list(WORLD.objects)
+    for _ in range(data.draw(st.integers(1, 2))):
+        at = data.draw(st.integers(0, len(objects) - 1))
+        kind, content = objects[at]
+        way = data.draw(st.sampled_from(["change", "drop", "twice", "kind"]))
+        if way == "change":
+            objects[at] = (kind, change(content, data.draw(CHANGES)))
+        elif way == "drop":
+            del objects[at]
+        elif way == "twice":
+            objects.append(objects[at])
+        else:
+            objects[at] = (data.draw(st.integers(1, 7)), content)
+    with tempfile.TemporaryDirectory() as folder:
+        refused_or_whole(Liar(shown(TIP), [fmt.encode_frame(objects)] if objects else []), Path(folder))
+
+
+@settings(max_examples=40)
+@given(CHANGES, st.booleans())
+def test_changed_bundles(changes: list[tuple[int, bytes, int]], resealed: bool) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if resealed:
+            file = write_bundle(folder / "x", shown(TIP), [change(FRAME, changes)], len(WORLD.objects))
+        else:
+            file = write_bundle(folder / "x", shown(TIP), [FRAME], len(WORLD.objects))
+            file.write_bytes(change(file.read_bytes(), changes))
+        try:
+            Bundle(file).close()
+        except ArborError as error:
+            assert error.exit_code == 12
+        refused_or_whole(str(file), folder)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fuzz")
+    make_kb(folder, bare=True)
+    return folder
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_changed_pushes(bare: Path, data: st.DataObject) -> None:
+    stream = b"".join(map(encode_packet, push_packets(TIP, [FRAME], [[MAIN, b"\x01" * 32, TIP, False]])))
+    changed = change(stream, data.draw(CHANGES))
+    *_, last = Service(bare, may_push=True, limits=SMALL).answer(read_packets(reader(changed)))
+    if last.kind == PacketKind.ERROR:
+        assert decode_message(last.payload)["exit_code"] in (2, 12, 14)
+    assert list((bare / "packs").iterdir()) == []
+    # A stream that was cut leaves its whole frames for the next try; they are in quarantine and nowhere else.
+    assert {path.name for path in bare.iterdir() if not path.name.startswith("incoming-")} <= {
+        "HEAD", "cache", "format", "hooks", "lock", "logs", "packs", "refs"}  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(st.binary(max_size=400), CHANGES)
+def test_what_is_found_in_quarantine(data: bytes, changes: list[tuple[int, bytes, int]]) -> None:
+    for content in (data, fmt.MAGIC + data, change(fmt.MAGIC + FRAME + FRAME, changes)):
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "frames").write_bytes(content)
+            quarantine = Quarantine(Path(name), SMALL)
+            held = quarantine.held()
+            assert len(held) % 8 == 0
+            quarantine.receive([FRAME])
+            assert quarantine.inspect().commits
+
+
+@given(st.text(max_size=60) | st.text("ab:/@-.[]?#%~\\", max_size=20))
+def test_addresses_of_any_text(text: str) -> None:
+    try:
+        address = parse_address(text)
+    except ArborError as error:
+        assert error.exit_code == 2
+        return
+    if address.kind == "ssh":
+        assert not address.host.startswith("-")
+        assert not address.path.startswith("-")
+        assert not address.user.startswith("-")
+
+
+@given(st.text(max_size=200) | st.binary(max_size=200).map(lambda b: f"-----BEGIN SSH SIGNATURE-----\n{b.hex()}\n-----END SSH SIGNATURE-----\n"))
+def test_signatures_of_any_text(seal: str) -> None:
+    assert check_seal(b"data", seal, b"", 0).state in ("none", "bad")
+
+
+def test_the_sample_is_sound(tmp_path: Path) -> None:
+    refused_or_whole(Liar(shown(TIP), [FRAME]), tmp_path)
+    assert (tmp_path / "b").exists()
+    assert notes(1)

@@ -1,0 +1,123 @@
+"""Searching what is cold, warm or distilled: found as far as it is here, and labelled for what is proven."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arbor import KnowledgeBase
+from arbor.repo.desk import TrustDesk
+from tests.trust.conftest import MakeKb
+
+NOTES: dict[str, str | bytes] = {
+    "glaciers.md": "---\ntags: [moraine, fjord]\n---\n# Ice rivers\n\n## Calving fronts\n\nSlow ice carves valleys.\n",
+    "deserts.md": "# Deserts\n\nDunes of sand move slowly, like ice does.\n",
+}
+
+
+@pytest.fixture
+def kb(make_kb: MakeKb) -> KnowledgeBase:
+    return make_kb(NOTES)
+
+
+def hits(kb: KnowledgeBase, query: str, mode: str = "HYBRID") -> dict[str, Any]:
+    return {hit.path: hit for hit in kb.search(query, mode=mode).hits}
+
+
+def label(kb: KnowledgeBase, query: str, path: str, mode: str = "HYBRID") -> str:
+    found = hits(kb, query, mode)
+    return str(found[path].audit.name) if path in found else ""
+
+
+def evict(kb: KnowledgeBase, tmp_path: Path, path: str, tier: str = "cold") -> Path:
+    archive = tmp_path / "archive"
+    assert kb.fs_root is not None
+    shutil.copytree(kb.fs_root, archive, ignore=shutil.ignore_patterns(".arbor"), dirs_exist_ok=True)
+    assert TrustDesk(kb.repo).evict([path], tier=tier, places=[archive]).evicted
+    return archive
+
+
+def test_a_cold_document_is_found_by_what_is_here(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert label(kb, "valleys", "glaciers.md") == "STRICT"
+    archive = evict(kb, tmp_path, "glaciers.md")
+    for query in ("glaciers", "rivers", "calving", "moraine"):
+        assert label(kb, query, "glaciers.md") == "HYBRID", query
+        assert "glaciers.md" not in hits(kb, query, "STRICT"), query
+    [hit] = kb.search("fjord", mode="HYBRID").hits
+    assert any("cold" in reason for reason in hit.reasons)
+    withheld = kb.search("moraine", mode="STRICT").withheld
+    assert sum(withheld.values()) == 1
+    assert any("cold" in reason for reason in withheld)
+    assert "glaciers.md" not in hits(kb, "valleys")
+    assert label(kb, "slowly", "deserts.md", "STRICT") == "STRICT"
+    TrustDesk(kb.repo).rehydrate(["glaciers.md"], places=[archive])
+    assert label(kb, "valleys", "glaciers.md", "STRICT") == "STRICT"
+
+
+def test_without_the_cache_the_answers_are_the_same(kb: KnowledgeBase, tmp_path: Path) -> None:
+    evict(kb, tmp_path, "glaciers.md")
+    queries = ("ice", "valleys", "moraine", "slowly", "calving fronts")
+
+    def answers() -> list[Any]:
+        return [
+            [(hit.path, hit.score, hit.audit, hit.reasons) for hit in kb.search(query, mode="HYBRID").hits]
+            for query in queries
+        ]
+
+    before = answers()
+    kb.reindex()
+    assert answers() == before
+    assert kb.verify().ok
+
+
+def test_a_warm_document_is_not_found(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert "glaciers.md" in hits(kb, "ice")
+    evict(kb, tmp_path, "glaciers.md", "warm")
+    assert set(hits(kb, "ice")) == {"deserts.md"}
+    assert "glaciers.md" not in hits(kb, "rivers", "VISUAL")
+    assert kb.verify().ok
+    TrustDesk(kb.repo).rehydrate(["glaciers.md"])
+    assert "glaciers.md" in hits(kb, "ice")
+
+
+def test_commits_go_on_with_cold_and_warm_documents(kb: KnowledgeBase, tmp_path: Path) -> None:
+    evict(kb, tmp_path, "glaciers.md")
+    evict(kb, tmp_path, "deserts.md", "warm")
+    kb.search("ice", mode="HYBRID")
+    kb.add_bytes("tundra.md", b"# Tundra\n\nFrozen ice ground.\n")
+    kb.commit("tundra")
+    assert set(hits(kb, "ice")) == {"tundra.md", "glaciers.md"}
+    kb.rm(["deserts.md"], force=True)
+    kb.mv(["tundra.md"], "north.md")
+    kb.commit("moved")
+    assert set(hits(kb, "ice")) == {"north.md", "glaciers.md"}
+    assert kb.verify().ok
+    assert kb.verify(deep=True).ok
+
+
+def test_cores_are_found_and_audited(kb: KnowledgeBase) -> None:
+    trust = TrustDesk(kb.repo)
+    trust.add_core("haiku/ice", "Blue tongue of winter\n", [("glaciers.md", None, None)])
+    kb.commit("haiku")
+    assert label(kb, "winter", "core:haiku/ice", "STRICT") == "STRICT"
+    assert set(hits(kb, "winter kind:core")) == {"core:haiku/ice"}
+    assert hits(kb, "winter kind:surface") == {}
+    hit = hits(kb, "winter")["core:haiku/ice"]
+    assert hit.kind == "core"
+    trust.remove_core("haiku/ice")
+    kb.commit("gone")
+    assert hits(kb, "winter") == {}
+    assert kb.verify().ok
+
+
+def test_a_core_with_a_false_binding_is_not_strict(kb: KnowledgeBase) -> None:
+    from tests.trust.test_cores import tampered
+
+    TrustDesk(kb.repo).add_core("haiku/ice", "Blue tongue of winter\n", [("glaciers.md", None, None)])
+    kb.commit("haiku")
+    tampered(kb, "haiku/ice", sources=())
+    assert label(kb, "winter", "core:haiku/ice") == "HYBRID"
+    assert hits(kb, "winter", "STRICT") == {}

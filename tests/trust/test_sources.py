@@ -1,0 +1,414 @@
+"""Documents from elsewhere: fetched within bounds, kept as they came, and asked whether they have changed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arbor.errors import RemoteError, UsageError
+from arbor.objects.paths import path_fault
+from arbor.repo import fetching, imports, sources
+from arbor.repo.desk import TrustDesk
+from arbor.repo.fetching import Fetcher, FetchRules, check_url, is_public
+from arbor.store.journal import Journal
+from tests.cli.harness import Cli
+from tests.trust.conftest import MakeKb
+
+LOCAL = FetchRules(private=True, timeout_s=5, total_s=10)
+PAGE = b"<html><head><title>A page</title></head><body><h1>Words</h1><p>Readable text here.</p></body></html>"
+
+
+@dataclass
+class Site:
+    """What the test server answers: path to (status, headers, body); every request is noted."""
+
+    url: str = ""
+    pages: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
+    seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    state = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.seen.append((self.path, dict(self.headers)))
+            status, headers, body = state.pages.get(self.path, (404, {}, b""))
+            if headers.get("ETag") and self.headers.get("If-None-Match") == headers["ETag"]:
+                status, body = 304, b""
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield state
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_page_is_fetched_once_and_kept(make_kb: MakeKb, site: Site) -> None:
+    kb = make_kb()
+    site.pages["/docs/page"] = (200, {"Content-Type": "text/html; charset=utf-8", "ETag": '"v1"'}, PAGE)
+    url = f"{site.url}/docs/page"
+    done = sources.add_url(kb.repo, url, Fetcher(LOCAL))
+    assert done.path == "127.0.0.1/docs/page.html"
+    kb.commit("page", index=False)
+    document = kb.document(done.path)
+    assert (document.source_uri, document.title) == (url, "A page")
+    assert b"".join(kb.cat(done.path, "HEAD")) == PAGE
+    [record] = Journal(kb.folder).records()
+    assert (record.act, record.details["etag"]) == ("fetch", '"v1"')
+    assert [path for path, _ in site.seen] == ["/robots.txt", "/docs/page"]
+
+
+def test_sources_are_asked_again(make_kb: MakeKb, site: Site, tmp_path: Path) -> None:
+    kb = make_kb()
+    pages = {"etag": {"ETag": '"1"'}, "plain": {}, "other": {"ETag": '"x"'}, "gone": {}, "down": {}}
+    for name, headers in pages.items():
+        site.pages[f"/{name}.txt"] = (
+            200,
+            {"Content-Type": "text/plain", **headers},
+            f"text of {name}\n".encode(),
+        )
+    feed = [(f"{site.url}/{name}.txt", f"web/{name}.txt") for name in pages]
+    done, failed = sources.add_feed(kb.repo, feed, Fetcher(LOCAL))
+    assert (len(done), failed) == (5, [])
+    origin = tmp_path / "origin.txt"
+    origin.write_text("a file\n")
+    kb.add_bytes("file.txt", b"a file\n", source_uri=origin.as_uri())
+    kb.commit("sources", index=False)
+
+    def states() -> dict[str, str]:
+        found = sources.recheck(kb.repo, kb.snapshot(), list(kb.snapshot().paths()), Fetcher(LOCAL))
+        return {each.path.removeprefix("web/").removesuffix(".txt"): each.state for each in found}
+
+    assert set(states().values()) == {"fresh"}
+    site.pages["/other.txt"] = (200, {"ETag": '"y"'}, b"changed\n")
+    del site.pages["/gone.txt"]
+    site.pages["/down.txt"] = (500, {}, b"")
+    site.seen.clear()
+    assert states() == {
+        "etag": "fresh", "plain": "fresh", "other": "changed", "gone": "gone", "down": "unreachable", "file": "fresh",
+    }  # fmt: skip
+    assert ("/etag.txt", '"1"') in [(path, headers.get("If-None-Match")) for path, headers in site.seen]
+    origin.write_text("another\n")
+    assert states()["file"] == "changed"
+    origin.unlink()
+    assert states()["file"] == "gone"
+    (kb.folder / "sources").write_bytes(b"damaged")
+    assert states()["etag"] == "fresh"
+
+
+def test_robots_are_respected_unless_told(make_kb: MakeKb, site: Site) -> None:
+    kb = make_kb()
+    site.pages["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /private/\n")
+    site.pages["/private/a.txt"] = site.pages["/open/a.txt"] = (200, {}, b"text\n")
+    with pytest.raises(RemoteError, match="closed to robots"):
+        sources.add_url(kb.repo, f"{site.url}/private/a.txt", Fetcher(LOCAL))
+    fetcher = Fetcher(LOCAL)
+    sources.add_url(kb.repo, f"{site.url}/open/a.txt", fetcher)
+    sources.add_url(kb.repo, f"{site.url}/private/a.txt", Fetcher(FetchRules(private=True, robots=False)))
+    site.pages["/robots.txt"] = (503, {}, b"")
+    with pytest.raises(RemoteError, match="whether robots are welcome"):
+        sources.add_url(kb.repo, f"{site.url}/open/b.txt", Fetcher(LOCAL))
+
+
+def test_private_addresses_are_not_fetched(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.pages["/a"] = (200, {}, b"secret")
+    public = Fetcher(FetchRules(robots=False))
+    port = site.url.rpartition(":")[2]
+    for host in ("127.0.0.1", "localhost", "[::1]", "0.0.0.0", "2130706433", "127.1"):
+        with pytest.raises(RemoteError):
+            public.fetch(f"http://{host}:{port}/a")
+    answers = [[(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 80)),
+                (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 80))]]  # fmt: skip
+    monkeypatch.setattr(fetching.socket, "getaddrinfo", lambda *_, **__: answers[0])
+    with pytest.raises(RemoteError, match="private network"):
+        public.fetch("http://example.org/a")
+    assert site.seen == []
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True), ("10.1.2.3", False), ("127.0.0.1", False), ("169.254.169.254", False),
+        ("192.168.0.1", False), ("100.64.0.1", False), ("::1", False), ("fe80::1%eth0", False), ("fc00::1", False),
+        ("::ffff:127.0.0.1", False), ("2002:7f00:1::", False), ("224.0.0.1", False), ("0.0.0.0", False),
+        ("2606:2800:220:1:248:1893:25c8:1946", True), ("255.255.255.255", False),
+    ],
+)  # fmt: skip
+def test_which_addresses_are_public(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+def test_a_redirect_is_followed_under_the_same_rules(site: Site) -> None:
+    site.pages["/a"] = (302, {"Location": "/b"}, b"")
+    site.pages["/b"] = (200, {}, b"here")
+    site.pages["/loop"] = (301, {"Location": "/loop"}, b"")
+    site.pages["/file"] = (302, {"Location": "file:///etc/passwd"}, b"")
+    fetcher = Fetcher(FetchRules(private=True, robots=False))
+    answer = fetcher.fetch(f"{site.url}/a")
+    assert (answer.data, answer.url) == (b"here", f"{site.url}/b")
+    with pytest.raises(RemoteError, match="more than 5 times"):
+        fetcher.fetch(f"{site.url}/loop")
+    with pytest.raises(UsageError, match="not an http"):
+        fetcher.fetch(f"{site.url}/file")
+
+
+def test_size_and_packing_are_bounded(site: Site) -> None:
+    site.pages["/big"] = (200, {}, b"x" * 5000)
+    site.pages["/packed"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"y" * 900))
+    site.pages["/bomb"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"z" * 10_000_000))
+    site.pages["/odd"] = (200, {"Content-Encoding": "br"}, b"?")
+    fetcher = Fetcher(FetchRules(private=True, robots=False, max_bytes=1000))
+    assert fetcher.fetch(f"{site.url}/packed").data == b"y" * 900
+    for name in ("big", "bomb"):
+        with pytest.raises(RemoteError, match="larger than the limit"):
+            fetcher.fetch(f"{site.url}/{name}")
+    with pytest.raises(RemoteError, match="not asked for"):
+        fetcher.fetch(f"{site.url}/odd")
+
+
+def test_a_slow_server_is_given_up() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    stop = threading.Event()
+
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while not stop.is_set():
+                try:
+                    connection.sendall(b"x" * 70_000)
+                except OSError:
+                    return
+                time.sleep(0.05)
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    rules = FetchRules(private=True, robots=False, total_s=0.2, timeout_s=2)
+    with pytest.raises(RemoteError, match="takes too long"):
+        Fetcher(rules).fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/a")
+    stop.set()
+    thread.join()
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://a/b",
+        "http://",
+        "http://u:p@host/",
+        "http://host:99999/",
+        "http://ho st/",
+        "javascript:1",
+        "http://h\n/",
+    ],
+)
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(UsageError):
+        check_url(url)
+
+
+@given(st.text(max_size=60), st.sampled_from(["text/html", "application/pdf", "", "image/png"]))
+def test_every_address_gives_a_path_that_may_be_used(tail: str, media_type: str) -> None:
+    path = sources.path_of_url(f"https://example.org/{tail}", media_type)
+    assert path_fault(path) == ""
+    assert path.startswith("example.org/")
+
+
+def test_paths_of_addresses() -> None:
+    assert sources.path_of_url("https://example.org/", "text/html") == "example.org/index.html"
+    assert sources.path_of_url("https://example.org/a/b.pdf", "application/pdf") == "example.org/a/b.pdf"
+    assert sources.path_of_url("https://example.org/a/..%2f..%2fetc", "text/plain").count("..") == 0
+    one, two = (sources.path_of_url(f"https://example.org/p?id={n}", "text/html") for n in (1, 2))
+    assert one != two
+    assert sources.parse_feed("# a list\nhttps://a/b\n\nhttps://c/d notes/d.html\n") == [
+        ("https://a/b", ""), ("https://c/d", "notes/d.html"),
+    ]  # fmt: skip
+
+
+def test_cold_documents_come_back_from_their_address(make_kb: MakeKb, site: Site) -> None:
+    kb = make_kb()
+    site.pages["/page.html"] = (200, {"Content-Type": "text/html"}, PAGE)
+    done = sources.add_url(kb.repo, f"{site.url}/page.html", Fetcher(LOCAL))
+    kb.commit("page", index=False)
+    assert kb.fs_root is not None
+    (kb.fs_root / done.path).unlink()
+    desk, fetch = TrustDesk(kb.repo), fetching.make_fetch(LOCAL)
+    assert desk.evict([done.path]).refused
+    assert desk.evict([done.path], fetch=fetch).evicted
+    assert kb.verify().ok
+    site.pages["/page.html"] = (200, {"Content-Type": "text/html"}, PAGE.replace(b"Readable", b"Other"))
+    [drifted] = desk.rehydrate([done.path], fetch=fetch).documents
+    assert drifted.drift is not None
+    site.pages["/page.html"] = (200, {"Content-Type": "text/html"}, PAGE)
+    assert desk.rehydrate([done.path], fetch=fetch).whole
+    assert b"".join(kb.cat(done.path, "HEAD")) == PAGE
+
+
+# --- imports
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_git_repository_at_a_commit(make_kb: MakeKb, tmp_path: Path) -> None:
+    source = tmp_path / "notes repo"
+    source.mkdir()
+    git(source, "init", "-q", "-b", "main")
+    (source / "sub").mkdir()
+    (source / "a.md").write_text("# One\n")
+    (source / "sub" / "ü.md").write_text("# Two\n")
+    (source / "link.md").symlink_to("a.md")
+    (source / "con.md").write_text("a name that Windows keeps for itself\n")
+    git(source, "add", ".")
+    git(source, "commit", "-q", "-m", "first")
+    first = git(source, "rev-parse", "HEAD")
+    (source / "a.md").write_text("# One, changed\n")
+    git(source, "commit", "-q", "-am", "second")
+    kb = make_kb()
+    address = f"git+file://{str(source).replace(' ', '%20')}@{first[:10]}"
+    report = imports.import_git(kb.repo, address)
+    assert report.source.endswith(f"@{first}")
+    assert report.result.added == ("notes repo/a.md", "notes repo/sub/ü.md")
+    assert dict(report.result.skipped) == {
+        "link.md": "it is a symbolic link", "con.md": "a part of it is a device name on Windows",
+    }  # fmt: skip
+    kb.commit("import", index=False)
+    assert b"".join(kb.cat("notes repo/a.md", "HEAD")) == b"# One\n"
+    assert kb.document("notes repo/a.md").source_uri == f"{report.source}#a.md"
+    again = imports.import_git(kb.repo, f"git+file://{source}", prefix="later")
+    assert b"".join(kb.cat("later/a.md")) == b"# One, changed\n"
+    assert again.source != report.source
+    assert [record.act for record in Journal(kb.folder).records()] == ["import", "import"]
+    with pytest.raises(RemoteError, match="could not read"):
+        imports.import_git(kb.repo, f"git+file://{source}@nothing")
+    with pytest.raises(RemoteError):
+        imports.import_git(kb.repo, f"git+file://{tmp_path}/none")
+
+
+@pytest.mark.parametrize(
+    "address", ["git+file://host/path", "git+ssh:///x", "git+file:///x@--upload-pack=x", "git+file:"]
+)
+def test_what_is_no_git_address(address: str) -> None:
+    with pytest.raises(UsageError):
+        imports.parse_git_address(address)
+
+
+def test_an_open_knowledge_format_folder(make_kb: MakeKb, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    (bundle / "concepts").mkdir(parents=True)
+    (bundle / "index.md").write_text("---\nokf_version: '0.1'\n---\n# Index\n\n- [A](concepts/a.md)\n")
+    (bundle / "concepts" / "a.md").write_text(
+        "---\ntype: concept\ntitle: A thing\n---\nText, see [b](b.md).\n"
+    )
+    (bundle / ".hidden").mkdir()
+    (bundle / ".hidden" / "x.md").write_text("no\n")
+    (bundle / "logo.png").write_bytes(b"\x89PNG")
+    os.symlink(tmp_path, bundle / "concepts" / "loop")
+    kb = make_kb()
+    report = imports.import_okf(kb.repo, bundle)
+    assert report.result.added == ("bundle/index.md", "bundle/concepts/a.md")
+    kb.commit("okf", index=False)
+    document = kb.document("bundle/concepts/a.md")
+    assert (document.title, document.front_matter["type"]) == ("A thing", "concept")
+    assert document.source_uri == (bundle / "concepts/a.md").as_uri()
+    with pytest.raises(UsageError, match="no Markdown file"):
+        imports.import_okf(kb.repo, kb.folder)
+
+
+SITE = "<sitename>Test</sitename><dbname>testwiki</dbname><base>https://wiki.example/wiki/Main_Page</base>"
+WIKI = f"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11">
+  <siteinfo>{SITE}</siteinfo>
+  <page><title>Merkle tree</title><ns>0</ns><id>1</id>
+    <revision><id>7</id><text>A '''Merkle tree''' is a [[tree]].</text></revision></page>
+  <page><title>Old name</title><ns>0</ns><id>2</id><redirect title="Merkle tree"/>
+    <revision><id>8</id><text>#REDIRECT [[Merkle tree]]</text></revision></page>
+  <page><title>Talk:Merkle tree</title><ns>1</ns><id>3</id>
+    <revision><id>9</id><text>talk</text></revision></page>
+  <page><title>AC/DC: "live"?</title><ns>0</ns><id>4</id>
+    <revision><id>10</id><text>Band.</text></revision></page>
+</mediawiki>
+"""
+
+
+@pytest.mark.parametrize("suffix", ["", ".bz2", ".gz"])
+def test_a_mediawiki_dump(make_kb: MakeKb, tmp_path: Path, suffix: str) -> None:
+    pack = {"": lambda data: data, ".bz2": bz2.compress, ".gz": gzip.compress}[suffix]
+    dump = tmp_path / f"dump.xml{suffix}"
+    dump.write_bytes(pack(WIKI.encode()))
+    kb = make_kb()
+    report = imports.import_mediawiki(kb.repo, dump)
+    assert report.result.added == ("testwiki/Merkle tree.wiki", "testwiki/AC_DC_ _live_.wiki")
+    kb.commit("wiki", index=False)
+    assert (
+        kb.document("testwiki/Merkle tree.wiki").source_uri == "https://wiki.example/wiki/Merkle_tree?oldid=7"
+    )
+    assert b"is a [[tree]]" in b"".join(kb.cat("testwiki/Merkle tree.wiki", "HEAD"))
+
+
+def test_what_is_no_dump(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb()
+    bomb = '<!DOCTYPE m [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>' + WIKI
+    for number, text in enumerate(["<html></html>", bomb, WIKI[:500], ""]):
+        dump = tmp_path / f"{number}.xml"
+        dump.write_text(text)
+        with pytest.raises(UsageError, match="not a MediaWiki dump"):
+            imports.import_mediawiki(kb.repo, dump)
+    (tmp_path / "x.bz2").write_bytes(b"BZh9 nonsense")
+    with pytest.raises(UsageError):
+        imports.import_mediawiki(kb.repo, tmp_path / "x.bz2")
+
+
+def test_the_commands(site: Site, tmp_path: Path) -> None:
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    cli = Cli(folder)
+    cli("init")
+    site.pages["/a.md"] = (200, {"Content-Type": "text/markdown"}, b"# A\n")
+    refused = cli("add", f"{site.url}/a.md", code=14)
+    assert "private network" in refused.err
+    assert cli("add", f"{site.url}/a.md", "--private", "--as", "web/a.md", "--json").json["added"] == [
+        "web/a.md"
+    ]
+    cli.write("urls.txt", f"{site.url}/a.md b.md\n{site.url}/none.md\n")
+    part = cli("add", "--feed", "urls.txt", "--private", "--json", code=3).json
+    assert part["added"] == ["b.md"]
+    assert "answers 404" in part["skipped"][0]["reason"]
+    cli("commit", "-m", "pages")
+    assert "2 fresh" in cli("recheck", "--private").out
+    site.pages["/a.md"] = (200, {}, b"# Changed\n")
+    changed = cli("recheck", "--private", "--json", code=1).json["sources"]
+    assert {each["state"] for each in changed} == {"changed"}
+    assert "beside an address" in cli("add", "x.md", f"{site.url}/a.md", "--private", code=2).err
