@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import IntegrityError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from arbor.graph.standing import Standing
     from arbor.objects.model import Signature
     from arbor.remote import cloning, receiving
-    from arbor.remote.connecting import ConnectOptions
     from arbor.remote import desk as share_desk
+    from arbor.remote.cloning import CloneOptions
+    from arbor.remote.connecting import ConnectOptions
     from arbor.repo import (
         adding,
         branch_desk,
@@ -96,35 +97,25 @@ def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> Knowledg
 
 
 def clone(
-    url: StrPath, path: StrPath, *, bare: bool = False, branch: str = "", remote: str = "origin", filter_text: str = "",
-    checkout: bool = True, tags: bool = True, index: bool = True, connecting: ConnectOptions | None = None,
-    progress: receiving.TransferProgress | None = None,
+    url: StrPath, path: StrPath, *, filter_text: str = "", index: bool = True, options: CloneOptions | None = None,
+    connecting: ConnectOptions | None = None, progress: receiving.TransferProgress | None = None,
 ) -> KnowledgeBase:  # fmt: skip
-    """Make a knowledge base in a new folder from another one, and open it.
+    """Make a knowledge base in a new folder from another one, and open it; see `arbor.remote.cloning.clone`.
 
     Args:
         url: A folder, a bundle file, or an address (`ssh://`, `host:path`, `https://`, an object store's).
         path: A folder that does not exist or is empty.
-        bare: Without a work tree.
-        branch: The branch to stand at; "" for the one that HEAD follows there.
-        remote: What the other one is called here.
         filter_text: `cold` for no passages, `at:FOLDER` for those of a folder, "" for all.
-        checkout: Whether files are written.
-        tags: Whether tags come too.
         index: False leaves the index for the first search.
+        options: Bare or not, which branch, and the like.
         connecting: Tokens, programs and limits.
         progress: Called with (objects so far, objects in all or 0, bytes so far).
-
-    Raises:
-        UsageError: when the folder is not empty, or the address is none.
-        IntegrityError: when what comes is damaged, malformed or incomplete; nothing stays then.
-        RemoteError: when the other side fails.
     """
-    options = cloning.CloneOptions(bare, branch, remote, "", checkout, tags)
-    share_desk.clone_kb(os.fspath(url), Path(path), options, filter_text=filter_text,
+    chosen = options or cloning.CloneOptions()
+    share_desk.clone_kb(os.fspath(url), Path(path), chosen, filter_text=filter_text,
                         connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress)  # fmt: skip
     made = KnowledgeBase(open_repository(Path(path)))
-    if index and checkout and not bare and made.repo.refs.head_oid() is not None:
+    if index and chosen.checkout and not chosen.bare and made.repo.refs.head_oid() is not None:
         made.bring_up_to_date()
     return made
 
@@ -339,17 +330,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when there is no such document.
         """
-        if revision is None:
-            stage = self.repo.stage()
-            snapshot = Snapshot(self.repo.store, stage.base)
-            oid = stage.find(self.repo.store, f"d/{path}")
-            if oid is None:
-                raise UsageError(f"there is no document '{path}' in the stage", "run: arbor status")
-        else:
-            snapshot = self.snapshot(revision)
-            oid = snapshot.get(path)
-        document = snapshot.document(oid)
-        return snapshot.file_pieces(document, snapshot.manifest(document))
+        return describing.file_pieces(self.repo, path, None if revision is None else self.snapshot(revision))
 
     def ls(self, prefix: str = "", revision: str | None = None) -> Iterator[tuple[str, str]]:
         """(path, document oid) of every document at or below a path."""
@@ -421,7 +402,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when there is no such document, or it has no text.
         """
-        return desk.ConsensusDesk(self.repo).report(path, self._commit_at(at), progress)
+        return desk.ConsensusDesk(self.repo).report(path, at, progress)
 
     def standings(
         self,
@@ -436,20 +417,14 @@ class KnowledgeBase:
             UsageError: when there is no such label.
         """
         wanted = None if label is None else desk.parse_label(label)
-        found = desk.ConsensusDesk(self.repo).standings(self._commit_at(at), progress)
+        found = desk.ConsensusDesk(self.repo).standings(at, progress)
         return [(path, standing) for path, standing in found if wanted in (None, standing.label)]
 
     def consensus_history(
         self, path: str, *, limit: int = 20, progress: Callable[[str], None] | None = None
     ) -> list[desk.HistoryPoint]:
         """How the consensus on a document moved over the last commits of this branch, newest first."""
-        commits: list[bytes] = []
-        oid = self.repo.refs.head_oid()
-        while oid is not None and len(commits) < limit:
-            commits.append(oid)
-            parents = self.repo.commit(oid).parents
-            oid = parents[0] if parents else None
-        return desk.ConsensusDesk(self.repo).history(path, commits, progress)
+        return desk.ConsensusDesk(self.repo).history(path, limit, progress)
 
     def ripple(self, span: str | None = None, *, progress: Callable[[str], None] | None = None) -> Ripple:
         """What going from one revision to another (`A..B`; the last commit without) moved in the consensus.
@@ -457,14 +432,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when a revision is unknown.
         """
-        old: bytes | None
-        if span is None or ".." not in span:
-            new = self.resolve(span or "HEAD")
-            parents = self.repo.commit(new).parents
-            old = parents[0] if parents else None
-        else:
-            old, new = revisions.resolve_range(self.repo, span)
-        return desk.ConsensusDesk(self.repo).replay(old, new, progress)
+        return desk.ConsensusDesk(self.repo).replay(span, progress)
 
     def check_staged(self, *, progress: Callable[[str], None] | None = None) -> checking.StagedCheck:
         """What the next commit (git's, where git has staged something) would move, held against the policy.
@@ -473,9 +441,6 @@ class KnowledgeBase:
             UsageError: when the policy in `arbor.toml` cannot be understood.
         """
         return checking.check_staged(self.repo, progress)
-
-    def _commit_at(self, revision: str | None) -> bytes | None:
-        return self.repo.refs.head_oid() if revision is None else self.resolve(revision)
 
     # --- trust
 

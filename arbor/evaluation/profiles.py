@@ -13,8 +13,7 @@ from arbor.evaluation.collections import Collection, read_collection
 from arbor.evaluation.metrics import STANDARD_METRICS, Ranking, evaluate
 from arbor.evaluation.runner import DEPTH, parse_words, store_collection
 from arbor.graph.consensus import Consensus
-from arbor.graph.facts import gather_facts
-from arbor.graph.live import read_facts
+from arbor.graph.live import gather_documents
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
 from arbor.repo.snapshot import Snapshot
@@ -62,8 +61,7 @@ def evaluate_profiles(folder: Path, names: Sequence[str]) -> list[ProfileResult]
         snapshot = store_collection(Path(temporary) / "packs", collection)
         rows = list(snapshot.paths())
         consensus = Consensus.open(None)
-        facts = gather_facts(rows, lambda row: read_facts(snapshot, *row))
-        consensus.rebuild([each for each in facts if each is not None])
+        consensus.rebuild(gather_documents(snapshot, rows))
         with bring_up_to_date(Path(temporary) / "cache", snapshot) as index:
             bench = _Bench(collection, snapshot, index, consensus, rows)
             results = [bench.measure(BUILT_IN[name]) for name in names]

@@ -13,6 +13,7 @@ from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import Label, PeerGroup, Standing
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
+from arbor.repo.revisions import resolve, resolve_range
 from arbor.repo.snapshot import Snapshot
 
 Progress = Callable[[str], None]
@@ -137,12 +138,16 @@ class ConsensusDesk:
         parents = self._repo.commit(head).parents
         return self._repo.snapshot(parents[0] if parents else None)
 
-    def report(self, path: str, commit: bytes | None, progress: Progress | None = None) -> ConsensusReport:
-        """The consensus on a document.
+    def _commit(self, revision: str | None) -> bytes | None:
+        return self._repo.refs.head_oid() if revision is None else resolve(self._repo, revision)
+
+    def report(self, path: str, revision: str | None, progress: Progress | None = None) -> ConsensusReport:
+        """The consensus on a document at a revision (HEAD without).
 
         Raises:
             UsageError: when there is no such document, or it has no text.
         """
+        commit = self._commit(revision)
         self._repo.snapshot(commit).get(path)
         with self._at(commit, progress) as consensus:
             standing = consensus.label(path)
@@ -150,25 +155,20 @@ class ConsensusDesk:
                 raise UsageError(f"'{path}' has no text, so it has no consensus")
             return ConsensusReport(path, standing, tuple(consensus.peers(path)))
 
-    def standings(self, commit: bytes | None, progress: Progress | None = None) -> list[tuple[str, Standing]]:
-        """(path, standing) of every document with text, in path order."""
-        with self._at(commit, progress) as consensus:
+    def standings(self, revision: str | None, progress: Progress | None = None) -> list[tuple[str, Standing]]:
+        """(path, standing) of every document with text at a revision (HEAD without), in path order."""
+        with self._at(self._commit(revision), progress) as consensus:
             return list(consensus.items())
 
-    def counts(self, commit: bytes | None, progress: Progress | None = None) -> dict[Label, int]:
-        """How many documents carry each label."""
-        with self._at(commit, progress) as consensus:
-            return consensus.counts()
-
     def history(
-        self, path: str, commits: Sequence[bytes], progress: Progress | None = None
+        self, path: str, limit: int, progress: Progress | None = None
     ) -> list[HistoryPoint]:
-        """The consensus on a document at each of these commits, in the order given (newest first is quickest)."""
+        """The consensus on a document at the last commits of this branch, newest first."""
         points = []
         with self._at(self._repo.refs.head_oid(), progress) as live:
             fork = live.fork()
             try:
-                for oid in commits[:HISTORY_COMMITS]:
+                for oid in self._first_parents(min(limit, HISTORY_COMMITS)):
                     fork, old = self._moved(fork, oid), fork
                     if old is not fork:
                         old.close()
@@ -181,6 +181,15 @@ class ConsensusDesk:
                 fork.close()
         return points
 
+    def _first_parents(self, limit: int) -> list[bytes]:
+        commits: list[bytes] = []
+        oid = self._repo.refs.head_oid()
+        while oid is not None and len(commits) < limit:
+            commits.append(oid)
+            parents = self._repo.commit(oid).parents
+            oid = parents[0] if parents else None
+        return commits
+
     def _moved(self, fork: Consensus, commit: bytes) -> Consensus:
         """The fork at another commit; a new one where the policy differs there."""
         snapshot = self._repo.snapshot(commit)
@@ -189,8 +198,18 @@ class ConsensusDesk:
         self._live.advance(fork, snapshot)
         return fork
 
-    def replay(self, old: bytes | None, new: bytes, progress: Progress | None = None) -> Ripple:
-        """What going from one commit to another moved."""
+    def replay(self, span: str | None, progress: Progress | None = None) -> Ripple:
+        """What going from one revision to another (`A..B`), or a commit (the last one without), moved.
+
+        Raises:
+            UsageError: when a revision is unknown.
+        """
+        old: bytes | None
+        if span is None or ".." not in span:
+            new = resolve(self._repo, span or "HEAD")
+            old = next(iter(self._repo.commit(new).parents), None)
+        else:
+            old, new = resolve_range(self._repo, span)
         with self._at(self._repo.refs.head_oid(), progress) as live:
             before, _ = self._live.fork_at(live, self._repo.snapshot(old))
             try:

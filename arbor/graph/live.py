@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from arbor.errors import IntegrityError
 from arbor.graph.consensus import Consensus
 from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
 from arbor.graph.policy import ConsensusPolicy, parse_policy
@@ -120,7 +121,7 @@ class LiveConsensus:
             rows = list(snapshot.paths())
             if progress is not None and len(rows) > EAGER_DOCUMENTS:
                 progress(f"working out the consensus of {len(rows):,} documents")
-            consensus.rebuild(_gather(snapshot, rows), ledger_root=snapshot.ledger_root)
+            consensus.rebuild(gather_documents(snapshot, rows), ledger_root=snapshot.ledger_root)
             return NO_RIPPLE
         changes = [change for change in snapshot.changes_since(root) if change.key != POLICY_FILE]
         removed = [change.key for change in changes if change.after is None]
@@ -133,7 +134,8 @@ class LiveConsensus:
         return consensus.apply(facts, [*removed, *textless], ledger_root=snapshot.ledger_root)
 
 
-def _gather(snapshot: Snapshot, rows: list[tuple[str, bytes]]) -> list[DocumentFacts]:
+def gather_documents(snapshot: Snapshot, rows: list[tuple[str, bytes]]) -> list[DocumentFacts]:
+    """The facts of these (path, document) that have text, worked out over several processes where there are many."""
     found = gather_facts(rows, lambda row: read_facts(snapshot, *row) or _NO_FACTS)
     return [facts for facts in found if facts is not _NO_FACTS and facts.key]
 
@@ -142,12 +144,17 @@ _NO_FACTS = DocumentFacts("", b"", (), (), b"")
 
 
 def read_facts(snapshot: Snapshot, path: str, oid: bytes) -> DocumentFacts | None:
-    """What consensus needs to know of a document; None for the policy file and what has no text."""
+    """What consensus needs to know of a document; None for the policy file and what has no text, or none here."""
     document = snapshot.document(oid)
     if path == POLICY_FILE or not document.passage_count:
         return None
     manifest = snapshot.manifest(document)
-    text = "".join(snapshot.texts(document, manifest))
+    try:
+        text = "".join(snapshot.texts(document, manifest))
+    except IntegrityError:
+        if snapshot.is_cold(document):
+            return None
+        raise
     return document_facts(
         path, oid, text, media_type=document.media_type, origins=declared_origins(document),
         disputes=disputed_paths(path, _disputing_links(snapshot, document, manifest)),

@@ -75,7 +75,7 @@ class Settling:
             peers.append(Peer(edge.peer, edge.similarity, peer.oid, origins_of(peer)))
         for number in (row.id, *(peer.document for peer in peers)):
             if number not in self._copies:
-                self._copies[number] = frozenset(self._store.copies(number))
+                self._copies[number] = self._store.copies(number)
         groups = group_peers(row.id, origins_of(row), peers, self._copies)
         return tuple(
             number for group in groups.others for number in (group[0].document, group[0].similarity_ppm)

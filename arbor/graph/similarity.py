@@ -39,8 +39,8 @@ MIN_SIZE = 1024
 that share one of them do not corroborate each other."""
 
 FULL_MATCH = (7, 10)
-"""Two documents that share seven tenths of their weighted key terms are as alike as texts get (1.0): independent authors
-never choose all the same words."""
+"""Two documents that share seven tenths of their weighted key terms are as alike as texts get (1.0): independent
+authors never choose all the same words."""
 
 _COUNT_MAX = len(COUNT_STEPS) - 1
 _HOUSE_CLASS = len(CLASS_BOUNDARIES)

@@ -354,10 +354,10 @@ class ConsensusStore:
         query = "SELECT peer, similarity, copy FROM edges WHERE document = ?"
         return [Edge(peer, similarity, copy == 1) for peer, similarity, copy in self._run(query, (document,))]
 
-    def copies(self, document: int) -> list[int]:
+    def copies(self, document: int) -> frozenset[int]:
         """The peers that a document is a copy of or that are copies of it."""
         query = "SELECT peer FROM edges INDEXED BY edges_copies WHERE document = ? AND copy = 1"
-        return [peer for (peer,) in self._run(query, (document,))]
+        return frozenset(peer for (peer,) in self._run(query, (document,)))
 
     def iter_edges(self) -> Iterator[tuple[int, int, int, int]]:
         """(document, peer, similarity, copy), each edge from both ends."""

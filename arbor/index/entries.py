@@ -58,7 +58,9 @@ class ObjectSource(Protocol):
         """The bytes of an object of this kind; raises IntegrityError when they cannot be had."""
 
 
-def read_entry(source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole: bool = True) -> Entry:
+def read_entry(
+    source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole: bool = True, words: str = ""
+) -> Entry:
     """The entry of a document that lies at these paths, in path order.
 
     Args:
@@ -67,6 +69,7 @@ def read_entry(source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole:
         paths: At least one.
         whole: False leaves the passages out, as for a cold document, which is found by title, path, headings and
             front matter.
+        words: What was kept of the text of a cold document.
 
     Raises:
         IntegrityError: when the document or its manifest is absent or damaged. Passages that cannot be read
@@ -80,7 +83,7 @@ def read_entry(source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole:
             texts = _read_texts(source, document, passages)
         except IntegrityError:
             texts = None
-    return make_entry(oid, document.kind, document, [ref.headings for ref in passages], paths, texts)
+    return make_entry(oid, document.kind, document, [ref.headings for ref in passages], paths, texts, words)
 
 
 def _read_texts(source: ObjectSource, document: Document, passages: Sequence[ChunkRef]) -> Sequence[str]:
@@ -145,6 +148,7 @@ def make_entry(
     headings: Sequence[Sequence[str]],
     paths: Sequence[str],
     texts: Sequence[str] | None,
+    words: str = "",
 ) -> Entry:
     """The entry of a document whose passages have been read.
 
@@ -155,13 +159,21 @@ def make_entry(
         headings: The heading path of each passage.
         paths: Where it lies, in path order.
         texts: The passages; None where they cannot be had.
+        words: What stands for them then.
     """
     title = described.title or PurePosixPath(paths[0]).stem
     title_column = index_text(title)
     path_column = index_text("\n".join(paths))
     rows: Collection[Row] = [(title_column, "", path_column, "")]
     if texts is None:
-        rows = [(title_column, index_text(_all_headings(headings, title)), path_column, _own_words(described))]
+        rows = [
+            (
+                title_column,
+                index_text(_all_headings(headings, title)),
+                path_column,
+                _own_words(described, words),
+            )
+        ]
     if texts:
         lazy = PassageRows(title, path_column, headings, texts)
         rows = lazy if isinstance(texts, StoredTexts) else list(lazy)
@@ -213,10 +225,10 @@ def _all_headings(headings: Sequence[Sequence[str]], title: str) -> str:
     return "\n".join(dict.fromkeys(name for path in headings for name in path if name != title))
 
 
-def _own_words(described: Described) -> str:
-    """What a document's front matter says of it, for a document whose passages are not here."""
-    words = [text for value in described.front_matter.values() for text in _strings(value)]
-    return index_text("\n".join(words))
+def _own_words(described: Described, words: str) -> str:
+    """What is known of a document whose passages are not here: its front matter, and what was kept."""
+    said = [text for value in described.front_matter.values() for text in _strings(value)]
+    return index_text("\n".join([*said, words]))
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -256,5 +268,6 @@ def group_paths(listing: Iterable[tuple[str, bytes]]) -> dict[bytes, list[str]]:
 def iter_entries(snapshot: Snapshot, grouped: Mapping[bytes, Sequence[str]]) -> Iterator[Entry]:
     """The entries of all these documents."""
     source, cold = SequentialReader(snapshot.store), snapshot.tiers().cold
+    words = snapshot.cold_words() if cold else {}
     for oid, paths in grouped.items():
-        yield read_entry(source, oid, paths, whole=oid not in cold)
+        yield read_entry(source, oid, paths, whole=oid not in cold, words=words.get(oid, ""))

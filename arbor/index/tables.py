@@ -64,6 +64,7 @@ class DocumentTable:
         self._connection = connection
         self._snapshot = snapshot
         self._cold = snapshot.tiers().cold
+        self._words = snapshot.cold_words() if self._cold else {}
         found = connection.execute("SELECT id + passages FROM documents ORDER BY id DESC LIMIT 1").fetchone()
         self._next_number = int(found[0]) if found else 1
 
@@ -88,7 +89,8 @@ class DocumentTable:
         if found is None:
             raise LookupError("a document is missing in the index")
         first, count, whole = found
-        entry = read_entry(self._snapshot.store, oid, paths, whole=bool(whole))
+        words = self._words.get(oid, "")
+        entry = read_entry(self._snapshot.store, oid, paths, whole=bool(whole), words=words)
         if len(entry.rows) != count or entry.whole != bool(whole):
             raise LookupError("a document no longer reads as it was indexed")
         self._connection.executemany(_DELETE_ROW, _numbered(first, entry.rows))
@@ -97,7 +99,8 @@ class DocumentTable:
 
     def insert(self, oid: bytes, paths: Sequence[str]) -> None:
         """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""
-        entry = read_entry(self._snapshot.store, oid, paths, whole=oid not in self._cold)
+        words = self._words.get(oid, "")
+        entry = read_entry(self._snapshot.store, oid, paths, whole=oid not in self._cold, words=words)
         first = self._next_number
         self._next_number += len(entry.rows)
         self._connection.execute(_INSERT_DOCUMENT, _document_row(first, entry))

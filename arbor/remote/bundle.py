@@ -207,15 +207,6 @@ def _decode_header(row: Message) -> BundleInfo:
     return BundleInfo(decode_advertisement(row), check_filter(row["filter"]), decode_oids(row, "cold"), objects)
 
 
-def is_bundle(fs_path: Path) -> bool:
-    """Whether a file begins as a bundle does."""
-    try:
-        with open(fs_path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except (OSError, IsADirectoryError):
-        return False
-
-
 class BundleTransport:
     """Reads a bundle as if it were a KB that can only be fetched from."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.remote.addresses import Address, parse_address
-from arbor.remote.bundle import BundleTransport, is_bundle
+from arbor.remote.bundle import BundleTransport
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.local import LocalTransport
 from arbor.remote.wire import Transport
@@ -42,13 +42,13 @@ def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
 
     Raises:
         UsageError: when the address is none, or needs an extra that is not installed.
-        NoKnowledgeBase: when there is none at a path.
-        RemoteError: when the other side cannot be reached.
+        IntegrityError: when a file is not a bundle.
+        RemoteError: when the other side cannot be reached, or no knowledge base is there.
     """
     address = parse_address(text, options.cwd)
     if address.kind == "path":
         fs_path = Path(address.path)
-        return BundleTransport(fs_path) if is_bundle(fs_path) else LocalTransport(fs_path, options.limits)
+        return BundleTransport(fs_path) if fs_path.is_file() else LocalTransport(fs_path, options.limits)
     if address.kind == "ssh":
         transport: Transport = lazy_module("arbor.remote.ssh").SshTransport(
             address, options.ssh_command, options.remote_command, options.limits

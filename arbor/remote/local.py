@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from arbor.errors import NoKnowledgeBase, RemoteError
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.service import Service
 from arbor.remote.wire import Message, Packets, request_packets
@@ -15,13 +16,16 @@ class LocalTransport:
     """Talks to the KB of a folder.
 
     Raises:
-        NoKnowledgeBase: when there is none.
+        RemoteError: when there is none.
     """
 
     whole_packs = True
 
     def __init__(self, fs_path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
-        open_repository(fs_path).close()
+        try:
+            open_repository(fs_path).close()
+        except NoKnowledgeBase as error:
+            raise RemoteError(error.message, "check the address") from error
         self.url = str(fs_path)
         self._service = Service(fs_path, may_push=True, whole_packs=True, limits=limits)
 

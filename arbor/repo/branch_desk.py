@@ -27,7 +27,7 @@ class BranchDesk:
         self._commit = commit
         self._follow = follow
 
-    def list(self, *, remotes: bool = False) -> list[Branch]:
+    def listing(self, *, remotes: bool = False) -> list[Branch]:
         """The local branches, or the remote-tracking ones."""
         return branching.list_branches(self._repo, remotes=remotes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arbor.errors import ArborError, UsageError
@@ -95,6 +95,24 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
         passages=tuple(passages),
         links=() if snapshot.lacks_pieces(oid) else tuple(LinkInfo(*link) for link in snapshot.links(manifest)),
     )
+
+
+def file_pieces(repo: Repository, path: str, snapshot: Snapshot | None) -> Iterator[bytes]:
+    """The bytes of a document as they came in, piece by piece: of a version, or as staged.
+
+    Raises:
+        UsageError: when there is no such document.
+    """
+    if snapshot is None:
+        stage = repo.stage()
+        snapshot = Snapshot(repo.store, stage.base)
+        oid = stage.find(repo.store, DOCUMENTS + path)
+        if oid is None:
+            raise UsageError(f"there is no document '{path}' in the stage", "run: arbor status")
+    else:
+        oid = snapshot.get(path)
+    document = snapshot.document(oid)
+    return snapshot.file_pieces(document, snapshot.manifest(document))
 
 
 def diff_roots(

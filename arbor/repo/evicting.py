@@ -13,21 +13,29 @@ from dataclasses import dataclass
 
 from blake3 import blake3
 
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_document
 from arbor.processes import map_forked
 from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources, read_parts
+from arbor.repo.distillers.contract import Source
+from arbor.repo.distillers.excerpts import find_headings
+from arbor.repo.distillers.keywords import Keywords
 from arbor.repo.gc import packed_bytes
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
-from arbor.repo.tiers import read_tiers, write_tiers
+from arbor.repo.snapshot import display_title, passage_encoding
+from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.store.journal import Journal
 from arbor.store.repacking import drop_objects, merge_packs
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import ChunkPolicy
+from arbor.text.reading import decode_passage
 
 NAMED_IN_JOURNAL = 20
+MAX_HEADINGS = 40
+_KEYWORDS = Keywords()
+_PARAMETERS = {**Keywords.defaults, "count": 24}
 _BATCH = 200
 
 
@@ -192,6 +200,7 @@ def _make_cold(
     lost: tuple[Eviction, ...], copies: int,
 ) -> EvictReport:  # fmt: skip
     going = {bytes.fromhex(item.document) for item in good}
+    words = keywords_of(repo, [each for each in wanted if each.oid in going])
     with repo.lock():
         tiers = read_tiers(repo.folder).with_tier(going, "cold")
         reach = Reach(repo)
@@ -203,6 +212,7 @@ def _make_cold(
         unwanted = chunks - kept
         details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
         Journal(repo.folder).append("evict", details)
+        write_cold_words(repo.folder, read_cold_words(repo.folder) | words)
         write_tiers(repo.folder, tiers)
         before = packed_bytes(repo.store)
         done = drop_objects(repo.store, unwanted)
@@ -211,6 +221,35 @@ def _make_cold(
         return EvictReport(
             "cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost
         )
+
+
+def keywords_of(repo: Repository, wanted: Sequence[Wanted]) -> dict[bytes, str]:
+    """The keywords of documents that are about to go, by which searches find them afterwards."""
+    batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+
+    def work(batch: Sequence[Wanted]) -> dict[bytes, str]:
+        reader = SequentialReader(repo.store)
+        return {each.oid: words for each in batch if (words := _keywords(reader, each))}
+
+    found: dict[bytes, str] = {}
+    for part in map_forked(work, batches):
+        found |= part
+    return found
+
+
+def _keywords(reader: SequentialReader, wanted: Wanted) -> str:
+    """The keywords of one document; "" where its text is not here (any more) or it has none."""
+    encoding, document = passage_encoding(wanted.document), wanted.document
+    try:
+        pieces = [reader.get_kind(ref.oid, Kind.CHUNK) for ref in wanted.manifest.passages]
+    except IntegrityError:
+        return ""
+    texts = tuple([decode_passage(data, encoding) for data in pieces])
+    path = wanted.paths[0]
+    source = Source(path, display_title(document, path), document.media_type, texts, ((),) * len(texts))
+    made = _KEYWORDS.distill(source, _PARAMETERS, None) if texts else None
+    headings = [title for _, title, _ in find_headings(source)][:MAX_HEADINGS]
+    return "\n".join([*headings, *([made.text.strip()] if made is not None else [])])
 
 
 def _details(tier: str, items: Sequence[Eviction]) -> dict[str, object]:

@@ -25,7 +25,7 @@ from arbor.repo.copies import (
     read_parts,
 )
 from arbor.repo.repository import Repository
-from arbor.repo.tiers import read_tiers, write_tiers
+from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import Journal
 from arbor.store.sequential import SequentialReader, in_stored_order
@@ -296,6 +296,8 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
             })  # fmt: skip
     if whole:
         _check_whole(repo, whole)
+        words = {oid: text for oid, text in read_cold_words(repo.folder).items() if oid not in set(whole)}
+        write_cold_words(repo.folder, words)
         write_tiers(repo.folder, read_tiers(repo.folder).with_tier(whole, "hot"))
 
 

@@ -12,7 +12,7 @@ from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.links import LinkRef, expand_links
 from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
-from arbor.repo.tiers import Tiers, read_tiers, tiers_word
+from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
 from arbor.text.reading import decode_passage
 
@@ -84,6 +84,10 @@ class Snapshot:
     def tiers(self) -> Tiers:
         """Which documents are warm and cold in the KB that this version is read from."""
         return read_tiers(self.store.folder.parent)
+
+    def cold_words(self) -> dict[bytes, str]:
+        """The keywords that were kept of cold documents, by document oid."""
+        return read_cold_words(self.store.folder.parent)
 
     def tiers_word(self) -> str:
         """A word that differs whenever the tiers do; "" where all is hot."""

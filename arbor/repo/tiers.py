@@ -6,7 +6,7 @@ only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from arbor.objects.ids import OID_BYTES
 from arbor.store.files import CHECK_BYTES, fsync_folder, seal, unseal, write_atomically
 
 TIERS_FILE = "tiers"
+WORDS_FILE = "cold-words"
 TIER_NAMES = ("hot", "warm", "cold")
 _VERSION = 1
 
@@ -75,6 +76,27 @@ def write_tiers(folder: Path, tiers: Tiers) -> None:
         return
     row = [_VERSION, b"".join(sorted(tiers.warm)), b"".join(sorted(tiers.cold))]
     write_atomically(folder / TIERS_FILE, seal(msgpack.packb(row)))
+
+
+def read_cold_words(folder: Path) -> dict[bytes, str]:
+    """The keywords that were kept of documents when they went cold, so that searches still find them by these."""
+    try:
+        data = (folder / WORDS_FILE).read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        version, words = msgpack.unpackb(unseal(data, "the keywords of cold documents"))
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise IntegrityError("the keywords of cold documents are damaged") from error
+    return dict(words) if version == _VERSION else {}
+
+
+def write_cold_words(folder: Path, words: Mapping[bytes, str]) -> None:
+    """Replace the keywords of cold documents, durably."""
+    if words:
+        write_atomically(folder / WORDS_FILE, seal(msgpack.packb([_VERSION, dict(sorted(words.items()))])))
+    else:
+        (folder / WORDS_FILE).unlink(missing_ok=True)
 
 
 def _split(joined: bytes) -> frozenset[bytes]:

@@ -45,10 +45,10 @@ class CommitResult:
 
 
 class Followed(NamedTuple):
-    """What bringing derived state to HEAD did; see `CommitResult`."""
+    """What bringing derived state to HEAD did: the ripple, what became of the index, and warnings."""
 
     ripple: Ripple | None
-    index: str
+    state: str
     warnings: tuple[str, ...]
 
 
@@ -86,6 +86,6 @@ def after_commit(
         subject=made.message.split("\n", 1)[0],
         changes=changes,
         ripple=followed.ripple,
-        index=followed.index,
+        index=followed.state,
         warnings=followed.warnings,
     )

@@ -52,7 +52,7 @@ THIRD_PARTY = {
     "cryptography": ("cryptography", {"repo"}),
     "httpx": ("httpx", {"remote"}),
     "jieba": ("jieba", {"text"}),
-    "msgpack": ("msgpack", {"objects", "store", "repo", "index", "graph"}),
+    "msgpack": ("msgpack", {"objects", "store", "repo", "index", "graph", "remote"}),
     "numpy": ("numpy", {"index", "graph", "search"}),
     "obstore": ("obstore", {"remote"}),
     "platformdirs": ("platformdirs", {"text", "cli"}),

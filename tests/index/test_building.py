@@ -147,6 +147,9 @@ def test_reading_happens_in_another_thread_and_its_errors_come_back(kb: SmallKb)
         def tiers(self) -> object:
             return snapshot.tiers()
 
+        def cold_words(self) -> dict[bytes, str]:
+            return {}
+
         def tiers_word(self) -> str:
             return ""
 
