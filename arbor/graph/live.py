@@ -125,7 +125,7 @@ class LiveConsensus:
             return NO_RIPPLE
         changes = [change for change in snapshot.changes_since(root) if change.key != POLICY_FILE]
         removed = [change.key for change in changes if change.after is None]
-        facts = _gather(
+        facts = gather_documents(
             snapshot, [(change.key, change.after) for change in changes if change.after is not None]
         )
         textless = {change.key for change in changes if change.after is not None} - {

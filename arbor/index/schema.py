@@ -132,6 +132,5 @@ def connect_to_read(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connec
         f"{fs_path.absolute().as_uri()}?{query}",
         uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64,
     )  # fmt: skip
-    connection.execute("PRAGMA mmap_size = 0")
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection

@@ -42,10 +42,10 @@ def command(
 ) -> None:
     """Put a knowledge base into one file that can be mailed, cloned and pulled from.
 
-      arbor bundle create FILE                everything that branches and tags reach
-      arbor bundle create FILE v1..main       what main has beyond v1
-      arbor bundle verify FILE                unpack and check all of it, keep nothing
-      arbor bundle list FILE                  the branches and tags in it
+      arbor bundle create FILE            all that branches and tags reach
+      arbor bundle create FILE v1..main   what main has beyond v1
+      arbor bundle verify FILE            unpack and check all, keep nothing
+      arbor bundle list FILE              the branches and tags in it
 
     A bundle is cloned and pulled from like any other address.
     """
