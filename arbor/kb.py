@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,7 @@ def clone(
                         connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress)  # fmt: skip
     made = KnowledgeBase(open_repository(Path(path)))
     if index and chosen.checkout and not chosen.bare and made.repo.refs.head_oid() is not None:
-        made.bring_up_to_date()
+        made.reindex()
     return made
 
 
@@ -146,7 +147,7 @@ class KnowledgeBase:
     @property
     def branches(self) -> branch_desk.BranchDesk:
         """Branches, tags, switching, merging, reverting and resetting."""
-        return branch_desk.BranchDesk(self.repo, lambda message: self.commit(message), self.bring_up_to_date)
+        return branch_desk.BranchDesk(self.repo, self.commit, self.bring_up_to_date)
 
     @property
     def sharing(self) -> share_desk.ShareDesk:

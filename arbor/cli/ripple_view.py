@@ -78,7 +78,9 @@ def ripple_line(session: Session, ripple: Ripple) -> str:
     changed = f"{count(len(others), 'label')} changed" if others else "no label changed"
     named = ", ".join(_change_text(session, change) for change in others[:_SHOWN])
     rest = " …" if len(others) > _SHOWN else ""
-    return f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{rest}{_newcomers(ripple)}"
+    return (
+        f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{rest}{_newcomers(ripple)}"
+    )
 
 
 def _newcomers(ripple: Ripple) -> str:

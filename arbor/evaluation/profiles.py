@@ -53,7 +53,9 @@ def evaluate_profiles(folder: Path, names: Sequence[str]) -> list[ProfileResult]
     """
     for name in names:
         if name not in BUILT_IN:
-            raise UsageError(f"there is no ranking profile '{name}'", f"the profiles are: {', '.join(BUILT_IN)}")
+            raise UsageError(
+                f"there is no ranking profile '{name}'", f"the profiles are: {', '.join(BUILT_IN)}"
+            )
     collection = read_collection(folder)
     if not collection.qrels:
         raise UsageError(f"no query of {folder} has a judged document", "check queries.jsonl and qrels.tsv")

@@ -131,7 +131,9 @@ def _run_queries(
 ) -> tuple[dict[str, list[str]], list[float]]:
     """The ranking of each judged query as document ids, and how long some of them took, in seconds."""
     searcher = Searcher()
-    queries = {query: parsed for query in collection.qrels if (parsed := parse_words(collection.queries[query]))}
+    queries = {
+        query: parsed for query in collection.qrels if (parsed := parse_words(collection.queries[query]))
+    }
     deep = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH)
     run = {
         query: [ids[path] for paths, _ in searcher.rank(snapshot, index, parsed, deep) for path in paths]

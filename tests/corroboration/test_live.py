@@ -70,7 +70,13 @@ def test_history_leaves_no_trace(kb: KnowledgeBase, tmp_path: Path) -> None:
     names = list(TIDES)
     for _ in range(12):
         picked = chance.sample(names, chance.randint(1, 3))
-        put(kb, {name: TIDES[name] + chance.choice(["", "\nLow tide at noon.\n", "\nThe yeast is wild.\n"]) for name in picked})
+        put(
+            kb,
+            {
+                name: TIDES[name] + chance.choice(["", "\nLow tide at noon.\n", "\nThe yeast is wild.\n"])
+                for name in picked
+            },
+        )
         tracked = [path for path, _ in kb.ls()]
         if len(tracked) > 3:
             kb.mv([tracked[0]], f"moved/{chance.randint(0, 99)}-{tracked[0].rsplit('/', 1)[-1]}", force=True)
@@ -101,7 +107,12 @@ def test_a_preview_changes_nothing(kb: KnowledgeBase) -> None:
 
 def test_a_contradiction_shows_beside_the_label(kb: KnowledgeBase) -> None:
     put(kb, TIDES)
-    put(kb, {"anna/answer.md": "---\ncontradicts: tides.md\n---\n# No\n\nThe wind raises the sea, not gravity.\n"})
+    put(
+        kb,
+        {
+            "anna/answer.md": "---\ncontradicts: tides.md\n---\n# No\n\nThe wind raises the sea, not gravity.\n"
+        },
+    )
     assert kb.consensus("anna/tides.md").standing.contested
     assert not kb.consensus("ben/harbour.md").standing.contested
 
@@ -122,7 +133,13 @@ def test_labels_filter_a_search_and_stand_beside_hits(kb: KnowledgeBase) -> None
 
 
 def test_a_profile_weighs_consensus_and_never_passes_the_item_asked_for(kb: KnowledgeBase) -> None:
-    put(kb, {**TIDES, "notes/alone.md": "# High tides\n\nHigh tides, high tides, high tides: a song by nobody.\n"})
+    put(
+        kb,
+        {
+            **TIDES,
+            "notes/alone.md": "# High tides\n\nHigh tides, high tides, high tides: a song by nobody.\n",
+        },
+    )
     plain = kb.search("high tides moon", rank="relevance").hits
     ripple = kb.search("high tides moon", rank="ripple").hits
     assert {hit.path for hit in plain} == {hit.path for hit in ripple}
@@ -136,7 +153,14 @@ def test_a_profile_weighs_consensus_and_never_passes_the_item_asked_for(kb: Know
 
 @pytest.mark.parametrize(
     "table",
-    ["relevance = 2", "relevance = 0.5", "relevance = nan", "relevance = true", "speed = 1", 'relevance = "much"'],
+    [
+        "relevance = 2",
+        "relevance = 0.5",
+        "relevance = nan",
+        "relevance = true",
+        "speed = 1",
+        'relevance = "much"',
+    ],
 )
 def test_weights_are_validated(kb: KnowledgeBase, table: str) -> None:
     put(kb, {"a.md": "# A\n", "arbor.toml": f"[ranking.mine]\n{table}\n"})
@@ -165,7 +189,9 @@ def test_the_policy_of_a_version_decides(kb: KnowledgeBase) -> None:
     assert kb.ripple().changed
 
 
-def test_a_large_first_commit_waits_until_somebody_asks(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_first_commit_waits_until_somebody_asks(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("arbor.graph.live.EAGER_DOCUMENTS", 2)
     assert put(kb, TIDES).ripple is None  # type: ignore[attr-defined]
     assert not ConsensusDesk(kb.repo).is_live_at(kb.snapshot())

@@ -117,7 +117,9 @@ def test_a_foreign_hook_is_kept_runs_first_and_comes_back(project: Project) -> N
     foreign.chmod(0o755)
     for _ in range(2):
         states = git_hooks.install_hooks(project.folder)
-    assert [(state.name, state.state) for state in states] == [(name, "installed") for name in git_hooks.NAMES]
+    assert [(state.name, state.state) for state in states] == [
+        (name, "installed") for name in git_hooks.NAMES
+    ]
     assert "foreign ran" in project.commit("a.md", "# A\n", "both")
     assert project.documents() == ["a.md"]
     (project.folder / "stop").touch()
@@ -125,7 +127,9 @@ def test_a_foreign_hook_is_kept_runs_first_and_comes_back(project: Project) -> N
     git_hooks.uninstall_hooks(project.folder)
     assert foreign.read_text().startswith("#!/bin/sh\necho foreign")
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o755
-    assert sorted(path.name for path in hooks.iterdir() if not path.name.endswith(".sample")) == ["pre-commit"]
+    assert sorted(path.name for path in hooks.iterdir() if not path.name.endswith(".sample")) == [
+        "pre-commit"
+    ]
 
 
 def test_core_hooks_path_is_respected(project: Project) -> None:

@@ -15,7 +15,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "arbor", *arguments], cwd=folder, env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
+        [sys.executable, "-m", "arbor", *arguments], cwd=folder,
+        env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -30,7 +30,9 @@ def test_one_changed_side_wins(base: list[bytes], changed: list[bytes]) -> None:
 
 
 @given(LINES, LINES, LINES)
-def test_both_sides_meet_the_same_conflicts(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> None:
+def test_both_sides_meet_the_same_conflicts(
+    base: list[bytes], ours: list[bytes], theirs: list[bytes]
+) -> None:
     sides = [b"".join(side) for side in (base, ours, theirs)]
     one, other = merged(*sides), merged(sides[0], sides[2], sides[1])
     assert one[1] == other[1]

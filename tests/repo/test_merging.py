@@ -181,7 +181,9 @@ def test_branch_and_tag_names_are_guarded(kb: KnowledgeBase) -> None:
     kb.branches.create("topic")
     kb.branches.tag("v1", message="the first\nrelease")
     assert [branch.name for branch in kb.branches.listing()] == ["main", "topic"]
-    assert [(tag.name, tag.annotated, tag.commit) for tag in kb.branches.tags()] == [("v1", True, kb.resolve().hex())]
+    assert [(tag.name, tag.annotated, tag.commit) for tag in kb.branches.tags()] == [
+        ("v1", True, kb.resolve().hex())
+    ]
     assert kb.resolve("v1") == kb.resolve("topic")
     for bad in ("../x", "a..b", "-x", "x.lock", "con", "a b", "", "@"):
         with pytest.raises(UsageError):

@@ -66,6 +66,45 @@ def test_prove_to_standard_output(cli: Cli) -> None:
     assert "no document" in cli("prove", "nothing.md", code=2).err
 
 
+def test_hits_carry_their_proof(cli: Cli, tmp_path: Path) -> None:
+    cli("core", "add", "gist", "--from", "notes/b.md", "--text", "word1x1 in short")
+    cli("commit", "-m", "core")
+    answer = cli("search", "--json", "--proof", "--mode", "STRICT", "word1x1").json
+    assert {hit["path"] for hit in answer["hits"]} == {"a.md", "core:gist"}
+    for hit in answer["hits"]:
+        (tmp_path / "hit.json").write_text(json.dumps(hit["proof"]))
+        found = Cli(tmp_path)("verify", "--proof", "hit.json", "--commit", answer["rev"], "--json").json[
+            "proof"
+        ]
+        assert (found["leaf"], found["text"]) == (hit["chunk"]["oid"], hit["text"])
+    assert "--json" in cli("search", "--proof", "word1x1", code=2).err
+    cli("evict", "a.md")
+    [cold] = [
+        hit for hit in cli("search", "--json", "--proof", "long note").json["hits"] if hit["path"] == "a.md"
+    ]
+    assert (cold["audit"], cold["proof"]) == ("HYBRID", None)
+
+
+def test_cores_by_command(cli: Cli) -> None:
+    made = cli("distill", "a.md", "--with", "lead", "--json").json["cores"]
+    assert [(each["name"], each["state"]) for each in made] == [("lead/a.md", "new")]
+    cli("core", "add", "gist", "--from", "notes/b.md:1-3", "--by", "Ada", "--text", "short")
+    assert "distillers" not in cli("distill", "--list").out
+    cli("commit", "-m", "cores")
+    assert {each["name"] for each in cli("core", "--json").json["cores"]} == {"gist", "lead/a.md"}
+    assert "from        notes/b.md passage 0" in cli("core", "show", "gist").out
+    assert cli("core", "check").out == "2 current, 0 stale, 0 broken\n"
+    cli.write("a.md", long_note(4) + "more\n")
+    cli.commit("changed")
+    stale = cli("core", "check", "--json", code=1).json["states"]
+    assert {each["name"]: each["state"] for each in stale} == {"gist": "current", "lead/a.md": "stale"}
+    assert cli("core", "check", "gist").out.startswith("1 current")
+    cli("core", "rm", "gist")
+    assert "no core 'gist'" in cli("core", "show", "gist", code=2).err
+    assert "say how to distill" in cli("distill", code=2).err
+    assert "is not a parameter" in cli("distill", "--with", "lead", "--set", "x", code=2).err
+
+
 def test_a_checkpoint(cli: Cli) -> None:
     first = cli("log", "--checkpoint").out.splitlines()
     commit = cli("log", "--json").json["commits"][0]["commit"]

@@ -84,8 +84,8 @@ def command(
       arbor add .                  everything here and below
       arbor add 'notes/*.md'       a pattern, quoted against the shell
       curl -s $URL | arbor add - --as clips/page.html --source-uri $URL
-      arbor add https://example.org/page    fetch it once, and keep its bytes and address
-      arbor add git+file:///src/notes@v1    the files of a git repository at a commit
+      arbor add https://example.org/page   fetch it, keep its bytes and address
+      arbor add git+file:///src/notes@v1   the files of a git commit
     """
     kinds = {"feed": feed, "okf": okf, "mediawiki": mediawiki}
     if any(kinds.values()) or any("://" in path for path in paths):

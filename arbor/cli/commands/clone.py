@@ -49,7 +49,9 @@ FIELDS = {
 @click.option("--filter", "filter_text", metavar="FILTER", default="", help="`cold`, or `at:FOLDER`.")
 @click.option("--at", "prefix", metavar="FOLDER", default="", help="The passages of this folder only.")
 @click.option("-b", "--branch", metavar="NAME", default="", help="Stand at this branch.")
-@click.option("-o", "--origin", metavar="NAME", default="origin", show_default=True, help="Name of the remote.")
+@click.option(
+    "-o", "--origin", metavar="NAME", default="origin", show_default=True, help="Name of the remote."
+)
 @click.option("--no-checkout", is_flag=True, help="Write no files.")
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
 @click.option("--no-index", is_flag=True, help="Leave the index for the first search.")
@@ -79,10 +81,12 @@ def command(
         checkout=not no_checkout, tags=not no_tags,
     )  # fmt: skip
     with transfer_bar(session, "receiving") as bar:
-        result = desk.clone_kb(url, target, options, filter_text=chosen, connecting=connecting_options, progress=bar)
+        result = desk.clone_kb(
+            url, target, options, filter_text=chosen, connecting=connecting_options, progress=bar
+        )
     if not (bare or no_index or no_checkout or not result.commit):
         with front_desk.open_kb(target) as kb:
-            kb.bring_up_to_date()
+            kb.reindex()
     _show(session, result, as_json)
 
 
@@ -105,8 +109,14 @@ def _show(session: Session, result: CloneResult, as_json: bool) -> None:
         })  # fmt: skip
         return
     place = quote_path(str(result.folder))
-    where = f"{clean_line(result.branch)} at {short(result.commit)}" if result.commit else clean_line(result.branch)
-    out.line(f"cloned into {place}: {where}, {count(result.documents, 'document')}, {size(result.received_bytes)}")
+    where = (
+        f"{clean_line(result.branch)} at {short(result.commit)}"
+        if result.commit
+        else clean_line(result.branch)
+    )
+    out.line(
+        f"cloned into {place}: {where}, {count(result.documents, 'document')}, {size(result.received_bytes)}"
+    )
     if result.cold:
         out.warning(f"{count(result.cold, 'document')} came without passages (cold)")
         out.hint("bring them here with: arbor rehydrate --all, or arbor rehydrate PATH")

@@ -54,7 +54,7 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
     For example:
 
       arbor core add haiku/dawn --from poems.md:10-12 --text "first light / ..."
-      arbor core add summary --from notes/a.md --from core:keywords/notes/b.md < summary.md
+      arbor core add digest --from a.md --from core:keywords/b.md < digest.md
       arbor core check
     """
     trust = desk.TrustDesk(session.open().repo)

@@ -50,7 +50,7 @@ def command(
 
       arbor distill notes/ --with first-sentence
       arbor distill --with keywords --set count=8
-      arbor distill --with keywords --set statistics=kb    weighed against the whole knowledge base
+      arbor distill --with keywords --set statistics=kb
     """
     if listing:
         for name in registry.list_distillers():

@@ -26,8 +26,13 @@ FIELDS = {
 
 @arbor_command("eval", fields=FIELDS)
 @click.argument("folder", metavar="FOLDER", type=click.Path())
-@click.option("--rank", "profiles", multiple=True, metavar="PROFILE",
-              help="Measure a ranking profile, with what it brings and costs; may be repeated.")
+@click.option(
+    "--rank",
+    "profiles",
+    multiple=True,
+    metavar="PROFILE",
+    help="Measure a ranking profile, with what it brings and costs; may be repeated.",
+)
 @json_option
 def command(session: Session, folder: str, profiles: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
     """Measure search quality on a test collection.
@@ -67,11 +72,15 @@ def _profiles(session: Session, folder: str, names: tuple[str, ...], as_json: bo
     out = session.out
     if as_json:
         rows = [{"profile": result.profile, "metrics": dict(result.metrics)} for result in results]
-        out.json("eval", {"collection": results[0].collection, "labels": dict(results[0].labels), "profiles": rows})
+        out.json(
+            "eval", {"collection": results[0].collection, "labels": dict(results[0].labels), "profiles": rows}
+        )
         return
     labels = ", ".join(f"{number:,} {label}" for label, number in results[0].labels.items())
     out.line(f"{clean_line(results[0].collection)}: {labels}")
     width = max(map(len, results[0].metrics))
     out.line(f"  {''.ljust(width)}  {'  '.join(f'{result.profile:>12}' for result in results)}")
     for name in results[0].metrics:
-        out.line(f"  {name.ljust(width)}  {'  '.join(f'{result.metrics[name]:>12.4f}' for result in results)}")
+        out.line(
+            f"  {name.ljust(width)}  {'  '.join(f'{result.metrics[name]:>12.4f}' for result in results)}"
+        )

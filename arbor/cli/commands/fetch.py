@@ -32,7 +32,9 @@ FIELDS = {
 @click.argument("remote", required=False, metavar="[REMOTE]")
 @click.argument("branches", nargs=-1, metavar="[BRANCH]...")
 @click.option("-p", "--prune", is_flag=True, help="Forget branches that are gone on the other side.")
-@click.option("-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved.")
+@click.option(
+    "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
+)
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
 @json_option
 def command(

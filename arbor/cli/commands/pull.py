@@ -37,7 +37,9 @@ FIELDS = {
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
 @click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
 @click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
-@click.option("-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved.")
+@click.option(
+    "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
+)
 @json_option
 def command(
     session: Session, remote: str | None, branch: str | None, ff_only: bool, no_ff: bool, no_commit: bool,

@@ -65,5 +65,7 @@ def command(
     if result.rejected:
         if not as_json:
             first = result.rejected[0]
-            session.out.error(f"{len(result.rejected)} refs were not moved: {first.reason}", "run: arbor pull", 13)
+            session.out.error(
+                f"{len(result.rejected)} refs were not moved: {first.reason}", "run: arbor pull", 13
+            )
         raise click.exceptions.Exit(13)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,12 @@ from arbor.cli.command import ArborCommand, at_option, json_option
 from arbor.cli.search_view import hit_lines, porcelain_line, result_fields, summary_lines
 from arbor.cli.session import Session
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.cli import hit_proofs
+else:
+    hit_proofs = lazy_module("arbor.cli.hit_proofs")
 
 FIELDS = {
     "query": "as it was understood to be typed",
@@ -20,7 +27,8 @@ FIELDS = {
     "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content), `document`, "
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
     "`heading`, `text`, `snippet`, `highlights`, `score`, `scores` (`raw` and `normalised` of each signal), "
-    "`label`, `audit`, `reasons` and further `passages`",
+    "`label`, `audit`, `reasons` and further `passages`, and with --proof the `proof` of its best passage, as "
+    "arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
     "stale": "whether the index could not be brought to the version asked for",
     "notes": "what was done to the query",
@@ -72,13 +80,15 @@ class SearchCommand(ArborCommand):
 )
 @click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when nothing is found.")
+@click.option("--proof", is_flag=True, help="With --json: attach the proof of each hit's best passage.")
 @click.option("--porcelain", is_flag=True,
               help="For scripts: rank, audit, score, path, first line, last line, title.")  # fmt: skip
 @json_option
 @click.pass_obj
 def command(
     session: Session, words: tuple[str, ...], mode: str | None, limit: int, passages: int, at: str | None,
-    rank: str | None, explain: bool, working_copy: bool, raw: bool, exit_code: bool, porcelain: bool, as_json: bool,
+    rank: str | None, explain: bool, working_copy: bool, raw: bool, exit_code: bool, proof: bool, porcelain: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Find passages, grouped by document, best first.
 
@@ -94,6 +104,8 @@ def command(
     query = join_query(words)
     if not query.strip():
         raise UsageError("the query is empty", "run: arbor search WORDS")
+    if proof and not as_json:
+        raise UsageError("proofs are attached to --json", "for one passage, run: arbor prove PATH:LINE")
     if working_copy and (mode or "VISUAL") != "VISUAL":
         raise UsageError(
             f"files that are not committed are never {mode}", "leave out --mode, or --working-copy"
@@ -104,7 +116,8 @@ def command(
     )  # fmt: skip
     out = session.out
     if as_json:
-        out.json("search", result_fields(result))
+        fields = result_fields(result)
+        out.json("search", hit_proofs.attach_proofs(session, fields) if proof else fields)
     elif porcelain:
         for hit in result.hits:
             out.line(porcelain_line(hit))

@@ -28,12 +28,18 @@ READ_VARIABLE, PUSH_VARIABLE = "ARBOR_READ_TOKEN", "ARBOR_PUSH_TOKEN"
 
 @arbor_command("serve", fields=FIELDS)
 @click.argument("folder", default=".", metavar="[FOLDER]", type=click.Path(file_okay=False))
-@click.option("--stdio", "over_pipes", is_flag=True, help="Speak over standard input and output, as ssh starts it.")
+@click.option(
+    "--stdio", "over_pipes", is_flag=True, help="Speak over standard input and output, as ssh starts it."
+)
 @click.option("--read-only", is_flag=True, help="With --stdio: refuse pushes.")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Listen at this address.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Listen at this address."
+)
 @click.option("--port", default=8417, show_default=True, type=click.IntRange(0, 65535), metavar="N",
               help="Listen at this port; 0 takes a free one.")  # fmt: skip
-@click.option("--name", "names", multiple=True, metavar="NAME", help="A host name that clients use; may be repeated.")
+@click.option(
+    "--name", "names", multiple=True, metavar="NAME", help="A host name that clients use; may be repeated."
+)
 @click.option("--read-tokens", type=click.Path(dir_okay=False), metavar="FILE",
               help="Only who has a token of this file (one a line) may read.")  # fmt: skip
 @click.option("--push-tokens", type=click.Path(dir_okay=False), metavar="FILE",
@@ -51,11 +57,17 @@ def command(
     place = session.from_here(folder).resolve()
     if over_pipes:
         session.out.flush()
-        stdio.serve_streams(service.Service(place, may_push=not read_only), sys.stdin.buffer, sys.stdout.buffer)  # type: ignore[arg-type]
+        stdio.serve_streams(
+            service.Service(place, may_push=not read_only), sys.stdin.buffer, sys.stdout.buffer
+        )  # type: ignore[arg-type]
         return
     server = _load_server()
     options = server.ServeOptions(
-        host, port, _tokens(session, read_tokens, READ_VARIABLE), _tokens(session, push_tokens, PUSH_VARIABLE), names
+        host,
+        port,
+        _tokens(session, read_tokens, READ_VARIABLE),
+        _tokens(session, push_tokens, PUSH_VARIABLE),
+        names,
     )
 
     def started(url: str) -> None:

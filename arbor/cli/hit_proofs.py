@@ -1,0 +1,30 @@
+"""Proofs attached to search hits, in the form that `arbor prove` writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arbor.cli.session import Session
+from arbor.errors import ArborError
+from arbor.objects.proof_json import proof_fields
+from arbor.repo.desk import TrustDesk
+from arbor.repo.snapshot import CORE_MARK
+
+
+def attach_proofs(session: Session, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a search with a `proof` in each hit; null where the passage cannot be proven."""
+    trust = TrustDesk(session.open().repo)
+    hits = [{**hit, "proof": _proof(trust, hit, fields["rev"])} for hit in fields["hits"]]
+    return {**fields, "hits": hits}
+
+
+def _proof(trust: TrustDesk, hit: dict[str, Any], rev: str | None) -> dict[str, Any] | None:
+    if rev is None or hit["chunk"] is None or hit["audit"] == "VISUAL":
+        return None
+    is_core = hit["kind"] == "core"
+    path = hit["path"].removeprefix(CORE_MARK) if is_core else hit["path"]
+    try:
+        room = "core" if is_core else "document"
+        return proof_fields(trust.prove_passage(path, hit["chunk"]["index"], bytes.fromhex(rev), room=room))
+    except ArborError:
+        return None

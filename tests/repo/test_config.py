@@ -1,0 +1,167 @@
+"""Settings and policy: what may be in them, and what is said when something else is."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import arbor
+from arbor.errors import StorageError, UsageError
+from arbor.repo.config import DEFAULT_MAX_FILE_BYTES, Policy, Settings, parse_policy, parse_setting, parse_size, read_policy
+from arbor.text.extraction import ChunkPolicy
+from tests.repo.kit import new_kb, record, write
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("0", 0), ("1024", 1024), ("64k", 65536), ("64K", 65536), ("64KB", 65536), ("64KiB", 65536), ("1.5M", 1_572_864), ("2G", 2 << 30), (" 3 m ", 3 << 20),
+     (17, 17), ("1T", 1 << 40), ("1b", 1)],
+)  # fmt: skip
+def test_sizes(text: str | int, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1X", "k", "nan", "inf", "-inf", "1e400", "1 2", "M64", True, -5, None, "0x10", "1..5"])
+def test_what_is_no_size(text: object) -> None:
+    with pytest.raises(UsageError, match="is not a size"):
+        parse_size(text)  # type: ignore[arg-type]
+
+
+def test_an_empty_policy_is_the_default() -> None:
+    assert parse_policy(b"") == Policy()
+    assert Policy().max_file_bytes == DEFAULT_MAX_FILE_BYTES
+    assert Policy().section("ripple") == {}
+
+
+def test_a_policy_with_everything() -> None:
+    policy = parse_policy(b'[chunking]\ntarget_bytes = 1500\ncap_bytes = 3000\nmin_bytes = 500\n[add]\nmax_file_size = "2M"\n[ripple]\nlambda = 0.3\n')
+    assert policy.chunking == ChunkPolicy(1500, 3000, 500)
+    assert policy.max_file_bytes == 2 << 20
+    assert policy.section("ripple") == {"lambda": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[", "cannot be read"), ("a = ", "cannot be read"), ("\xff", "cannot be read"), ("[chunkin]\n", "unknown section 'chunkin'"), ("x = 1\n", "unknown section 'x'"),
+        ("chunking = 3\n", "unknown section"), ("[chunking]\ntarget = 1\n", "unknown key 'target'"), ("[add]\nlimit = 1\n", "unknown key 'limit'"),
+        ('[chunking]\ntarget_bytes = "2k"\n', "whole number"), ("[chunking]\ntarget_bytes = 2000.0\n", "whole number"), ("[chunking]\ntarget_bytes = true\n", "whole number"),
+        ("[chunking]\ntarget_bytes = 5\n", "16 <= min_bytes"), ("[chunking]\ncap_bytes = 99999999\n", "1 MiB"), ("[add]\nmax_file_size = -1\n", "is not a size"),
+        ('[add]\nmax_file_size = "big"\n', "max_file_size"), ("[add]\nmax_file_size = [1]\n", "is not a size"), ("a" * 10_000, "cannot be read"),
+        ("[add]\n[add]\n", "cannot be read"), ("x = " + "[" * 5000, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_policy_that_is_wrong_says_where(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        parse_policy(text.encode("latin-1"))
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_policy_or_a_usage_error(data: bytes) -> None:
+    try:
+        parse_policy(data)
+    except UsageError:
+        pass
+
+
+def test_a_wrong_policy_stops_an_add_and_nothing_else(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a"})
+    write(tmp_path, {"arbor.toml": "[nonsense]\n", "b.md": "b"})
+    with pytest.raises(UsageError, match=r"arbor\.toml"):
+        kb.add()
+    assert kb.status().untracked == ("arbor.toml", "b.md")
+    assert kb.verify().ok
+
+
+def test_the_policy_of_a_version(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a"})
+    assert kb.repo.committed_policy(kb.snapshot("HEAD")) == Policy()
+    record(kb, {"arbor.toml": "[add]\nmax_file_size = 5000\n"})
+    assert kb.repo.committed_policy(kb.snapshot("HEAD")).max_file_bytes == 5000
+    kb.add_bytes("arbor.toml", b"[broken", overwrite=True)
+    kb.commit("broken", index=False)
+    assert kb.repo.committed_policy(kb.snapshot("HEAD")) == Policy()
+
+
+def test_where_there_is_no_policy(tmp_path: Path) -> None:
+    assert read_policy(None) == Policy()
+    assert read_policy(tmp_path) == Policy()
+    (tmp_path / "arbor.toml").mkdir()
+    assert read_policy(tmp_path) == Policy()
+
+
+def test_settings_are_read_from_the_kb_and_then_from_the_user(tmp_path: Path) -> None:
+    user = tmp_path / "user.toml"
+    user.write_text('[user]\nname = "Ada"\nemail = "ada@example.org"\n[color]\nui = "never"\n')
+    settings = Settings(tmp_path / "local.toml", user)
+    assert settings.get("user.name") == "Ada"
+    settings.set("user.name", "Grace")
+    assert settings.get("user.name") == "Grace"
+    assert settings.get("user.email") == "ada@example.org"
+    assert settings.get("user.absent") is None
+    assert settings.get("user.name.deeper") is None
+    assert settings.items() == {"color.ui": "never", "user.email": "ada@example.org", "user.name": "Grace"}
+    settings.set("user.name", "Alan", user_wide=True)
+    assert settings.get("user.name") == "Grace"
+    settings.set("user.name", None)
+    assert settings.get("user.name") == "Alan"
+    assert settings.table("user") == {}
+
+
+def test_comments_and_order_of_a_settings_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('# mine\n[user]\n# who\nname = "Ada" # really\n\n[remote.origin]\nurl = "../x"\n')
+    settings = Settings(path)
+    settings.set("user.email", "a@b")
+    settings.set("remote.other.url", 'with "quotes" and \\ and\nline')
+    text = path.read_text()
+    assert text.startswith('# mine\n[user]\n# who\nname = "Ada" # really\n')
+    assert tomllib.loads(text)["remote"]["other"]["url"] == 'with "quotes" and \\ and\nline'
+    assert settings.table("remote")["origin"] == {"url": "../x"}
+
+
+def test_a_settings_file_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("not = [toml")
+    for use in (lambda: Settings(path).get("user.name"), lambda: Settings(path).items(), lambda: Settings(path).set("user.name", "x")):
+        with pytest.raises(UsageError, match="cannot be read"):
+            use()
+    assert path.read_text() == "not = [toml"
+    with pytest.raises(UsageError, match="user-wide"):
+        Settings(path).set("user.name", "x", user_wide=True)
+
+
+def test_a_settings_file_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError):
+        Settings(tmp_path / "file/config.toml").set("user.name", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [("user.name", "Ada", "Ada"), ("core.index", "yes", True), ("core.index", "OFF", False), ("core.pager", "1", True), ("color.ui", "true", "true"),
+     ("remote.origin.url", "x", "x")],
+)  # fmt: skip
+def test_settings_given_as_text(name: str, text: str, value: object) -> None:
+    assert parse_setting(name, text) == value
+
+
+@pytest.mark.parametrize(("name", "text"), [("user.nme", "x"), ("core.index", "maybe"), ("", "x"), ("remote", "x"), ("user", "x")])
+def test_settings_that_are_refused(name: str, text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_setting(name, text)
+
+
+def test_the_front_desk_sets_and_gets(tmp_path: Path) -> None:
+    kb = arbor.init(tmp_path)
+    kb.config_set("user.name", "Ada")
+    assert kb.config_get("user.name") == "Ada"
+    assert kb.config_items() == {"user.name": "Ada"}
+    kb.config_set("user.name", None)
+    assert kb.config_get("user.name") is None
+    with pytest.raises(UsageError):
+        kb.config_set("user.shoe-size", "43")

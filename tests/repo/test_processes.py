@@ -1,0 +1,120 @@
+"""Work over forked processes, and modules that are loaded late."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from arbor import processes
+from arbor.errors import IntegrityError
+from arbor.lazy import lazy_module
+from arbor.processes import can_fork, map_forked, worker_count
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(params=[True, False], ids=["forked", "here"])
+def forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if request.param and not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    monkeypatch.setattr(processes, "can_fork", lambda: request.param)
+    return bool(request.param)
+
+
+def test_results_come_in_the_order_of_the_tasks(forked: bool) -> None:
+    assert list(map_forked(lambda n: (n, n * n), list(range(37)))) == [(n, n * n) for n in range(37)]
+    assert list(map_forked(lambda n: n, [])) == []
+    assert list(map_forked(lambda n: n, [5])) == [5]
+
+
+def test_large_results_come_whole(forked: bool) -> None:
+    assert [len(found) for found in map_forked(lambda n: bytes(n), [3_000_000, 5, 2_000_000])] == [3_000_000, 5, 2_000_000]
+
+
+def test_what_a_task_raises_is_raised_in_its_turn(forked: bool) -> None:
+    def work(number: int) -> int:
+        if number == 3:
+            raise IntegrityError("number three", "try four")
+        return number
+
+    found = map_forked(work, list(range(6)))
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(IntegrityError, match="number three") as caught:
+        next(found)
+    assert caught.value.hint == "try four"
+
+
+def test_work_is_done_in_other_processes_where_it_can_be(forked: bool) -> None:
+    pids = set(map_forked(lambda _: os.getpid(), list(range(8))))
+    assert (os.getpid() in pids) == (not forked)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_worker_that_dies_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    parent = os.getpid()
+
+    def die(number: int) -> int:
+        if number == 1 and os.getpid() != parent:
+            os._exit(3)
+        return number
+
+    with pytest.raises(RuntimeError, match="ended before"):
+        list(map_forked(die, [0, 1, 2, 3]))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_results_that_are_not_wanted_any_more_leave_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    found = map_forked(lambda n: bytes(1_000_000), list(range(20)))
+    next(found)
+    found.close()  # type: ignore[attr-defined]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_what_cannot_be_sent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    with pytest.raises(RuntimeError, match="pickle"):
+        list(map_forked(lambda n: lambda: n, [1, 2]))
+
+
+def test_no_fork_beside_other_threads() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert not can_fork()
+    finally:
+        done.set()
+        thread.join()
+    assert 1 <= worker_count() <= 8
+
+
+def test_a_late_module_is_the_module() -> None:
+    assert lazy_module("json").dumps({"a": 1}) == '{"a": 1}'
+    with pytest.raises(ModuleNotFoundError):
+        lazy_module("no_such_module_anywhere")
+    with pytest.raises(AttributeError):
+        lazy_module("json").no_such_name
+
+
+def test_a_late_module_is_loaded_at_its_first_use_and_once(tmp_path: Path) -> None:
+    """Also when eight threads use it for the first time at once."""
+    (tmp_path / "late.py").write_text("import time\ntime.sleep(0.05)\nopen('loaded', 'a').write('x')\nvalue = object()\n")
+    code = (
+        "import os, sys, threading\nfrom arbor.lazy import lazy_module\nlate = lazy_module('late')\n"
+        "assert not os.path.exists('loaded')\nfound = []\n"
+        "threads = [threading.Thread(target=lambda: found.append(late.value)) for _ in range(8)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "assert len(found) == 8 and len({id(v) for v in found}) == 1, found\nassert open('loaded').read() == 'x'\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{tmp_path}"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

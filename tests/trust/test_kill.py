@@ -1,0 +1,113 @@
+"""`kill -9` at any moment of evict, rehydrate and gc: nothing is lost that is not proven to be elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import arbor
+from arbor.errors import ArborError
+from arbor.objects.ids import Kind, file_hash
+from arbor.repo.copies import FolderSource, Wanted, gives_everything
+from arbor.repo.desk import TrustDesk
+from arbor.repo.gc import collect, maintain
+from arbor.repo.tiers import read_tiers
+from arbor.store.journal import Journal
+from arbor.text.extraction import DEFAULT_POLICY
+from tests.trust.conftest import fill, long_note
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be killed at a chosen moment")
+
+
+def work_forever(folder: Path, archive: Path) -> None:
+    """What the child does until it is killed: every act that changes what is stored, over and over."""
+    kb = arbor.open(folder)
+    desk = TrustDesk(kb.repo)
+    number = 0
+    while True:
+        number += 1
+        desk.evict([""], places=[archive])
+        desk.rehydrate((), places=[archive])
+        with contextlib.suppress(ArborError):
+            kb.add_bytes(
+                f"extra/{number % 3}.md", f"# Extra {number} {os.getpid()}\n".encode(), overwrite=True
+            )
+        collect(kb.repo, grace_s=0)
+        maintain(kb.repo)
+
+
+def killed_after(seconds: float, folder: Path, archive: Path) -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work_forever(folder, archive)
+        finally:
+            os._exit(1)
+    time.sleep(seconds)
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status), "the child ended by itself"
+
+
+def assert_nothing_is_lost(folder: Path, archive: Path, hashes: dict[str, bytes]) -> None:
+    """Every committed file is here as it was, or cold and given by the archive now."""
+    kb = arbor.open(folder)
+    report = kb.verify()
+    assert report.ok, report.damaged
+    snapshot, tiers, source = kb.snapshot(), read_tiers(kb.folder), FolderSource(archive)
+    assert {path for path, _ in snapshot.paths()} == set(hashes)
+    for path, oid in snapshot.paths():
+        document = snapshot.document(oid)
+        assert document.file_hash == hashes[path]
+        manifest = snapshot.manifest(document)
+        if oid not in tiers.cold:
+            assert file_hash(b"".join(snapshot.file_pieces(document, manifest))) == hashes[path]
+            continue
+        found = source.find(Wanted(oid, document, manifest, (path,)))
+        assert found is not None
+        assert gives_everything(Wanted(oid, document, manifest, (path,)), found, DEFAULT_POLICY)
+    assert Journal(kb.folder).check().faults == ()
+    for commit in kb.log():
+        assert kb.repo.store.get(bytes.fromhex(commit.commit))[0] == Kind.COMMIT
+    kb.close()
+
+
+def run(tmp_path: Path, moments: int, seed: int) -> None:
+    folder, archive = tmp_path / "kb", tmp_path / "archive"
+    files: dict[str, str | bytes] = {f"n{i:02}.md": long_note(3, str(i)) for i in range(12)}
+    files["page.html"] = "<html><body>" + "<p>some words</p>" * 300 + "</body></html>"
+    kb = fill(arbor.init(folder), files)
+    kb.close()
+    shutil.copytree(folder, archive, ignore=shutil.ignore_patterns(".arbor"))
+    hashes = {
+        path: file_hash(text if isinstance(text, bytes) else text.encode()) for path, text in files.items()
+    }
+    shuffled = random.Random(seed)
+    for _ in range(moments):
+        killed_after(shuffled.uniform(0.0, 0.4), folder, archive)
+        assert_nothing_is_lost(folder, archive, hashes)
+    last = arbor.open(folder)
+    assert {"evict", "rehydrate", "gc"} <= {record.act for record in Journal(last.folder).records()}
+    TrustDesk(last.repo).rehydrate((), places=[archive])
+    assert not read_tiers(last.folder).cold
+    assert collect(last.repo, grace_s=0).damaged == ()
+    assert last.verify().ok
+    last.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="times and signals are Linux's")
+def test_killed_at_some_moments(tmp_path: Path) -> None:
+    run(tmp_path, 10, 7)
+
+
+@pytest.mark.slow
+def test_killed_at_a_hundred_moments(tmp_path: Path) -> None:
+    run(tmp_path, 100, 11)
