@@ -302,12 +302,8 @@ class KnowledgeBase:
         else:
             new = self.resolve(revision or "HEAD")
         names = describing.ref_names(self.repo)
-        shown = 0
         touched = () if "" in wanted else wanted
-        for entry in history.iter_log(self.repo, [new], exclude=exclude, paths=touched):
-            if limit is not None and shown >= limit:
-                return
-            shown += 1
+        for entry in islice(history.iter_log(self.repo, [new], exclude=exclude, paths=touched), limit):
             yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
 
     def show(

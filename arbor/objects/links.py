@@ -55,7 +55,7 @@ def _label(text: str, data: bytes, found: int, length: int) -> Any:
     """The row field of a label: nearly always it stands right before its target, or right after it."""
     encoded = text.encode("utf-8", "surrogatepass")
     size = len(encoded)
-    if size >= _MIN_SPAN:
+    if _MIN_SPAN <= size <= WINDOW_BYTES:
         if data[found - size - 2 : found - 2] == encoded and found >= size + 2:
             return [-size - 2, size]
         if data[found + length + 1 : found + length + 1 + size] == encoded:

@@ -22,7 +22,7 @@ from arbor.repo.repository import Repository
 from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.journal import Journal
 from arbor.store.odb import ObjectStore
-from arbor.store.repacking import Repacked, drop_objects, merge_packs
+from arbor.store.repacking import MERGE_ABOVE, Repacked, drop_objects, merge_packs
 
 GRACE_S = 14 * 24 * 3600
 CANDIDATES_FILE = "unreachable"
@@ -101,6 +101,8 @@ def maintain(repo: Repository) -> int:
     Raises:
         Locked: when another writer holds the lock.
     """
+    if len(repo.store.packs()) <= MERGE_ABOVE:
+        return 0
     with repo.lock():
         return merge_packs(repo.store).packs_before
 

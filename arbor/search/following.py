@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from arbor.errors import ArborError
 from arbor.graph.desk import ConsensusDesk
 from arbor.graph.ripple import Ripple
 from arbor.repo.committing import NewCommit
+from arbor.repo.gc import maintain
 from arbor.repo.repository import Repository
 from arbor.repo.status import PathChange
 from arbor.search.asking import Asker
@@ -77,6 +79,8 @@ def after_commit(
 ) -> CommitResult:
     """What to tell of a commit, after its derived state has followed (not without an `asker`)."""
     followed = follow(repo, asker, made.documents) if asker is not None else Followed(None, SKIPPED, ())
+    with contextlib.suppress(ArborError, OSError):  # another writer merges them when it commits
+        maintain(repo)
     return CommitResult(
         commit=made.oid.hex(),
         ledger_root=made.ledger_root.hex(),

@@ -66,9 +66,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One measured command: wall time, peak resident memory, exit status and what it printed."""
+    """One measured command: wall and processor time, peak memory, exit status and what it printed."""
 
     seconds: float
+    cpu_seconds: float
     peak_rss_bytes: int
     exit: int
     stdout: str
@@ -133,6 +134,7 @@ def measure(commands: Sequence[Sequence[str]], folder: Path, *, may_fail: bool =
         samples = [
             Sample(
                 float(result["seconds"]),
+                float(result["cpu_seconds"]),
                 int(result["peak_rss_bytes"]),
                 int(result["exit"]),
                 Path(f"{log}.{number}.out").read_text(encoding="utf-8", errors="replace"),
@@ -158,6 +160,11 @@ def run_untimed(commands: Sequence[Sequence[str]], folder: Path) -> None:
 def seconds_of(samples: Iterable[Sample]) -> float:
     """The time of commands that together do one job."""
     return sum(sample.seconds for sample in samples)
+
+
+def cpu_seconds_of(samples: Iterable[Sample]) -> float:
+    """The processor time of commands that together do one job, over all cores: what a busy machine changes least."""
+    return sum(sample.cpu_seconds for sample in samples)
 
 
 def in_turns(peers: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:

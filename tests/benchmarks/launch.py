@@ -1,4 +1,4 @@
-"""Runs commands one after the other and reports, as JSON, the wall time and the peak memory of each.
+"""Runs commands one after the other and reports, as JSON, the time and the peak memory of each.
 
 A process of its own because a child starts with the peak memory of the process that started it: this one is
 small. It is started with `python -I -S` and one argument, a JSON object with `commands` (lists of words) and
@@ -14,7 +14,7 @@ import time
 
 
 def measure(command: list[str], log: str) -> dict[str, float]:
-    """Run one command, its output in files: seconds, peak resident bytes (children included), exit status."""
+    """Run one command, its output in files: time, peak resident bytes (children included), exit status."""
     write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     files = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -27,7 +27,12 @@ def measure(command: list[str], log: str) -> dict[str, float]:
     seconds = time.perf_counter() - start
     rss_unit = 1 if sys.platform == "darwin" else 1024
     code = os.waitstatus_to_exitcode(status)
-    return {"seconds": seconds, "peak_rss_bytes": usage.ru_maxrss * rss_unit, "exit": code}
+    return {
+        "seconds": seconds,
+        "cpu_seconds": usage.ru_utime + usage.ru_stime,
+        "peak_rss_bytes": usage.ru_maxrss * rss_unit,
+        "exit": code,
+    }
 
 
 def main() -> None:

@@ -96,3 +96,13 @@ def test_many_small_rows_cannot_grow_beyond_the_bound(monkeypatch: pytest.Monkey
     with pytest.raises(IntegrityError):
         expand_links([[0, "", 1, [0, 1000], "", ""]] * 11, data)
     assert len(expand_links([[0, "", 1, [0, 1000], "", ""]] * 9, data)) == 9
+
+
+@pytest.mark.parametrize("size", [3, 4, 65_535, 65_536, 65_537, 200_000])
+def test_labels_and_targets_of_every_length(size: int) -> None:
+    label, target = "l" * size, "t" * size
+    for text in (f"[{label}]({target})", f"[[{target}|{label}]]"):
+        link = LinkRef("markdown", "links", target, "", label, 1)
+        rows = as_stored(compact_links([link], text.encode()))
+        check_rows(rows)
+        assert expand_links(rows, text.encode()) == (link,)  # type: ignore[arg-type]

@@ -133,7 +133,6 @@ def test_many_commits_do_not_make_many_packs(make_kb: MakeKb) -> None:
     before = stored_objects(kb.repo.store)
     for number in range(30):
         fill(kb, {f"n{number}.md": f"# Note {number}\n"}, f"commit {number}")
-        maintain(kb.repo)
         kb.repo.store.refresh()
         assert len(kb.repo.store.packs()) <= repacking.MERGE_ABOVE
     assert before <= stored_objects(kb.repo.store)
