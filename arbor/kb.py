@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         history,
         restoring,
         results,
+        signing,
         verify,
     )
     from arbor.repo import desk as trust_desk
@@ -62,6 +63,7 @@ else:
     history = lazy_module("arbor.repo.history")
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
+    signing = lazy_module("arbor.repo.signing")
     verify = lazy_module("arbor.repo.verify")
     asking = lazy_module("arbor.search.asking")
     following = lazy_module("arbor.search.following")
@@ -254,7 +256,7 @@ class KnowledgeBase:
 
     def commit(
         self, message: str = "", *, allow_empty: bool = False, amend: bool = False, index: bool = True,
-        author: Signature | None = None,
+        author: Signature | None = None, sign: bool | None = None,
     ) -> CommitResult:  # fmt: skip
         """Record the stage as a commit, then bring the derived state up to date.
 
@@ -264,12 +266,14 @@ class KnowledgeBase:
             amend: Replace the last commit.
             index: False leaves the index for the next search.
             author: Who wrote it, when that is somebody else.
+            sign: Whether to sign it; None leaves that to the setting `sign.commits`.
 
         Raises:
             UsageError: when nothing is staged. ConflictError: when conflicts are unresolved.
         """
         changes = staged_changes(self.repo, self.repo.stage())
-        made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author)
+        made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author,
+                                 sign=signing.signer(self.repo, sign))  # fmt: skip
         return following.after_commit(self.repo, self._ask() if index else None, made, changes)
 
     def bring_up_to_date(self) -> Ripple | None:

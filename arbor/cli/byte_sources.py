@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.cli.session import Session
+from arbor.cli.sharing import connect_options
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.copies import ByteSource, ChunkSource, Fetch, file_identity
@@ -84,7 +85,8 @@ def _source(session: Session, name: str, url: str, opened: list[Transport]) -> B
     def fetch(oids: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
         try:
             if not connected:
-                connected.append(connecting.connect(str(fs_path) if fs_path.is_file() else url))
+                place = str(fs_path) if fs_path.is_file() else url
+                connected.append(connecting.connect(place, connect_options(session)))
                 opened.extend(connected)
             return list(chunks.fetch_chunks(connected[0], oids))
         except ArborError as error:

@@ -17,9 +17,9 @@ from arbor.graph.difference import compare_states
 from arbor.graph.facts import DocumentFacts
 from arbor.graph.fingerprint import fingerprint
 from arbor.graph.grouping import Peer, group_peers
-from arbor.graph.policy import ConsensusPolicy
+from arbor.graph.policy import PPM, ConsensusPolicy
 from arbor.graph.ripple import Ripple
-from arbor.graph.settling import origins_of
+from arbor.graph.settling import peer_of
 from arbor.graph.similarity import ENGINE_ID, Signature, shared_terms, unpack_signature
 from arbor.graph.standing import Label, PeerGroup, Standing, label_for
 from arbor.graph.tracing import Witness, is_contested, look_at
@@ -237,14 +237,12 @@ class Consensus:
             if row is None:
                 return []
             store, document = self._store, self._store.get_document(row.document)
-            found = []
-            for edge in store.edges(document.id):
-                peer = store.get_document(edge.peer)
-                found.append(Peer(edge.peer, edge.similarity, peer.oid, origins_of(peer)))
+            edges = store.edges(document.id)
+            found = [peer_of(store.get_document(edge.peer), edge.similarity) for edge in edges]
             copies = {
-                number: store.copies(number) for number in (document.id, *(peer.document for peer in found))
+                number: store.copies(number) for number in (document.id, *(edge.peer for edge in edges))
             }
-            groups = group_peers(document.id, origins_of(document), found, copies)
+            groups = group_peers(peer_of(document, PPM), found, copies)
             shown = [(group, True) for group in groups.others] + ([(groups.own, False)] if groups.own else [])
             return [self._peer_group(document.id, group, independent) for group, independent in shown]
 

@@ -160,9 +160,7 @@ class ConsensusDesk:
         with self._at(self._commit(revision), progress) as consensus:
             return list(consensus.items())
 
-    def history(
-        self, path: str, limit: int, progress: Progress | None = None
-    ) -> list[HistoryPoint]:
+    def history(self, path: str, limit: int, progress: Progress | None = None) -> list[HistoryPoint]:
         """The consensus on a document at the last commits of this branch, newest first."""
         points = []
         with self._at(self._repo.refs.head_oid(), progress) as live:

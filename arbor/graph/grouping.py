@@ -11,21 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
+from arbor.graph.facts import origin_of_document
+
 
 class Peer(NamedTuple):
-    """One peer of a document.
+    """One peer of a document, or the document itself.
 
     Attributes:
-        document: The peer's number.
+        document: Its number.
         similarity_ppm: To the document.
-        oid: The peer's, for breaking ties.
-        origins: The peer's declared origins, and itself as an origin for others.
+        oid: Its content's, for breaking ties.
+        origins: What it declares.
     """
 
     document: int
     similarity_ppm: int
     oid: bytes
-    origins: frozenset[str]
+    origins: tuple[str, ...]
 
 
 class Groups(NamedTuple):
@@ -45,19 +47,17 @@ def rank(peer: Peer) -> tuple[int, bytes]:
     return -peer.similarity_ppm, peer.oid
 
 
-def group_peers(
-    document: int, origins: frozenset[str], peers: Sequence[Peer], copies: Mapping[int, Set[int]]
-) -> Groups:
+def group_peers(home: Peer, peers: Sequence[Peer], copies: Mapping[int, Set[int]]) -> Groups:
     """Group the peers of a document.
 
     Args:
-        document: Its number.
-        origins: Its declared origins, and itself as an origin for others.
+        home: The document itself.
         peers: All documents at or over the threshold.
         copies: For each of them and for the document itself, the documents that it is a copy of or that are copies
             of it.
     """
-    ties = _find_origin_ties(document, origins, peers)
+    document = home.document
+    ties = _find_origin_ties([home, *peers])
     left = {document, *(peer.document for peer in peers)}
     group_of: dict[int, int] = {}
     for start in (document, *(peer.document for peer in peers)):
@@ -82,14 +82,15 @@ def group_peers(
     return Groups(tuple(own), tuple(map(tuple, others.values())))
 
 
-def _find_origin_ties(document: int, origins: frozenset[str], peers: Sequence[Peer]) -> dict[int, set[int]]:
+def _find_origin_ties(documents: Sequence[Peer]) -> dict[int, set[int]]:
     """For each document that shares an origin with another, the documents that it shares one with."""
-    if len(origins) == 1 and all(len(peer.origins) == 1 for peer in peers):
-        return {}  # each is only an origin by itself
-    holders: dict[str, set[int]] = {origin: {document} for origin in origins}
-    for peer in peers:
-        for origin in peer.origins:
-            holders.setdefault(origin, set()).add(peer.document)
+    if not any(each.origins for each in documents):
+        return {}
+    holders: dict[str, set[int]] = {}
+    for each in documents:
+        # A document is an origin for others by itself: a core declares its sources that way.
+        for origin in (*each.origins, origin_of_document(each.oid)):
+            holders.setdefault(origin, set()).add(each.document)
     ties: dict[int, set[int]] = {}
     for sharing in holders.values():
         if len(sharing) > 1:

@@ -18,8 +18,9 @@ from arbor.objects.links import LinkRef
 from arbor.objects.model import Document, Manifest
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.lock import writer_lock
+from arbor.text.reading import decode_passage
 
 STATE_FILE = "consensus.db"
 LOCK_FILE = "consensus.lock"
@@ -27,6 +28,8 @@ LOCK_WAIT_S = 120.0
 DISPUTING = frozenset({"contradicts", "refutes"})
 EAGER_DOCUMENTS = 2_500
 """A commit makes the state from nothing for as many documents; for more it waits until somebody asks."""
+TEXT_CHARS = 1_000_000
+"""What a document is about stands in its first million characters; memory stays flat whatever follows."""
 _ORIGIN_KEYS = ("author", "authors", "source", "sources", "source-url", "source_url", "origin")
 _MAX_ORIGINS = 32
 
@@ -150,7 +153,7 @@ def read_facts(snapshot: Snapshot, path: str, oid: bytes) -> DocumentFacts | Non
         return None
     manifest = snapshot.manifest(document)
     try:
-        text = "".join(snapshot.texts(document, manifest))
+        text = _beginning(snapshot, document, manifest)
     except IntegrityError:
         if snapshot.is_cold(document):
             return None
@@ -159,6 +162,19 @@ def read_facts(snapshot: Snapshot, path: str, oid: bytes) -> DocumentFacts | Non
         path, oid, text, media_type=document.media_type, origins=declared_origins(document),
         disputes=disputed_paths(path, _disputing_links(snapshot, document, manifest)),
     )  # fmt: skip
+
+
+def _beginning(snapshot: Snapshot, document: Document, manifest: Manifest) -> str:
+    """The text of a document, of a very long one its first `TEXT_CHARS` (and what completes the passage)."""
+    encoding = passage_encoding(document)
+    pieces: list[str] = []
+    length = 0
+    for ref in manifest.passages:
+        pieces.append(decode_passage(snapshot.chunk(ref.oid), encoding))
+        length += len(pieces[-1])
+        if length >= TEXT_CHARS:
+            break
+    return "".join(pieces)
 
 
 def _disputing_links(snapshot: Snapshot, document: Document, manifest: Manifest) -> Iterator[LinkRef]:

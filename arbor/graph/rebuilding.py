@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from arbor.graph.collection import Collection
 from arbor.graph.copies import Runs, is_copy
-from arbor.graph.grouping import Peer, group_peers
-from arbor.graph.policy import HOPS_MAX, ConsensusPolicy
-from arbor.graph.settling import origins_of
+from arbor.graph.grouping import group_peers
+from arbor.graph.policy import HOPS_MAX, PPM, ConsensusPolicy
+from arbor.graph.settling import peer_of
 from arbor.graph.similarity import (
     CLASS_BOUNDARIES,
     CLASS_WEIGHTS,
@@ -208,7 +208,7 @@ def _find_later_peers(
     shared = weighed[peers].astype(np.int64)
     sizes = signatures.sizes[peers]
     breadths = 3 * np.minimum(sizes, size) + np.maximum(sizes, size)
-    likenesses = np.minimum(10**6, SCALE * shared // breadths)
+    likenesses = np.minimum(PPM, SCALE * shared // breadths)
     kept = likenesses >= min_similarity_ppm
     return peers[kept], likenesses[kept]
 
@@ -253,8 +253,8 @@ def _settle_all(
     }
     supports: dict[int, list[int]] = {}
     for document, likenesses in peers.items():
-        found = [Peer(peer, ppm, rows[peer].oid, origins_of(rows[peer])) for peer, ppm in likenesses]
-        groups = group_peers(document, origins_of(rows[document]), found, copies).others
+        found = [peer_of(rows[peer], ppm) for peer, ppm in likenesses]
+        groups = group_peers(peer_of(rows[document], PPM), found, copies).others
         nearest = tuple(n for group in groups for n in (group[0].document, group[0].similarity_ppm))
         rows[document] = rows[document]._replace(groups=len(groups), nearest=nearest)
         supports[document] = [first_support(nearest[1::2])]

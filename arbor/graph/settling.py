@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from arbor.graph.difference import Difference
-from arbor.graph.facts import origin_of_document
 from arbor.graph.grouping import Peer, group_peers
-from arbor.graph.policy import ConsensusPolicy
+from arbor.graph.policy import PPM, ConsensusPolicy
 from arbor.graph.standing import first_support, passed_on, total_score
 from arbor.index.consensus_rows import DocumentRow, Edge
 from arbor.index.consensus_store import ConsensusStore
@@ -69,14 +68,11 @@ class Settling:
 
     def _find_nearest(self, row: DocumentRow) -> tuple[int, ...]:
         """For each independent group the nearest member and its similarity, one after the other."""
-        peers = []
-        for edge in self._edges_of(row.id):
-            peer = self.row(edge.peer)
-            peers.append(Peer(edge.peer, edge.similarity, peer.oid, origins_of(peer)))
+        peers = [peer_of(self.row(edge.peer), edge.similarity) for edge in self._edges_of(row.id)]
         for number in (row.id, *(peer.document for peer in peers)):
             if number not in self._copies:
                 self._copies[number] = self._store.copies(number)
-        groups = group_peers(row.id, origins_of(row), peers, self._copies)
+        groups = group_peers(peer_of(row, PPM), peers, self._copies)
         return tuple(
             number for group in groups.others for number in (group[0].document, group[0].similarity_ppm)
         )
@@ -113,6 +109,6 @@ class Settling:
         self._rows[row.id] = self._changed[row.id] = row
 
 
-def origins_of(row: DocumentRow) -> frozenset[str]:
-    """The origins that make two documents one source: what is declared, and each document itself."""
-    return frozenset((*row.origins, origin_of_document(row.oid)))
+def peer_of(row: DocumentRow, similarity_ppm: int) -> Peer:
+    """A document as a peer of another."""
+    return Peer(row.id, similarity_ppm, row.oid, row.origins)

@@ -1,1 +1,1 @@
-"""What is kept: object ids, the canonical codec, the object model, Merkle trees, the ledger and proofs; opens no file."""
+"""What is kept: object ids, canonical codec, object model, Merkle trees, ledger and proofs; opens no file."""

@@ -75,13 +75,17 @@ def _parse_url(text: str, scheme: str) -> Address:
         if parts.password:
             raise UsageError("a password does not belong into an ssh URL", "use a key")
         path = unquote(parts.path)
-        return _ssh(text, host, unquote(parts.username or ""), port, path[1:] if path.startswith("/~") else path)
+        return _ssh(
+            text, host, unquote(parts.username or ""), port, path[1:] if path.startswith("/~") else path
+        )
     if scheme in ("http", "https"):
         if not host:
             raise UsageError(f"'{text}' names no host")
         shown = f"[{host}]" if ":" in host else host
         url = urlunsplit((scheme, shown + (f":{port}" if port else ""), parts.path.rstrip("/"), "", ""))
-        return Address("http", url, parts.path, host, "", port, unquote(parts.password or parts.username or ""))
+        return Address(
+            "http", url, parts.path, host, "", port, unquote(parts.password or parts.username or "")
+        )
     if scheme in STORE_SCHEMES:
         if parts.password:
             raise UsageError("a secret does not belong into the URL of an object store")
@@ -96,7 +100,9 @@ def _ssh(text: str, host: str, user: str, port: int | None, path: str) -> Addres
     if not fits or host.startswith("-") or user.startswith("-"):
         raise UsageError(f"'{text}' has an impossible host or user name")
     if not path or path.startswith("-"):
-        raise UsageError(f"'{text}' has no path, or one that looks like an option", "write ./-name for a folder -name")
+        raise UsageError(
+            f"'{text}' has no path, or one that looks like an option", "write ./-name for a folder -name"
+        )
     return Address("ssh", text, path, host, user, port)
 
 

@@ -1,7 +1,8 @@
 """Many manifests or documents of one frame, decoded strictly a column at a time.
 
-Most of what a pack says in words is said by these two kinds, and a column of values is checked several times faster than
-each value by itself. A batch says yes only where `arbor.objects.model` would accept each object alone; where it says
+Most of what a pack says in words is said by these two kinds, and a column of values is checked several times faster
+than each value by itself.
+A batch says yes only where `arbor.objects.model` would accept each object alone; where it says
 anything else, the objects are decoded one by one, and that decides.
 """
 
@@ -26,7 +27,15 @@ Manifest = tuple[Fields, bytes, bytes]
 DocumentRow = tuple[bytes, int, bytes, int, bytes, int, bytes]
 """Manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none)."""
 
-_FAULTS = (ValueError, TypeError, IndexError, OverflowError, RecursionError, MemoryError, msgpack.UnpackException)
+_FAULTS = (
+    ValueError,
+    TypeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    msgpack.UnpackException,
+)
 
 
 class _UnsoundError(ValueError):
@@ -61,7 +70,9 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
         for place in (14, 17):
             _oids([value for value in columns[place] if value != b""])
         kinds, front_matters = columns[1], columns[16]
-        if not set(kinds) <= set(model.KINDS) or any(type(value) is not dict or value for value in front_matters):
+        if not set(kinds) <= set(model.KINDS) or any(
+            type(value) is not dict or value for value in front_matters
+        ):
             return None  # the maps of front matter are checked one by one
         if any(bool(row[17]) != (row[1] == "core") or bool(row[13]) != bool(row[14]) for row in rows):
             return None
@@ -86,7 +97,9 @@ def _unpack(encoded: Sequence[bytes], width: int) -> list[tuple[Any, ...]]:
         if unpacker.tell() != end:
             raise _UnsoundError("length")
     _only({tuple}, rows)
-    if set(map(len, rows)) != {width} or any(type(row[0]) is not int or row[0] != model.SCHEMA for row in rows):
+    if set(map(len, rows)) != {width} or any(
+        type(row[0]) is not int or row[0] != model.SCHEMA for row in rows
+    ):
         raise _UnsoundError("schema")
     if msgpack.packb(rows, use_bin_type=True) != msgpack.Packer().pack_array_header(len(rows)) + joined:
         raise _UnsoundError("encoding")

@@ -204,7 +204,9 @@ def _decode_header(row: Message) -> BundleInfo:
     objects = row["objects"]
     if type(objects) is not int or objects < 0:
         raise ValueError("objects")
-    return BundleInfo(decode_advertisement(row), check_filter(row["filter"]), decode_oids(row, "cold"), objects)
+    return BundleInfo(
+        decode_advertisement(row), check_filter(row["filter"]), decode_oids(row, "cold"), objects
+    )
 
 
 class BundleTransport:
@@ -228,8 +230,12 @@ class BundleTransport:
         if command == "fetch":
             request = decode_fetch_request(arguments)
             if info.filter != FULL and request.filter == FULL:
-                raise RemoteError("the bundle holds no passages, or only those of a folder", "clone it with --cold")
-            return answer_packets(encode_fetch_answer(FetchAnswer(info.objects, info.cold)), self._bundle.frames())
+                raise RemoteError(
+                    "the bundle holds no passages, or only those of a folder", "clone it with --cold"
+                )
+            return answer_packets(
+                encode_fetch_answer(FetchAnswer(info.objects, info.cold)), self._bundle.frames()
+            )
         if command == "chunks":
             return answer_packets({"objects": 0}, self._bundle.frames())
         raise RemoteError("a bundle cannot be pushed to", "make a new one with: arbor bundle create FILE")

@@ -80,7 +80,9 @@ class CloneResult:
     warnings: tuple[str, ...] = ()
 
 
-def clone(transport: Transport, target: Path, options: CloneOptions, transfer: TransferOptions) -> CloneResult:
+def clone(
+    transport: Transport, target: Path, options: CloneOptions, transfer: TransferOptions
+) -> CloneResult:
     """Make a KB from what another one has.
 
     Args:
@@ -126,7 +128,9 @@ def _describe(
 
 
 @contextlib.contextmanager
-def _new_folder(target: Path, transport: Transport, options: CloneOptions, filter_text: str) -> Iterator[Path]:
+def _new_folder(
+    target: Path, transport: Transport, options: CloneOptions, filter_text: str
+) -> Iterator[Path]:
     """The `.arbor` folder of the new KB, complete when the block ends; gone when the block fails.
 
     When the transfer is interrupted, it stays without its `format`, for the same clone to go on with.
@@ -222,5 +226,3 @@ def _check_out(repo: Repository, tip: bytes) -> int:
     entries = apply_checkout(repo, plan_checkout(repo, stage, changes, force=True), snapshot)
     remember_states(repo, replace(stage, base=snapshot.ledger_root), entries)
     return len(changes)
-
-

@@ -190,13 +190,17 @@ class _Walk:
 
     def _check_names(self, root: bytes, changes: list[Change], *, whole: bool) -> None:
         """No document may stand where a folder of others must be."""
-        added = {key for key, old, new in changes if old is None and new is not None and key.startswith(DOCUMENTS)}
+        added = {
+            key for key, old, new in changes if old is None and new is not None and key.startswith(DOCUMENTS)
+        }
         self.checked.paths.update(key[len(DOCUMENTS) :] for key in added)
         folders = {key[:cut] for key in added for cut in _cuts(key)}
         clash = folders & added
         if not clash and not whole:
             clash = {folder for folder in folders if ledger.find(self, root, folder) is not None}
-            clash |= {key for key in added if next(ledger.iter_entries(self, root, key + "/"), None) is not None}
+            clash |= {
+                key for key in added if next(ledger.iter_entries(self, root, key + "/"), None) is not None
+            }
         if clash:
             path = min(clash)[len(DOCUMENTS) :]
             raise IntegrityError(f"the ledger has '{path}' both as a document and as a folder")
@@ -225,7 +229,9 @@ class _Walk:
             if known == size:
                 continue
             if known is not None:
-                raise IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is not as long as it says")
+                raise IntegrityError(
+                    f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is not as long as it says"
+                )
             if not holds(chunk):
                 if is_core or not (oid in self._tiers.cold or self._may_be_cold(oid)):
                     raise IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is missing")
@@ -245,4 +251,3 @@ def _cuts(key: str) -> Iterator[int]:
     while cut >= 0:
         yield cut
         cut = key.find("/", cut + 1)
-

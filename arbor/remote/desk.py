@@ -144,7 +144,9 @@ class ShareDesk:
         wanted = wanted or mine or fetched.head
         change = next((each for each in fetched.changes if each.there == HEADS + wanted), None)
         if change is None:
-            raise UsageError(f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH")
+            raise UsageError(
+                f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
+            )
         if change.status == "rejected":
             raise RemoteError(f"branch '{wanted}': {change.reason}", "accept it with: arbor fetch --force")
         return Brought(fetched, change.new, f"Merge branch '{wanted}' of {fetched.url}")
@@ -191,7 +193,9 @@ class ShareDesk:
         ]
         rows = bundle.bundle_refs(self._repo, refs)
         left_out = [resolve(self._repo, text) for text in exclude]
-        return bundle.create_bundle(self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL)
+        return bundle.create_bundle(
+            self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL
+        )
 
     def verify_bundle(self, fs_path: Path) -> BundleReport:
         """Check a bundle in full, against what is here; raises IntegrityError or RemoteError when it does not hold."""
@@ -232,7 +236,9 @@ class ShareDesk:
             return TransferOptions(filter_text, progress=progress)
         allowed = signing.allowed_signers(self._repo)
         return TransferOptions(
-            filter_text, progress=progress, accept=lambda checked: signing.require_signed(checked.commits, allowed)
+            filter_text,
+            progress=progress,
+            accept=lambda checked: signing.require_signed(checked.commits, allowed),
         )
 
 

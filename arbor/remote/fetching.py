@@ -117,7 +117,11 @@ def fetch(
     if not wants and all(here and before[here] == ref.oid for ref, here in chosen) and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
         return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
-    seen = [oid for name in repo.refs.iter_names(f"{REMOTES}{remote}/") if remote and (oid := repo.refs.read(name))]
+    seen = [
+        oid
+        for name in repo.refs.iter_names(f"{REMOTES}{remote}/")
+        if remote and (oid := repo.refs.read(name))
+    ]
     require_prerequisites(shown, complete if wants else None)
     haves = find_haves(repo, transport, shown, complete, seen) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
@@ -147,7 +151,9 @@ def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | No
                           "fetch what comes before it first")  # fmt: skip
 
 
-def _result(transport: Transport, shown: Advertisement, changes: list[RefChange], arrival: Arrival) -> FetchResult:
+def _result(
+    transport: Transport, shown: Advertisement, changes: list[RefChange], arrival: Arrival
+) -> FetchResult:
     checked = arrival.checked
     return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(changes), arrival.objects,
                        arrival.received_bytes, len(checked.commits), len(checked.cold),

@@ -35,16 +35,20 @@ class HttpTransport:
 
     whole_packs = False
 
-    def __init__(self, url: str, token: str, limits: Limits, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, token: str, limits: Limits, transport: httpx.BaseTransport | None = None
+    ) -> None:
         self.url = url
         self._limits = limits
         headers = {"Content-Type": CONTENT_TYPE, "Accept": CONTENT_TYPE, "Accept-Encoding": "identity"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         timeout = httpx.Timeout(limits.idle_s, connect=_CONNECT_S)
+        # Loading the certificates takes longer than a whole request on loopback, and without TLS nobody reads them.
         self._client = httpx.Client(
-            headers=headers, timeout=timeout, follow_redirects=False, trust_env=False, transport=transport
-        )
+            headers=headers, timeout=timeout, follow_redirects=False, trust_env=False, transport=transport,
+            verify=url.startswith("https:"),
+        )  # fmt: skip
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Post a request; see `arbor.remote.wire.Transport`."""
@@ -60,7 +64,9 @@ class HttpTransport:
         except httpx.InvalidURL as error:
             raise RemoteError(f"'{self.url}' is not a URL") from error
         except (httpx.TransportError, httpx.StreamError) as error:
-            raise Interrupted(f"{self.url} cannot be reached: {str(error) or type(error).__name__}") from error
+            raise Interrupted(
+                f"{self.url} cannot be reached: {str(error) or type(error).__name__}"
+            ) from error
 
     def _check(self, response: httpx.Response) -> None:
         status = response.status_code
@@ -70,9 +76,13 @@ class HttpTransport:
             hint = "give the address where the knowledge base is"
             raise RemoteError(f"{self.url} redirects to '{shown}', which is not followed", hint)
         if status in (401, 403):
-            raise RemoteError(f"{self.url} does not allow this", "give a token: set ARBOR_TOKEN, or ask its owner")
+            raise RemoteError(
+                f"{self.url} does not allow this", "give a token: set ARBOR_TOKEN, or ask its owner"
+            )
         if status != 200:
-            raise RemoteError(f"{self.url} answers with status {status}", "is there a knowledge base at this address?")
+            raise RemoteError(
+                f"{self.url} answers with status {status}", "is there a knowledge base at this address?"
+            )
         if response.headers.get("content-type") != CONTENT_TYPE or "content-encoding" in response.headers:
             raise RemoteError(f"{self.url} is not served by arbor")
 

@@ -110,7 +110,11 @@ def _refuse(request: Request, names: set[str], options: ServeOptions) -> Respons
         return PlainTextResponse("this server is not known under that name\n", 403)
     if request.headers.get("content-type") != CONTENT_TYPE:
         return PlainTextResponse("this address speaks the arbor protocol only\n", 415)
-    reads = not options.read_tokens or _matches(request, options.read_tokens) or _matches(request, options.push_tokens)
+    reads = (
+        not options.read_tokens
+        or _matches(request, options.read_tokens)
+        or _matches(request, options.push_tokens)
+    )
     if not reads:
         return PlainTextResponse("a token is needed\n", 401, {"WWW-Authenticate": "Bearer"})
     return None
@@ -207,5 +211,3 @@ class HttpServer:
     def stop(self) -> None:
         """End `run` soon; may be called from another thread."""
         self._server.should_exit = True
-
-

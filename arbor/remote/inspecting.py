@@ -68,7 +68,9 @@ class Inspection:
 
     def oids(self) -> Iterator[bytes]:
         """Every oid."""
-        return chain(self.chunks, self.documents, self.manifests, self.nodes, self.commits, self.tags, self.derivations)
+        return chain(
+            self.chunks, self.documents, self.manifests, self.nodes, self.commits, self.tags, self.derivations
+        )
 
 
 @dataclass(slots=True)
@@ -81,7 +83,9 @@ class _Part:
     documents: list[DocumentRow] = field(default_factory=list)
     manifests: list[tuple[bytes, tuple[Any, ...]]] = field(default_factory=list)
     others: dict[int, list[tuple[bytes, bytes]]] = field(
-        default_factory=lambda: {int(kind): [] for kind in (Kind.NODE, Kind.COMMIT, Kind.TAG, Kind.DERIVATION)}
+        default_factory=lambda: {
+            int(kind): [] for kind in (Kind.NODE, Kind.COMMIT, Kind.TAG, Kind.DERIVATION)
+        }
     )
 
 
@@ -160,7 +164,9 @@ def _one_by_one(kind: int, found: list[tuple[bytes, bytes]]) -> list[Any]:
         try:
             decoded.append(_DECODE[kind](data))
         except IntegrityError as error:
-            raise IntegrityError(f"{Kind(kind).label} {oid.hex()[:12]}: {error.message}", error.hint) from error
+            raise IntegrityError(
+                f"{Kind(kind).label} {oid.hex()[:12]}: {error.message}", error.hint
+            ) from error
     return decoded
 
 

@@ -117,7 +117,9 @@ def _same(source: NodeSource, left: object, right: object) -> bool:
     assert isinstance(right, _Subtree)
     if left.child.oid != right.child.oid:
         return False
-    if left.child != right.child or (right.after > left.after and _first_key(source, right.child.oid) <= right.after):
+    if left.child != right.child or (
+        right.after > left.after and _first_key(source, right.child.oid) <= right.after
+    ):
         raise IntegrityError("a ledger node does not fit its parent")
     return True
 

@@ -94,7 +94,12 @@ class RefResult:
 def encode_advertisement(shown: Advertisement) -> Message:
     """The message of an advertisement."""
     rows = [[ref.name, ref.oid, ref.peeled] for ref in shown.refs]
-    return {"head": shown.head, "prerequisites": b"".join(shown.prerequisites), "refs": rows, "version": VERSION}
+    return {
+        "head": shown.head,
+        "prerequisites": b"".join(shown.prerequisites),
+        "refs": rows,
+        "version": VERSION,
+    }
 
 
 def decode_advertisement(message: Message) -> Advertisement:
@@ -116,7 +121,9 @@ def decode_advertisement(message: Message) -> Advertisement:
         if any(ref.oid != ref.peeled for ref in refs if ref.name.startswith(HEADS)):
             raise RemoteError("the other side shows a branch that is not at a commit")
         head = _text(message["head"])
-        return Advertisement(_ref_name(head) if head else "", refs, _oids(message["prerequisites"], MAX_HAVES))
+        return Advertisement(
+            _ref_name(head) if head else "", refs, _oids(message["prerequisites"], MAX_HAVES)
+        )
 
     return _built("refs", make)
 
@@ -184,7 +191,9 @@ def decode_results(message: Message) -> tuple[RefResult, ...]:
     """What became of a push; raises RemoteError when it is malformed."""
 
     def make() -> tuple[RefResult, ...]:
-        return tuple(RefResult(_text(name), _text(reason)) for name, reason in _list(message["results"], MAX_UPDATES))
+        return tuple(
+            RefResult(_text(name), _text(reason)) for name, reason in _list(message["results"], MAX_UPDATES)
+        )
 
     return _built("push", make)
 

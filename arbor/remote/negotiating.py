@@ -13,7 +13,11 @@ _FIRST_BATCH = 64
 
 
 def find_haves(
-    repo: Repository, transport: Transport, shown: Advertisement, complete: Collection[bytes], seen: Collection[bytes]
+    repo: Repository,
+    transport: Transport,
+    shown: Advertisement,
+    complete: Collection[bytes],
+    seen: Collection[bytes],
 ) -> tuple[bytes, ...]:
     """Commits to name as here in full.
 

@@ -142,7 +142,9 @@ class BucketRefs(Refs):
     def head(self) -> str | bytes:
         """The branch that the KB's HEAD follows."""
         found = self._get("HEAD")
-        return check_ref_name(found[0].decode("utf-8", "replace").strip()) if found else HEADS + DEFAULT_BRANCH
+        return (
+            check_ref_name(found[0].decode("utf-8", "replace").strip()) if found else HEADS + DEFAULT_BRANCH
+        )
 
     def set_head(self, target: str | bytes, who: Signature | None = None, reason: str = "") -> None:
         """Let HEAD follow a branch."""

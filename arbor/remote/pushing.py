@@ -116,7 +116,9 @@ def push(
     for update, done in judged:
         reason = reasons.get(update.name, "the other side does not say what became of it")
         pushed = done.status not in ("same", "rejected")
-        refs.append(PushedRef(done.there, done.old, done.new, "rejected", reason) if pushed and reason else done)
+        refs.append(
+            PushedRef(done.there, done.old, done.new, "rejected", reason) if pushed and reason else done
+        )
     _follow(repo, remote, refs)
     return PushResult(transport.url, tuple(refs), objects, sent)
 
@@ -151,7 +153,11 @@ def _send(
 ) -> tuple[tuple[RefResult, ...], int, int]:  # fmt: skip
     """(results, objects sent, bytes sent)."""
     news = sorted({update.new for update in updates if update.new})
-    seen = [oid for name in repo.refs.iter_names(f"{REMOTES}{remote}/") if remote and (oid := repo.refs.read(name))]
+    seen = [
+        oid
+        for name in repo.refs.iter_names(f"{REMOTES}{remote}/")
+        if remote and (oid := repo.refs.read(name))
+    ]
     complete = complete_commits(repo) if news else set()
     haves = find_haves(repo, transport, shown, complete, seen) if shown.refs else ()
     selection = select_missing(repo, news, haves)

@@ -104,7 +104,9 @@ class Quarantine:
         os.truncate(self._path, size_bytes)
         self._end = size_bytes
 
-    def receive(self, frames: Iterable[bytes], total: int = 0, progress: TransferProgress | None = None) -> None:
+    def receive(
+        self, frames: Iterable[bytes], total: int = 0, progress: TransferProgress | None = None
+    ) -> None:
         """Write frames as they come; only their headers are looked at.
 
         Args:
@@ -171,7 +173,9 @@ class Quarantine:
             file.flush()
             os.fsync(file.fileno())
         name = digest.hex()
-        write_atomically(packs / f"{name}.idx", encode_index(digest, rows, [offset for offset, _ in self._frames]))
+        write_atomically(
+            packs / f"{name}.idx", encode_index(digest, rows, [offset for offset, _ in self._frames])
+        )
         os.replace(self._path, packs / f"{name}.pack")
         fsync_folder(packs)
         return name

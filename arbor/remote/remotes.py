@@ -62,7 +62,9 @@ def add_remote(repo: Repository, name: str, url: str, filter_text: str = FULL) -
     check_remote_name(name)
     with repo.lock():
         if find_remote(repo, name) is not None:
-            raise UsageError(f"remote '{name}' exists already", f"change it with: arbor remote set-url {name} URL")
+            raise UsageError(
+                f"remote '{name}' exists already", f"change it with: arbor remote set-url {name} URL"
+            )
         repo.settings.set(f"remote.{name}.url", url)
         if filter_text:
             repo.settings.set(f"remote.{name}.filter", check_filter(filter_text))
@@ -151,4 +153,6 @@ def choose_remote(repo: Repository, name: str | None, branch: str) -> Remote:
     for remote in remotes:
         if remote.name == DEFAULT_REMOTE or len(remotes) == 1:
             return remote
-    raise UsageError("name one of the remotes" if remotes else "there is no remote", "run: arbor remote add NAME URL")
+    raise UsageError(
+        "name one of the remotes" if remotes else "there is no remote", "run: arbor remote add NAME URL"
+    )

@@ -33,46 +33,46 @@ def plan_frames(store: ObjectStore, oids: Iterable[bytes]) -> list[FramePart]:
     """
     wanted = {oid[:KEY_BYTES]: oid for oid in oids}
     packs = store.packs()
-    total = sum(pack.index.count for pack in packs)
-    scan = len(wanted) * _SCAN_SHARE > total
+    scan = len(wanted) * _SCAN_SHARE > sum(pack.index.count for pack in packs)
     parts: list[FramePart] = []
     for pack in packs:
         if not wanted:
             break
-        slots = _scan(pack, wanted) if scan else _look_up(pack, wanted)
-        counts = _frame_counts(pack) if scan else {}
-        for frame, found in sorted(slots.items()):
-            whole = len(found) == counts.get(frame, -1)
-            parts.append(FramePart(pack, frame, None if whole else tuple(sorted(found))))
+        parts += _scan(pack, wanted) if scan else _look_up(pack, wanted)
     if wanted:
         oid = next(iter(wanted.values()))
         raise IntegrityError(f"object {oid.hex()[:12]} is missing", "run: arbor verify")
     return parts
 
 
-def _scan(pack: Pack, wanted: dict[bytes, bytes]) -> dict[int, list[int]]:
+def _scan(pack: Pack, wanted: dict[bytes, bytes]) -> Iterator[FramePart]:
+    """The parts of one pack, found by reading its whole index; what was found is wanted no more."""
     slots: dict[int, list[int]] = {}
-    for key, (frame, slot) in pack.index.places_from(b""):
+    counts: dict[int, int] = {}
+    keys = set(pack.index.keys())
+    if keys <= wanted.keys():
+        for key in keys:
+            del wanted[key]
+        yield from (FramePart(pack, frame, None) for frame in range(len(pack.index.frame_offsets)))
+        return
+    for key, frame, slot in pack.index.rows():
+        counts[frame] = counts.get(frame, 0) + 1
         if wanted.pop(key, None) is not None:
             slots.setdefault(frame, []).append(slot)
-    return slots
+    for frame, found in sorted(slots.items()):
+        yield FramePart(pack, frame, None if len(found) == counts[frame] else tuple(sorted(found)))
 
 
-def _look_up(pack: Pack, wanted: dict[bytes, bytes]) -> dict[int, list[int]]:
+def _look_up(pack: Pack, wanted: dict[bytes, bytes]) -> Iterator[FramePart]:
+    """The parts of one pack, found object by object."""
     slots: dict[int, list[int]] = {}
     for key, oid in list(wanted.items()):
         place = pack.index.find(oid)
         if place is not None:
             del wanted[key]
             slots.setdefault(place.frame, []).append(place.slot)
-    return slots
-
-
-def _frame_counts(pack: Pack) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for _, (frame, _) in pack.index.places_from(b""):
-        counts[frame] = counts.get(frame, 0) + 1
-    return counts
+    for frame, found in sorted(slots.items()):
+        yield FramePart(pack, frame, tuple(sorted(found)))
 
 
 def iter_frames(parts: Sequence[FramePart], held: frozenset[bytes] = frozenset()) -> Iterator[bytes]:

@@ -61,13 +61,20 @@ class Service:
     """
 
     def __init__(
-        self, place: Path | Opener, *, may_push: bool, whole_packs: bool = False, limits: Limits = DEFAULT_LIMITS
+        self,
+        place: Path | Opener,
+        *,
+        may_push: bool,
+        whole_packs: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._open: Opener = partial(_open_here, place) if isinstance(place, Path) else place
         self._may_push = may_push
         self._whole_packs = whole_packs
         self._limits = limits
-        self._plans: OrderedDict[tuple[object, ...], tuple[FetchAnswer, list[tuple[str, FramePart]]]] = OrderedDict()
+        self._plans: OrderedDict[tuple[object, ...], tuple[FetchAnswer, list[tuple[str, FramePart]]]] = (
+            OrderedDict()
+        )
         self._mutex = threading.Lock()
 
     def answer(self, request: Packets, *, may_push: bool | None = None) -> Packets:
@@ -82,11 +89,15 @@ class Service:
             command = message.get("command")
             if message.get("version") != VERSION:
                 raise RemoteError(f"version {message.get('version')!r} of the protocol is not spoken here")
-            yield from self._dispatch(command, message, frames, self._may_push if may_push is None else may_push)
+            yield from self._dispatch(
+                command, message, frames, self._may_push if may_push is None else may_push
+            )
         except ArborError as error:
             yield error_packet(error.message, error.hint, error.exit_code)
 
-    def _dispatch(self, command: object, message: Message, frames: Iterator[bytes], may_push: bool) -> Packets:
+    def _dispatch(
+        self, command: object, message: Message, frames: Iterator[bytes], may_push: bool
+    ) -> Packets:
         with self._open() as repo:
             if command == "push":
                 yield from self._push(repo, message, frames, may_push)
@@ -195,7 +206,9 @@ def _all_slots(part: FramePart) -> tuple[int, ...]:
 
 def _require_push(may_push: bool) -> None:
     if not may_push:
-        raise RemoteError("pushing to this knowledge base is not allowed", "ask its owner for a token that may push")
+        raise RemoteError(
+            "pushing to this knowledge base is not allowed", "ask its owner for a token that may push"
+        )
 
 
 def _push_key(message: Message) -> str:

@@ -22,12 +22,16 @@ _READ_BYTES = 1 << 16
 _END_S = 5.0
 
 
-def ssh_arguments(address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...]) -> list[str]:
+def ssh_arguments(
+    address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...]
+) -> list[str]:
     """The words that start the other side: its shell gets the path quoted, ssh nothing that looks like an option."""
     target = f"{address.user}@{address.host}" if address.user else address.host
     port = ["-p", str(address.port)] if address.port is not None else []
     home = address.path == "~" or address.path.startswith("~/")
-    path = "~/" + shlex.quote(address.path[2:]) if home and len(address.path) > 2 else shlex.quote(address.path)
+    path = (
+        "~/" + shlex.quote(address.path[2:]) if home and len(address.path) > 2 else shlex.quote(address.path)
+    )
     command = " ".join([*map(shlex.quote, remote_command), "serve", "--stdio", "--", path])
     return [*ssh_command, "-T", *port, "--", target, command]
 
@@ -50,7 +54,9 @@ class SshTransport:
             )
         except OSError as error:
             self._log.close()
-            raise RemoteError(f"'{words[0]}' cannot be run: {error.strerror}", "install an ssh client") from error
+            raise RemoteError(
+                f"'{words[0]}' cannot be run: {error.strerror}", "install an ssh client"
+            ) from error
         self._answered = False
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:

@@ -66,8 +66,9 @@ class Arrival:
         })  # fmt: skip
         if self.checked.cold:
             tiers = read_tiers(self.repo.folder)
-            write_tiers(self.repo.folder, Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold))
-
+            write_tiers(
+                self.repo.folder, Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold)
+            )
 
     def _mostly_known(self) -> bool:
         """Whether most of what came was here before, as when a bundle of the whole history brings a few commits."""
@@ -95,7 +96,9 @@ def download(
         IntegrityError: when what came is damaged, malformed or incomplete.
         RemoteError: when the other side fails.
     """
-    with open_quarantine(repo.folder, quarantine_key(transport.url, options.filter), options.limits) as quarantine:
+    with open_quarantine(
+        repo.folder, quarantine_key(transport.url, options.filter), options.limits
+    ) as quarantine:
         cold: frozenset[bytes] = frozenset()
         if wants:
             request = FetchRequest(tuple(wants), tuple(haves), options.filter, quarantine.held())
@@ -106,7 +109,11 @@ def download(
         inspection = quarantine.inspect()
         with repo.lock():
             checked = check_connected(
-                repo, inspection, targets, lambda oid: bool(options.filter) or oid in cold, read_tiers(repo.folder)
+                repo,
+                inspection,
+                targets,
+                lambda oid: bool(options.filter) or oid in cold,
+                read_tiers(repo.folder),
             )
             if options.accept is not None:
                 options.accept(checked)

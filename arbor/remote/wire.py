@@ -97,7 +97,9 @@ def read_packets(read: Callable[[int], bytes]) -> Packets:
             raise Interrupted(EARLY_END)
         kind, size = _HEAD.unpack(head)
         if size > _LARGEST.get(kind, -1):
-            raise RemoteError("the other side does not speak the arbor protocol, or sent an impossible packet")
+            raise RemoteError(
+                "the other side does not speak the arbor protocol, or sent an impossible packet"
+            )
         payload = read(size)
         if len(payload) < size:
             raise Interrupted(EARLY_END)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from arbor.repo import branching, merging
+from arbor.repo import branching, merging, signing
 from arbor.repo.branching import Branch, TagInfo
 from arbor.repo.merging import MergeResult
 from arbor.repo.repository import Repository
@@ -15,7 +15,9 @@ from arbor.store.refs import ReflogEntry
 class BranchDesk:
     """Branches and tags. Methods mirror the commands; commits are given as hexadecimal oids."""
 
-    def __init__(self, repo: Repository, commit: Callable[[str], object], follow: Callable[[], object]) -> None:
+    def __init__(
+        self, repo: Repository, commit: Callable[[str], object], follow: Callable[[], object]
+    ) -> None:
         """Open the desk.
 
         Args:
@@ -51,9 +53,12 @@ class BranchDesk:
         """The tags, by name."""
         return branching.list_tags(self._repo)
 
-    def tag(self, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False) -> str:
+    def tag(
+        self, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False, sign: bool = False
+    ) -> str:
         """Make a tag, with a message an annotated one; raises UsageError when the name is taken."""
-        return branching.create_tag(self._repo, name, revision, message=message, force=force).hex()
+        seal = signing.signer(self._repo, sign)
+        return branching.create_tag(self._repo, name, revision, message=message, force=force, sign=seal).hex()
 
     def untag(self, name: str) -> str:
         """Remove a tag; raises UsageError when there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from arbor.errors import ConflictError, UsageError
@@ -152,9 +153,18 @@ def list_tags(repo: Repository) -> list[TagInfo]:
 
 
 def create_tag(
-    repo: Repository, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False
-) -> bytes:
+    repo: Repository, name: str, revision: str = "HEAD", *, message: str = "", force: bool = False,
+    sign: Callable[[bytes], str] | None = None,
+) -> bytes:  # fmt: skip
     """Make a tag, with a message an annotated one; the oid it holds.
+
+    Args:
+        repo: Where.
+        name: Its short name.
+        revision: What it stands for.
+        message: Why; "" for a tag without an object of its own.
+        force: Replace a tag that exists.
+        sign: Gives the armoured signature over an annotated tag's bytes.
 
     Raises:
         UsageError: when the name may not be used, or exists and `force` is not given.
@@ -168,6 +178,8 @@ def create_tag(
         oid = target
         if message:
             tag = Tag(target, name, repo.who(), message)
+            if sign is not None:
+                tag = replace(tag, seal=sign(encode_tag(tag)))
             with repo.store.writer() as writer:
                 oid = writer.add(Kind.TAG, encode_tag(tag))
         repo.refs.move(ref, old, oid, repo.who(), f"tag: at {revision}")

@@ -64,7 +64,8 @@ def plan_checkout(
             already.add(path)
         elif verdict == "old" and not force and old in absent and os.path.lexists(repo.fs_root / path):
             raise ConflictError(
-                f"'{path}' is cold, and its file would go: it may be the last copy", "run: arbor rehydrate-cold"
+                f"'{path}' is cold, and its file would go: it may be the last copy",
+                "run: arbor rehydrate-cold",
             )
         elif verdict == "other" and not force:
             blocked.append(path)

@@ -93,7 +93,9 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
         chunker=document.chunker,
         front_matter=document.front_matter,
         passages=tuple(passages),
-        links=() if snapshot.lacks_pieces(oid) else tuple(LinkInfo(*link) for link in snapshot.links(manifest)),
+        links=()
+        if snapshot.lacks_pieces(oid)
+        else tuple(LinkInfo(*link) for link in snapshot.links(manifest)),
     )
 
 
@@ -166,7 +168,8 @@ def diff_worktree(
         old, known, file = olds.get(path, b""), tracked.get(path), listing.files.get(path)
         if known is None or file is None:
             if old and (known is None or listing.is_gone(path)):
-                found.append(_made(DocumentDiff("D", path, path, 0, old, b""), _text(snapshot, old, with_text), "", with_text))
+                made = DocumentDiff("D", path, path, 0, old, b"")
+                found.append(_made(made, _text(snapshot, old, with_text), "", with_text))
             continue
         if known == (old, file[1]):
             continue

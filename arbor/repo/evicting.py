@@ -17,14 +17,12 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_document
 from arbor.processes import map_forked
+from arbor.repo.cold_words import words_to_keep
 from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources, read_parts
-from arbor.repo.distillers.contract import Source
-from arbor.repo.distillers.excerpts import find_headings
-from arbor.repo.distillers.keywords import Keywords
 from arbor.repo.gc import packed_bytes
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import display_title, passage_encoding
+from arbor.repo.snapshot import passage_encoding
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.store.journal import Journal
 from arbor.store.repacking import drop_objects, merge_packs
@@ -33,9 +31,6 @@ from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import decode_passage
 
 NAMED_IN_JOURNAL = 20
-MAX_HEADINGS = 40
-_KEYWORDS = Keywords()
-_PARAMETERS = {**Keywords.defaults, "count": 24}
 _BATCH = 200
 
 
@@ -239,17 +234,12 @@ def keywords_of(repo: Repository, wanted: Sequence[Wanted]) -> dict[bytes, str]:
 
 def _keywords(reader: SequentialReader, wanted: Wanted) -> str:
     """The keywords of one document; "" where its text is not here (any more) or it has none."""
-    encoding, document = passage_encoding(wanted.document), wanted.document
+    encoding = passage_encoding(wanted.document)
     try:
         pieces = [reader.get_kind(ref.oid, Kind.CHUNK) for ref in wanted.manifest.passages]
     except IntegrityError:
         return ""
-    texts = tuple([decode_passage(data, encoding) for data in pieces])
-    path = wanted.paths[0]
-    source = Source(path, display_title(document, path), document.media_type, texts, ((),) * len(texts))
-    made = _KEYWORDS.distill(source, _PARAMETERS, None) if texts else None
-    headings = [title for _, title, _ in find_headings(source)][:MAX_HEADINGS]
-    return "\n".join([*headings, *([made.text.strip()] if made is not None else [])])
+    return words_to_keep([decode_passage(data, encoding) for data in pieces])
 
 
 def _details(tier: str, items: Sequence[Eviction]) -> dict[str, object]:

@@ -296,8 +296,8 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
             })  # fmt: skip
     if whole:
         _check_whole(repo, whole)
-        words = {oid: text for oid, text in read_cold_words(repo.folder).items() if oid not in set(whole)}
-        write_cold_words(repo.folder, words)
+        gone, words = set(whole), read_cold_words(repo.folder)
+        write_cold_words(repo.folder, {oid: text for oid, text in words.items() if oid not in gone})
         write_tiers(repo.folder, read_tiers(repo.folder).with_tier(whole, "hot"))
 
 

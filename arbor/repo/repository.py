@@ -188,7 +188,7 @@ def discover_repository(start: Path, user_config: Path | None = None) -> Reposit
 
 
 def _holds_as_document(repo: Repository, fs_path: Path) -> bool:
-    """Whether a file belongs to this KB: documents from a clone could have the form of a bare KB with its own settings."""
+    """Whether a file belongs to this KB: documents of a clone could have the form of a bare KB with settings."""
     if repo.fs_root is None:
         return False
     path = fs_path.relative_to(repo.fs_root).as_posix()

@@ -196,7 +196,9 @@ def move(
                 changes.update({DOCUMENTS + path: None for path in in_the_way})
                 changed = stage.with_changes(repo.store, changes)
                 write_stage(repo.folder, changed)
-                remember_states(repo, changed, {path: entries[path] for path in entries if path not in in_the_way})
+                remember_states(
+                    repo, changed, {path: entries[path] for path in entries if path not in in_the_way}
+                )
         return tuple(pairs)
 
 

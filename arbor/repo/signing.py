@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -82,7 +83,9 @@ def check_seal(data: bytes, seal: str, allowed: bytes | None, seconds: int) -> S
     key = fingerprint(signature.public_key)
     right = _is_right(signature, seal, data)
     if right is None:
-        return SealReport("unknown", "", key, "neither the cryptography library nor ssh-keygen is here to check it")
+        return SealReport(
+            "unknown", "", key, "neither the cryptography library nor ssh-keygen is here to check it"
+        )
     if not right:
         return SealReport("bad", "", key, "the signature does not fit what it signs")
     if allowed is None:
@@ -167,6 +170,22 @@ def signing_key(repo: Repository) -> Path:
     if not named:
         raise UsageError("there is no key to sign with", "run: arbor config sign.key ~/.ssh/id_ed25519")
     return Path(str(named)).expanduser()
+
+
+def signer(repo: Repository, wanted: bool | None = None) -> Callable[[bytes], str] | None:
+    """What signs a new commit or tag, or None where it stays unsigned.
+
+    Args:
+        repo: Whose settings count.
+        wanted: Whether to sign; None leaves it to the setting `sign.commits`.
+
+    Raises:
+        UsageError: when there is no key to sign with.
+    """
+    if wanted is False or (wanted is None and not repo.settings.get("sign.commits")):
+        return None
+    key = signing_key(repo)
+    return lambda data: sign_bytes(data, key)
 
 
 def require_signed(commits: dict[bytes, Commit], allowed: bytes | None) -> None:

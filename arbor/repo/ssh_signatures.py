@@ -85,8 +85,16 @@ def signed_blob(signature: SshSignature, data: bytes) -> bytes:
 
 def format_signature(signature: SshSignature) -> str:
     """The armoured text of a signature."""
-    data = MAGIC + b"\0\0\0\1" + write_strings(
-        signature.public_key, signature.namespace.encode(), b"", signature.hash_name.encode(), signature.signature
+    data = (
+        MAGIC
+        + b"\0\0\0\1"
+        + write_strings(
+            signature.public_key,
+            signature.namespace.encode(),
+            b"",
+            signature.hash_name.encode(),
+            signature.signature,
+        )
     )
     text = base64.b64encode(data).decode("ascii")
     lines = [text[start : start + _LINE] for start in range(0, len(text), _LINE)]

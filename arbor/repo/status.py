@@ -11,7 +11,7 @@ from arbor.errors import UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot
 from arbor.repo.stage import (
     UNKNOWN,
     Entries,
@@ -112,7 +112,7 @@ def get_status(repo: Repository) -> Status:
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
-    """What the next commit changes, with exact renames paired."""
+    """What the next commit changes, with exact renames paired; a core is named `core:NAME`."""
     head_root = repo.head_root()
     before = {key: value for key, value, _ in diff(repo.store, head_root, stage.base)}
     for key in stage.changes:
@@ -123,6 +123,8 @@ def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
         new = stage.find(repo.store, key)
         if old != new and key.startswith(DOCUMENTS):
             rows.append((key[len(DOCUMENTS) :], old, new))
+        elif old != new and key.startswith(CORES):
+            rows.append((CORE_MARK + key[len(CORES) :], old, new))
     return pair_renames(rows)
 
 

@@ -266,9 +266,7 @@ def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
         after = child.last_key
 
 
-def _check_documents(
-    audit: Audit, documents: set[bytes], cold: frozenset[bytes], reach: _Reach
-) -> None:
+def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes], reach: _Reach) -> None:
     checked: set[bytes] = set()
     for oid in documents:
         facts = audit.documents.get(oid)

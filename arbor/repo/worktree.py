@@ -43,7 +43,8 @@ class Scan:
     def is_gone(self, path: str) -> bool:
         """Whether a tracked path is really gone: what could not be looked at may be there."""
         return path not in self.files and not any(
-            path == shut or (path.startswith(shut) and (not shut or shut.endswith("/"))) for shut in self.unreadable
+            path == shut or (path.startswith(shut) and (not shut or shut.endswith("/")))
+            for shut in self.unreadable
         )
 
 
@@ -84,7 +85,9 @@ def scan(
         if (part in ALWAYS_IGNORED or ignored) and not tracked_below(f"{below}/"):
             return walk.found
         prefix += part + "/"
-    walk.folder(f"{fs_root}/{fs_below}" if below else str(fs_root), prefix, f"{fs_below}/" if below else "", rules)
+    walk.folder(
+        f"{fs_root}/{fs_below}" if below else str(fs_root), prefix, f"{fs_below}/" if below else "", rules
+    )
     return walk.found
 
 

@@ -1,4 +1,4 @@
-"""Objects gathered into frames: passages apart from what describes them, since each compresses better among its like."""
+"""Objects gathered into frames: passages apart from what describes them, since like compresses like best."""
 
 from __future__ import annotations
 

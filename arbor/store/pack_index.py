@@ -20,6 +20,7 @@ KEY_BYTES = 20
 """An index row holds the first 160 bits of an oid. What is read is hashed and compared in full, so a row that
 answered for another oid could hide an object but never pass for it."""
 _ROW_BYTES = KEY_BYTES + _PLACE.size
+_ROW = struct.Struct(f">{KEY_BYTES}sIH")
 _FANOUT = struct.Struct("<257I")
 
 
@@ -97,6 +98,10 @@ class PackIndex:
             key = self._data[start : start + KEY_BYTES]
             if key >= prefix[:KEY_BYTES]:
                 yield key, Place(*_PLACE.unpack(self._data[start + KEY_BYTES : start + _ROW_BYTES]))
+
+    def rows(self) -> Iterator[tuple[bytes, int, int]]:
+        """(key, frame, slot) of every object, in ascending order of keys."""
+        return _ROW.iter_unpack(self._data[self._rows : self._rows + self.count * _ROW_BYTES])
 
     def keys(self) -> list[bytes]:
         """The first `KEY_BYTES` of every oid, in ascending order."""

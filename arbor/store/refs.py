@@ -41,7 +41,8 @@ class ReflogEntry:
 def check_ref_name(name: str) -> str:
     """The name, when it may be a full ref name such as `refs/heads/main`.
 
-    The rules are git's (git-check-ref-format), plus no part that Windows reserves or changes or that looks like an option.
+    The rules are git's (git-check-ref-format); besides, no part may be one that Windows reserves or changes, or look
+    like an option.
 
     Raises:
         UsageError: when it may not.

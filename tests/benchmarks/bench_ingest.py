@@ -17,6 +17,7 @@ from tests.benchmarks.harness import (
     Settings,
     Spread,
     Table,
+    cpu_seconds_of,
     folder_bytes,
     format_mebibytes,
     format_ratio,
@@ -97,24 +98,33 @@ def first_time(settings: Settings, trees: Trees, place: str, about: str) -> Tabl
         },
         settings.rounds,
     )
-    seconds = {name: [seconds_of(run) for run in runs] for name, runs in samples.items()}
     limits = {"bare": 1.0, "indexed": 2.0 if place == "tmpfs" else 1.0}
     names = {"bare": "arbor add + commit --no-index", "indexed": "arbor add + commit"}
-    rows = [("git add + commit, no fsync", format_seconds(Spread.of(seconds["git"])), "1", "")]
-    for name, words in names.items():
-        ratio = ratios(seconds[name], seconds["git"])
-        rows.append(
-            (
-                words,
-                format_seconds(Spread.of(seconds[name])),
-                format_ratio(ratio),
-                verdict(ratio.median, limits[name]),
-            )
-        )
     note = "arbor writes durably (fsync); of its time, add took "
     note += format_seconds(Spread.of(run[0].seconds for run in samples["indexed"])) + "."
-    columns = ("what", "time", "ratio to git", "kept")
-    return Table(f"First recording: {about}", columns, tuple(rows), note, {"seconds": seconds})
+    return compare_with_git(f"First recording: {about}", samples, names, limits, note)
+
+
+def compare_with_git(
+    title: str,
+    samples: dict[str, list[list[Sample]]],
+    names: dict[str, str],
+    limits: dict[str, float],
+    note: str = "",
+) -> Table:
+    """A table of jobs beside git's, whose samples are under "git"."""
+    seconds = {name: [seconds_of(run) for run in runs] for name, runs in samples.items()}
+    cpu_seconds = {name: [cpu_seconds_of(run) for run in runs] for name, runs in samples.items()}
+
+    def times(name: str) -> tuple[str, str]:
+        return format_seconds(Spread.of(seconds[name])), f"{Spread.of(cpu_seconds[name]).median:.2f} s"
+
+    rows = [("git add + commit, no fsync", *times("git"), "1", "")]
+    for name, words in names.items():
+        ratio = ratios(seconds[name], seconds["git"])
+        rows.append((words, *times(name), format_ratio(ratio), verdict(ratio.median, limits[name])))
+    data = {"seconds": seconds, "cpu_seconds": cpu_seconds}
+    return Table(title, ("what", "time", "processor time", "ratio to git", "kept"), tuple(rows), note, data)
 
 
 def more_notes(settings: Settings, trees: Trees, about: str, peaks: dict[str, list[Sample]]) -> Table:
@@ -122,28 +132,14 @@ def more_notes(settings: Settings, trees: Trees, about: str, peaks: dict[str, li
     record_with_git(trees)
     peaks["add"], peaks["commit"] = ([sample] for sample in record_with_arbor(trees, COMMIT))
     written = settings.notes
-    seconds: dict[str, list[float]] = {"git": [], "arbor": []}
+    samples: dict[str, list[list[Sample]]] = {"git": [], "arbor": []}
     for _ in range(settings.rounds):
         corpus.write_notes(trees.both, range(written, written + MORE_NOTES), settings.data)
         written += MORE_NOTES
-        turn = in_turns(
-            {"git": lambda: measure(RECORD, trees.git), "arbor": lambda: measure((ADD, COMMIT), trees.arbor)},
-            1,
-        )
-        for name, runs in turn.items():
-            seconds[name].append(seconds_of(runs[0]))
-    ratio = ratios(seconds["arbor"], seconds["git"])
-    rows = (
-        ("git add + commit, no fsync", format_seconds(Spread.of(seconds["git"])), "1", ""),
-        (
-            "arbor add + commit",
-            format_seconds(Spread.of(seconds["arbor"])),
-            format_ratio(ratio),
-            verdict(ratio.median, 4.0),
-        ),
-    )
+        samples["git"].append(measure(RECORD, trees.git))
+        samples["arbor"].append(measure((ADD, COMMIT), trees.arbor))
     title = f"{MORE_NOTES} more files: {about}"
-    return Table(title, ("what", "time", "ratio to git", "kept"), rows, data={"seconds": seconds})
+    return compare_with_git(title, samples, {"arbor": "arbor add + commit"}, {"arbor": 4.0})
 
 
 def all_day(settings: Settings, trees: Trees, about: str, peaks: dict[str, list[Sample]]) -> Table:

@@ -95,7 +95,9 @@ def clones(settings: Settings, folder: Path, place: str, about: str) -> Table:
             limit = 1.0
         seconds = in_turns(
             {
-                "git": lambda flags=flags: fresh_clone(folder, "c-git", (*GIT, "clone", "--quiet", *flags, url)),  # type: ignore[misc]
+                "git": lambda flags=flags: fresh_clone(
+                    folder, "c-git", (*GIT, "clone", "--quiet", *flags, url)
+                ),  # type: ignore[misc]
                 "arbor": lambda flags=flags: fresh_clone(  # type: ignore[misc]
                     folder, "c-arbor", (*ARBOR, "clone", *flags, str(folder / "arbor"))
                 ),
@@ -168,8 +170,13 @@ def bundles(settings: Settings, folder: Path, about: str) -> Table:
     ratio = sizes["arbor"] / sizes["git"]
     rows = (
         _row("bundle create", seconds["git"], seconds["arbor"], 2.0),
-        ("its size", format_mebibytes(sizes["git"]), format_mebibytes(sizes["arbor"]), f"{ratio:.2f}",
-         verdict(round(ratio, 3), 1.1)),
+        (
+            "its size",
+            format_mebibytes(sizes["git"]),
+            format_mebibytes(sizes["arbor"]),
+            f"{ratio:.2f}",
+            verdict(round(ratio, 3), 1.1),
+        ),
     )
     return Table(f"Bundles: {about}", COLUMNS, rows, data={"seconds": seconds, "bytes": sizes})
 
@@ -202,11 +209,18 @@ def serving(settings: Settings, folder: Path, about: str) -> Table:
     """A fetch that brings nothing, and many clones at once, all of them verified."""
     with server(folder / "arbor") as (url, pid):
         run_untimed([(*ARBOR, "clone", "--bare", url, str(folder / "fetcher"))], folder)
-        idle = [seconds_of(measure([(*ARBOR, "fetch")], folder / "fetcher")) for _ in range(max(settings.rounds, 5))]
+        idle = [
+            seconds_of(measure([(*ARBOR, "fetch")], folder / "fetcher"))
+            for _ in range(max(settings.rounds, 5))
+        ]
         start = time.monotonic()
         with ThreadPoolExecutor(CLIENTS) as pool:
             targets = [folder / f"client{number}" for number in range(CLIENTS)]
-            list(pool.map(lambda target: measure([(*ARBOR, "clone", "--bare", url, str(target))], folder), targets))
+            list(
+                pool.map(
+                    lambda target: measure([(*ARBOR, "clone", "--bare", url, str(target))], folder), targets
+                )
+            )
         together = time.monotonic() - start
         peak = peak_rss_bytes(pid)
     for target in targets:
@@ -215,9 +229,17 @@ def serving(settings: Settings, folder: Path, about: str) -> Table:
     shutil.rmtree(folder / "fetcher")
     median = Spread.of(idle).median
     rows = (
-        ("fetch with nothing new", format_seconds(Spread.of(idle)), verdict(round(median, 3), FETCH_LIMIT_S) + " s"),
+        (
+            "fetch with nothing new",
+            format_seconds(Spread.of(idle)),
+            verdict(round(median, 3), FETCH_LIMIT_S) + " s",
+        ),
         (f"{CLIENTS} bare clones at once, all verified", f"{together:.1f} s", ""),
-        ("peak memory of the server", format_mebibytes(peak), verdict(peak >> 20, SERVER_LIMIT_BYTES >> 20) + " MiB"),
+        (
+            "peak memory of the server",
+            format_mebibytes(peak),
+            verdict(peak >> 20, SERVER_LIMIT_BYTES >> 20) + " MiB",
+        ),
     )
     data = {"seconds": {"fetch": idle, "clones": together}, "bytes": {"server": peak}}
     return Table(f"Over http on loopback: {about}", ("what", "measured", "kept"), rows, data=data)
@@ -247,7 +269,11 @@ def merging(settings: Settings) -> Table:
             raise MeasurementError("the branches do not differ as they should")
     shutil.rmtree(folder)
     rows = tuple(
-        (what, format_seconds(Spread.of(times)), verdict(round(Spread.of(times).median, 4), MERGE_LIMIT_S) + " s")
+        (
+            what,
+            format_seconds(Spread.of(times)),
+            verdict(round(Spread.of(times).median, 4), MERGE_LIMIT_S) + " s",
+        )
         for what, times in (("diff", compared), ("merge of the ledgers", merged))
     )
     title = f"Two branches that differ in {CHANGED_DOCUMENTS} of {LARGE_DOCUMENTS:,} documents, in process, just opened"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import arbor
 from arbor.evaluation.metrics import percentile
-from arbor.search.plan import STOP_WORDS
+from arbor.search.common_words import STOP_WORDS
 from tests.benchmarks import corpus
 from tests.benchmarks.harness import (
     ARBOR,

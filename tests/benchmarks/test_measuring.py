@@ -12,6 +12,7 @@ from tests.benchmarks.harness import (
     MeasurementError,
     Spread,
     Table,
+    cpu_seconds_of,
     folder_bytes,
     format_ratio,
     format_seconds,
@@ -32,11 +33,13 @@ def test_time_memory_and_output_of_each_command(tmp_path: Path) -> None:
         [python("import time; time.sleep(0.05)"), python("kept = bytearray(10**8); print('done')")], tmp_path
     )
     assert asleep.seconds >= 0.05
+    assert 0 < asleep.cpu_seconds < asleep.seconds
     assert (asleep.exit, large.exit) == (0, 0)
     assert large.stdout == "done\n"
     assert large.peak_rss_bytes > 10**8
     assert asleep.peak_rss_bytes < 5 * 10**7
     assert seconds_of([asleep, large]) == asleep.seconds + large.seconds
+    assert cpu_seconds_of([asleep, large]) == asleep.cpu_seconds + large.cpu_seconds
 
 
 def test_the_memory_of_the_one_who_measures_is_not_counted(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from arbor.repo import repository, stage
 from arbor.store import files, pack_format, pack_index, refs
 
 PAGES = Path(__file__).resolve().parents[2] / "docs/format"
-OBJECTS, LEDGER, PACKS, REFS = (" ".join((PAGES / f"{name}.md").read_text("utf-8").split()) for name in ("objects", "ledger", "packs", "refs"))
+OBJECTS, LEDGER, PACKS, REFS = (
+    " ".join((PAGES / f"{name}.md").read_text("utf-8").split())
+    for name in ("objects", "ledger", "packs", "refs")
+)
 
 
 def test_objects() -> None:

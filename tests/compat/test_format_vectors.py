@@ -21,10 +21,13 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 VECTORS: dict[str, Any] = json.loads((DATA / "format.json").read_text("utf-8"))
 OBJECTS = VECTORS["objects"]
 DECODERS = {
-    Kind.MANIFEST: (model.decode_manifest, model.encode_manifest), Kind.DOCUMENT: (model.decode_document, model.encode_document),
-    Kind.COMMIT: (model.decode_commit, model.encode_commit), Kind.TAG: (model.decode_tag, model.encode_tag),
-    Kind.DERIVATION: (model.decode_derivation, model.encode_derivation), Kind.NODE: (ledger.decode_node, ledger.encode_node),
-}  # fmt: skip
+    Kind.MANIFEST: (model.decode_manifest, model.encode_manifest),
+    Kind.DOCUMENT: (model.decode_document, model.encode_document),
+    Kind.COMMIT: (model.decode_commit, model.encode_commit),
+    Kind.TAG: (model.decode_tag, model.encode_tag),
+    Kind.DERIVATION: (model.decode_derivation, model.encode_derivation),
+    Kind.NODE: (ledger.decode_node, ledger.encode_node),
+}
 
 
 @pytest.mark.parametrize("name", OBJECTS)
@@ -56,7 +59,9 @@ def test_what_the_frozen_bytes_mean() -> None:
 
 def test_merkle_roots() -> None:
     leaves = [bytes.fromhex(leaf) for leaf in VECTORS["merkle"]["leaves"]]
-    assert [merkle.tree_root(leaves[:size]).hex() for size in range(len(leaves) + 1)] == VECTORS["merkle"]["roots"]
+    assert [merkle.tree_root(leaves[:size]).hex() for size in range(len(leaves) + 1)] == VECTORS["merkle"][
+        "roots"
+    ]
 
 
 def test_a_ledger() -> None:
@@ -99,7 +104,11 @@ def test_an_index_is_read(pack: Path) -> None:
 def test_refs_and_reflog(tmp_path: Path) -> None:
     (tmp_path / "refs/heads").mkdir(parents=True)
     (tmp_path / "logs").mkdir()
-    for name, place in (("sample.head", "HEAD"), ("sample.ref", "refs/heads/main"), ("sample.reflog", "logs/HEAD")):
+    for name, place in (
+        ("sample.head", "HEAD"),
+        ("sample.ref", "refs/heads/main"),
+        ("sample.reflog", "logs/HEAD"),
+    ):
         shutil.copy(DATA / name, tmp_path / place)
     refs = Refs(tmp_path)
     assert refs.head() == "refs/heads/main"
@@ -117,7 +126,11 @@ def test_refs_and_reflog_are_written_as_they_were(tmp_path: Path) -> None:
     refs.set_head("refs/heads/main")
     refs.move("refs/heads/main", None, given.oid("commit"), given.ADA, "commit (initial): first")
     refs.move("refs/heads/main", given.oid("commit"), given.oid("next"), given.GRACE, "commit: second")
-    for name, place in (("sample.head", "HEAD"), ("sample.ref", "refs/heads/main"), ("sample.reflog", "logs/HEAD")):
+    for name, place in (
+        ("sample.head", "HEAD"),
+        ("sample.ref", "refs/heads/main"),
+        ("sample.reflog", "logs/HEAD"),
+    ):
         assert (tmp_path / place).read_bytes() == (DATA / name).read_bytes()
 
 
@@ -125,7 +138,11 @@ def test_a_stage(tmp_path: Path) -> None:
     shutil.copy(DATA / "sample.stage", tmp_path / "stage")
     stage = read_stage(tmp_path, b"")
     assert stage == Stage(
-        bytes.fromhex(VECTORS["ledger"]["root"]), {"d/a.md": given.oid("a"), "d/b.md": None}, (given.oid("parent"),), "Merge x", ("a.md",)
+        bytes.fromhex(VECTORS["ledger"]["root"]),
+        {"d/a.md": given.oid("a"), "d/b.md": None},
+        (given.oid("parent"),),
+        "Merge x",
+        ("a.md",),
     )
     write_stage(tmp_path, stage)
     assert (tmp_path / "stage").read_bytes() == (DATA / "sample.stage").read_bytes()

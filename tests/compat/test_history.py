@@ -56,7 +56,9 @@ class Twins:
     def _commit(self, number: int, parents: list[int], content: dict[str, bytes], seconds: int) -> None:
         repo = self.kb.repo
         with repo.lock(), repo.store.writer() as writer:
-            root = write_ledger(repo, writer, ledger.EMPTY_LEDGER, {f"d/{path}": oid for path, oid in content.items()})
+            root = write_ledger(
+                repo, writer, ledger.EMPTY_LEDGER, {f"d/{path}": oid for path, oid in content.items()}
+            )
             who = signature(seconds)
             made = build_commit(repo, root, tuple(self.oids[p] for p in parents), who, who, str(number), {})
             oid = writer.add(Kind.COMMIT, encode_commit(made))
@@ -68,10 +70,13 @@ class Twins:
         files = "".join(f"M 100644 inline {path}\ndata 10\nversion {n}\n\n" for path, n in content.items())
         who = f"committer Ada <ada@example.org> {seconds} +0100\n"
         text = str(number)
-        return f"commit refs/heads/c{number}\nmark :{number + 1}\n{who}data {len(text)}\n{text}\n{links}deleteall\n{files}\n"
+        head = f"commit refs/heads/c{number}\nmark :{number + 1}\n{who}"
+        return f"{head}data {len(text)}\n{text}\n{links}deleteall\n{files}\n"
 
     def git(self, *words: str, text: str | None = None) -> str:
-        done = subprocess.run(["git", *words], cwd=self.git_folder, input=text, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *words], cwd=self.git_folder, input=text, capture_output=True, text=True, check=False
+        )
         return done.stdout if done.returncode in (0, 1) else ""
 
     def git_numbers(self, *words: str) -> list[int]:
@@ -120,7 +125,23 @@ def test_merge_bases_and_ancestry_are_the_same(twins: Twins) -> None:
 
 def test_steps_back_lead_to_the_same_commits(twins: Twins) -> None:
     for number in range(SIZE):
-        for steps in ("", "~", "^", "~0", "^0", "~2", "^2", "^^", "~1^2", "^2~1", "^3", "~~~", "^1^1", "~3^2~2", "~99"):
+        for steps in (
+            "",
+            "~",
+            "^",
+            "~0",
+            "^0",
+            "~2",
+            "^2",
+            "^^",
+            "~1^2",
+            "^2~1",
+            "^3",
+            "~~~",
+            "^1^1",
+            "~3^2~2",
+            "~99",
+        ):
             expected = twins.git("rev-parse", "--verify", "-q", f"c{number}{steps}").strip()
             try:
                 found = twins.kb.resolve(f"c{number}{steps}")

@@ -18,18 +18,50 @@ from arbor.repo.worktree import scan
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 TREE = [
-    "a", "b.md", "c.txt", "d.o", "foo", "bar.md", "x/a", "x/b.md", "x/foo", "x/y/a", "x/y/b.md", "x/y/foo/deep.md",
-    "foo bar/a b.md", "foobar/a", "dir/sub/a", "dir/sub/c.txt", "dir/foo", "#hash", "!bang", "sp ", "back[1].md", "Ab", "é.md",
-    "x/.hidden", ".dot/a", "build/out.o", "x/build/in.md", "a*b", "a-b", "x/y/z/w/v.md", "]", "[a]",
-]  # fmt: skip
+    "a",
+    "b.md",
+    "c.txt",
+    "d.o",
+    "foo",
+    "bar.md",
+    "x/a",
+    "x/b.md",
+    "x/foo",
+    "x/y/a",
+    "x/y/b.md",
+    "x/y/foo/deep.md",
+    "foo bar/a b.md",
+    "foobar/a",
+    "dir/sub/a",
+    "dir/sub/c.txt",
+    "dir/foo",
+    "#hash",
+    "!bang",
+    "sp ",
+    "back[1].md",
+    "Ab",
+    "é.md",
+    "x/.hidden",
+    ".dot/a",
+    "build/out.o",
+    "x/build/in.md",
+    "a*b",
+    "a-b",
+    "x/y/z/w/v.md",
+    "]",
+    "[a]",
+]
 
 
 def ask_git(folder: Path, paths: list[str]) -> set[str]:
     """The paths that git ignores, by the rules alone."""
     done = subprocess.run(
         ["git", "-c", "core.quotePath=false", "check-ignore", "--no-index", "-z", "--stdin"],
-        cwd=folder, input="\0".join(paths).encode(), capture_output=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        input="\0".join(paths).encode(),
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode in (0, 1), done.stderr
     return {name for name in done.stdout.decode().split("\0") if name}
 
@@ -65,16 +97,141 @@ def compare(folder: Path, rules: dict[str, bytes]) -> None:
 
 
 HAND_PICKED = [
-    "*.md", "*.md\n!b.md", "foo", "/foo", "foo/", "x/", "/x/", "x/*", "x/*\n!x/y", "x/\n!x/a", "x/*\n!x/a", "**/foo", "foo/**",
-    "x/**/a", "x/**", "**", "*", "*\n!*/", "*\n!*/\n!*.md", "/*", "/*\n!/x", "**/y/", "y/*", "x/y/*\n!x/y/a", "# comment\nfoo",
-    "\\#hash", "#hash", "\\!bang", "!bang", "sp\\ ", "sp ", "sp  ", "foo bar", "foo bar/", "f?o", "[ab]", "[!a]", "[^a]", "[a-c]*",
-    "[]]", "[[]a]", "[[]", "[", "a[", "a\\", "\\a", "a\\*b", "a*b", "*.[oa]", "*.o\n", "\n\n*.o\n\n", "*.o\r\n!d.o\r\n", "\ufeff*.o", "b.md\n*.md\n!b.md",
-    "!a", "a\n!a", "!a\na", "/a", "//a", "a//", "./a", "../a", "x//a", "x/./a", "dir/sub", "/dir/sub/", "sub", "sub/", "dir/*/a", "dir/**/a",
-    "**/a", "a/**", "**/", "**/x/**", "*/a", "*/*/a", "?", "??", "*b*", "foo*", "*foo", ".*", ".?*", ".*/", "!.dot/\n.*", "build", "build/", "/build/",
-    "x/build/", "**/build/*.o", "AB", "ab", "é.md", "*.MD", "\\*", "[[:alpha:]]", "[[:digit:]]*", "[a-]", "[-a]", "x/**/**/a", "***", "**a", "a**", "x/y/z/**/v.md",
-    "x/***/a", "/**/a", "/**", "x/**/", "[!b].md", "back[[]1].md", "back\\[1\\].md", "back[1].md", "*]", "\\]", "{a,b}", "a|b", "(a)", "^a", "$", "+", "a.b",
-    "!", "!!", "/", "//", " ", "  a", "a\t", "\\", "\\\\", "[\\]]", "[a\\]", "!*.md\n*.md", "*\n!/x/\n!/x/y/\n!/x/y/a",
-]  # fmt: skip
+    "*.md",
+    "*.md\n!b.md",
+    "foo",
+    "/foo",
+    "foo/",
+    "x/",
+    "/x/",
+    "x/*",
+    "x/*\n!x/y",
+    "x/\n!x/a",
+    "x/*\n!x/a",
+    "**/foo",
+    "foo/**",
+    "x/**/a",
+    "x/**",
+    "**",
+    "*",
+    "*\n!*/",
+    "*\n!*/\n!*.md",
+    "/*",
+    "/*\n!/x",
+    "**/y/",
+    "y/*",
+    "x/y/*\n!x/y/a",
+    "# comment\nfoo",
+    "\\#hash",
+    "#hash",
+    "\\!bang",
+    "!bang",
+    "sp\\ ",
+    "sp ",
+    "sp  ",
+    "foo bar",
+    "foo bar/",
+    "f?o",
+    "[ab]",
+    "[!a]",
+    "[^a]",
+    "[a-c]*",
+    "[]]",
+    "[[]a]",
+    "[[]",
+    "[",
+    "a[",
+    "a\\",
+    "\\a",
+    "a\\*b",
+    "a*b",
+    "*.[oa]",
+    "*.o\n",
+    "\n\n*.o\n\n",
+    "*.o\r\n!d.o\r\n",
+    "\ufeff*.o",
+    "b.md\n*.md\n!b.md",
+    "!a",
+    "a\n!a",
+    "!a\na",
+    "/a",
+    "//a",
+    "a//",
+    "./a",
+    "../a",
+    "x//a",
+    "x/./a",
+    "dir/sub",
+    "/dir/sub/",
+    "sub",
+    "sub/",
+    "dir/*/a",
+    "dir/**/a",
+    "**/a",
+    "a/**",
+    "**/",
+    "**/x/**",
+    "*/a",
+    "*/*/a",
+    "?",
+    "??",
+    "*b*",
+    "foo*",
+    "*foo",
+    ".*",
+    ".?*",
+    ".*/",
+    "!.dot/\n.*",
+    "build",
+    "build/",
+    "/build/",
+    "x/build/",
+    "**/build/*.o",
+    "AB",
+    "ab",
+    "é.md",
+    "*.MD",
+    "\\*",
+    "[[:alpha:]]",
+    "[[:digit:]]*",
+    "[a-]",
+    "[-a]",
+    "x/**/**/a",
+    "***",
+    "**a",
+    "a**",
+    "x/y/z/**/v.md",
+    "x/***/a",
+    "/**/a",
+    "/**",
+    "x/**/",
+    "[!b].md",
+    "back[[]1].md",
+    "back\\[1\\].md",
+    "back[1].md",
+    "*]",
+    "\\]",
+    "{a,b}",
+    "a|b",
+    "(a)",
+    "^a",
+    "$",
+    "+",
+    "a.b",
+    "!",
+    "!!",
+    "/",
+    "//",
+    " ",
+    "  a",
+    "a\t",
+    "\\",
+    "\\\\",
+    "[\\]]",
+    "[a\\]",
+    "!*.md\n*.md",
+    "*\n!/x/\n!/x/y/\n!/x/y/a",
+]
 
 
 @pytest.mark.parametrize("text", HAND_PICKED)
@@ -85,21 +242,35 @@ def test_patterns_picked_by_hand(tree: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        {"": b"*.md\n", "x": b"!b.md\n"}, {"": b"!a\n", "x": b"a\n"}, {"x": b"/a\n"}, {"x": b"y/\n"}, {"x": b"/y/a\n", "x/y": b"!a\n"},
-        {"": b"x/\n", "x": b"!a\n"}, {"": b"x/*\n!x/y/\n", "x/y": b"*\n!a\n"}, {"x": b"*\n", "x/y": b"!*\n"}, {"dir": b"sub\n"},
-        {"dir": b"**/a\n"}, {"dir": b"/**/a\n"}, {"": b"/dir/sub/a\n", "dir": b"!sub/a\n"}, {"x": b".hidden\n"},
+        {"": b"*.md\n", "x": b"!b.md\n"},
+        {"": b"!a\n", "x": b"a\n"},
+        {"x": b"/a\n"},
+        {"x": b"y/\n"},
+        {"x": b"/y/a\n", "x/y": b"!a\n"},
+        {"": b"x/\n", "x": b"!a\n"},
+        {"": b"x/*\n!x/y/\n", "x/y": b"*\n!a\n"},
+        {"x": b"*\n", "x/y": b"!*\n"},
+        {"dir": b"sub\n"},
+        {"dir": b"**/a\n"},
+        {"dir": b"/**/a\n"},
+        {"": b"/dir/sub/a\n", "dir": b"!sub/a\n"},
+        {"x": b".hidden\n"},
     ],
-)  # fmt: skip
+)
 def test_rules_of_several_folders(tree: Path, rules: dict[str, bytes]) -> None:
     compare(tree, rules)
 
 
-SEGMENTS = st.sampled_from(["a", "b.md", "foo", "x", "y", "sub", "*", "**", "*.md", "?", "f*", "[ab]", "[!a]", "build", "a*", "*o"])
+SEGMENTS = st.sampled_from(
+    ["a", "b.md", "foo", "x", "y", "sub", "*", "**", "*.md", "?", "f*", "[ab]", "[!a]", "build", "a*", "*o"]
+)
 PATTERNS = st.builds(
     lambda bang, root, parts, tail: bang + root + "/".join(parts) + tail,
-    st.sampled_from(["", "", "", "!"]), st.sampled_from(["", "", "/"]), st.lists(SEGMENTS, min_size=1, max_size=3),
+    st.sampled_from(["", "", "", "!"]),
     st.sampled_from(["", "", "/"]),
-)  # fmt: skip
+    st.lists(SEGMENTS, min_size=1, max_size=3),
+    st.sampled_from(["", "", "/"]),
+)
 FILES = st.lists(PATTERNS, min_size=1, max_size=4).map(lambda lines: "\n".join(lines).encode())
 
 
@@ -111,7 +282,31 @@ def test_patterns_made_by_chance(tree: Path, top: bytes, inner: bytes | None, de
     compare(tree, {place: text for place, text in rules.items() if text is not None})
 
 
-ALPHABET = ["a", "b", "x", "y", "/", "*", "*", "**", "?", "[", "]", "!", "^", "-", "\\", ".", " ", "[a-c]", "[!x]", "[[:alpha:]]", "[:", "é", "/**/"]
+ALPHABET = [
+    "a",
+    "b",
+    "x",
+    "y",
+    "/",
+    "*",
+    "*",
+    "**",
+    "?",
+    "[",
+    "]",
+    "!",
+    "^",
+    "-",
+    "\\",
+    ".",
+    " ",
+    "[a-c]",
+    "[!x]",
+    "[[:alpha:]]",
+    "[:",
+    "é",
+    "/**/",
+]
 
 
 def odd_pattern(source: random.Random) -> str:
@@ -122,7 +317,23 @@ def test_odd_patterns_in_bulk(tmp_path: Path) -> None:
     """Each of some hundred folders has an ignore file of its own and the same small tree."""
     source = random.Random(20_240_229)
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    names = ["xy", "a b", "a-b", "é", "]", "-", "x/a", "x/b.x", "a/y", "a/x/a", "y/.a", "b/!", "b/[x]", "x/y/^", "x/y/b"]
+    names = [
+        "xy",
+        "a b",
+        "a-b",
+        "é",
+        "]",
+        "-",
+        "x/a",
+        "x/b.x",
+        "a/y",
+        "a/x/a",
+        "y/.a",
+        "b/!",
+        "b/[x]",
+        "x/y/^",
+        "x/y/b",
+    ]
     texts = {f"d{number:03d}": odd_pattern(source) for number in range(150)}
     for folder, text in texts.items():
         for name in names:
@@ -160,10 +371,15 @@ def test_an_ignore_file_that_is_a_symlink_is_not_followed(tree: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("pattern", "path"),
     [
-        ("*a" * 30 + "*b", "a" * 250), ("**/" * 30 + "b", "a/" * 1000 + "a"), ("**/a*" * 20 + "/b", "a/" * 500 + "c"),
-        ("[a]*" * 40 + "b", "a" * 250), ("?*" * 40 + "b", "a" * 250), ("*" * 200 + "b", "a" * 250), ("a/**/" * 30 + "b", "a/" * 900 + "c"),
+        ("*a" * 30 + "*b", "a" * 250),
+        ("**/" * 30 + "b", "a/" * 1000 + "a"),
+        ("**/a*" * 20 + "/b", "a/" * 500 + "c"),
+        ("[a]*" * 40 + "b", "a" * 250),
+        ("?*" * 40 + "b", "a" * 250),
+        ("*" * 200 + "b", "a" * 250),
+        ("a/**/" * 30 + "b", "a/" * 900 + "c"),
     ],
-)  # fmt: skip
+)
 def test_no_pattern_takes_long(pattern: str, path: str) -> None:
     """A clone can bring any ignore file. A search that tried every split of these would not end."""
     found = parse_pattern(pattern.encode())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,19 @@ from arbor.repo.status import Status
 from tests.repo.kit import files_in, new_kb, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-NAMES = ["a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "x/y/d.md", "z/e.md", "new/f.md", "new/deep/g.md", "n", "n/o"]
+NAMES = [
+    "a.md",
+    "b.md",
+    "x/a.md",
+    "x/b.md",
+    "x/y/c.md",
+    "x/y/d.md",
+    "z/e.md",
+    "new/f.md",
+    "new/deep/g.md",
+    "n",
+    "n/o",
+]
 TEXTS = ["one\n", "two\n", "three\n", ""]
 
 
@@ -79,42 +93,49 @@ def put_back(folder: Path, files: dict[str, bytes]) -> None:
     for path in files_in_detail(folder):
         if path not in files:
             (folder / path).unlink()
-    for path in sorted((p for p in folder.rglob("*") if p.is_dir() and not {".git", ".arbor"} & set(p.parts)), reverse=True):
+    for path in sorted(
+        (p for p in folder.rglob("*") if p.is_dir() and not {".git", ".arbor"} & set(p.parts)), reverse=True
+    ):
         if not any(path.iterdir()):
             path.rmdir()
     write(folder, dict(files))
 
 
+def edit(pair: Pair, name: str, text: str) -> None:
+    with contextlib.suppress(OSError):  # a folder is where the file should be, or the other way round
+        write(pair.folder, {name: text})
+
+
+def delete(pair: Pair, name: str) -> None:
+    if not (pair.folder / name).is_file():
+        return
+    (pair.folder / name).unlink()
+    for parent in (pair.folder / name).parents:
+        if parent == pair.folder or any(parent.iterdir()):
+            break
+        parent.rmdir()
+
+
 def step(pair: Pair, source: random.Random) -> None:
     name, folder = source.choice(NAMES), source.choice(["", "x", "x/y", "new", "z"])
-    match source.randrange(12):
-        case 0 | 1 | 2:
-            try:
-                write(pair.folder, {name: source.choice(TEXTS)})
-            except OSError:
-                return
-        case 3:
-            if (pair.folder / name).is_file():
-                (pair.folder / name).unlink()
-                for parent in (pair.folder / name).parents:
-                    if parent == pair.folder or any(parent.iterdir()):
-                        break
-                    parent.rmdir()
-        case 4 | 5:
-            pair.both(["add", "-A"], "add")
-        case 6:
-            if (pair.folder / name).is_file():
-                pair.both(["add", "--", name], "add", [name])
-        case 7:
-            pair.both(["add", "-u"], "add", update=True)
-        case 8:
-            pair.both(["commit", "-q", "-m", "x"], "commit", "x", index=False)
-        case 9:
-            pair.both(["rm", "-q", "-r", "--", folder or name], "rm", [folder or name], recursive=True)
-        case 10:
-            pair.both(["restore", "--", folder or name], "restore", [folder or name])
-        case 11:
-            pair.both(["restore", "--staged", "--", folder or name], "restore", [folder or name], staged=True, worktree=False)
+    place = folder or name
+    commands: list[Callable[[], None]] = [
+        lambda: edit(pair, name, source.choice(TEXTS)),
+        lambda: edit(pair, name, source.choice(TEXTS)),
+        lambda: edit(pair, name, source.choice(TEXTS)),
+        lambda: delete(pair, name),
+        lambda: pair.both(["add", "-A"], "add"),
+        lambda: pair.both(["add", "-A"], "add"),
+        lambda: pair.both(["add", "--", name], "add", [name]) if (pair.folder / name).is_file() else None,
+        lambda: pair.both(["add", "-u"], "add", update=True),
+        lambda: pair.both(["commit", "-q", "-m", "x"], "commit", "x", index=False),
+        lambda: pair.both(["rm", "-q", "-r", "--", place], "rm", [place], recursive=True),
+        lambda: pair.both(["restore", "--", place], "restore", [place]),
+        lambda: pair.both(
+            ["restore", "--staged", "--", place], "restore", [place], staged=True, worktree=False
+        ),
+    ]
+    source.choice(commands)()
 
 
 @pytest.mark.parametrize("seed", range(12))

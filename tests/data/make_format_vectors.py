@@ -58,38 +58,83 @@ MANIFEST = Manifest(
     [[0, "", 3, [12, 5], "", "label"], ["citation", "embeds", -1, "target.md", "anchor", [0, 4]]],
 )
 DOCUMENT = Document(
-    kind="surface", media_type="text/markdown", title="Title", source_uri="https://example.org/t", encoding="utf-8",
-    size=70_000, file_hash=oid("file"), extractor="markdown/1", chunker="structural/1", canonicalisation="bytes/1",
-    passage_count=3, text_root=merkle.tree_root(CHUNK_OIDS), original_count=1, original_root=oid("original"),
+    kind="surface",
+    media_type="text/markdown",
+    title="Title",
+    source_uri="https://example.org/t",
+    encoding="utf-8",
+    size=70_000,
+    file_hash=oid("file"),
+    extractor="markdown/1",
+    chunker="structural/1",
+    canonicalisation="bytes/1",
+    passage_count=3,
+    text_root=merkle.tree_root(CHUNK_OIDS),
+    original_count=1,
+    original_root=oid("original"),
     manifest=object_id(Kind.MANIFEST, encode_manifest(MANIFEST)),
     front_matter={"draft": False, "list": ["a", 1, None], "map": {"k": "v"}, "number": -7},
-)  # fmt: skip
+)
 DERIVATION = Derivation(
-    "lead", 2, {"sentences": 3}, oid("ledger"), (CoreSource("a/b.md", oid("document"), 1, 3, CHUNK_OIDS[1], (oid("sibling"),)),)
+    "lead",
+    2,
+    {"sentences": 3},
+    oid("ledger"),
+    (CoreSource("a/b.md", oid("document"), 1, 3, CHUNK_OIDS[1], (oid("sibling"),)),),
 )
 CORE = Document(
-    kind="core", media_type="text/plain", title="", source_uri="", encoding="utf-8", size=0, file_hash=oid("empty"),
-    extractor="plain/1", chunker="structural/1", canonicalisation="bytes/1", passage_count=0, text_root=merkle.EMPTY_ROOT,
-    original_count=0, original_root=b"", manifest=oid("manifest"), derivation=object_id(Kind.DERIVATION, encode_derivation(DERIVATION)),
-)  # fmt: skip
+    kind="core",
+    media_type="text/plain",
+    title="",
+    source_uri="",
+    encoding="utf-8",
+    size=0,
+    file_hash=oid("empty"),
+    extractor="plain/1",
+    chunker="structural/1",
+    canonicalisation="bytes/1",
+    passage_count=0,
+    text_root=merkle.EMPTY_ROOT,
+    original_count=0,
+    original_root=b"",
+    manifest=oid("manifest"),
+    derivation=object_id(Kind.DERIVATION, encode_derivation(DERIVATION)),
+)
 COMMIT = Commit(
-    oid("ledger"), (oid("parent"), oid("other parent")), ADA, GRACE, "Subject\n\nBody, 中文.\n", {"chunker": "structural/1", "policy": ""},
-    6, (oid("peak of four"), oid("peak of two")), "-----BEGIN SSH SIGNATURE-----\n…\n",
-)  # fmt: skip
+    oid("ledger"),
+    (oid("parent"), oid("other parent")),
+    ADA,
+    GRACE,
+    "Subject\n\nBody, 中文.\n",
+    {"chunker": "structural/1", "policy": ""},
+    6,
+    (oid("peak of four"), oid("peak of two")),
+    "-----BEGIN SSH SIGNATURE-----\n…\n",
+)
 FIRST = Commit(ledger.EMPTY_LEDGER, (), ADA, ADA, "first", {}, 0, ())
 TAG = Tag(oid("commit"), "v1.0", ADA, "release\n", "")
-LEDGER = {f"d/notes/{number:03d}.md": oid(f"note {number}") for number in range(100)} | {"c/summary": oid("core"), "e/中文": b"edge", "a/k": b""}
+LEDGER = {f"d/notes/{number:03d}.md": oid(f"note {number}") for number in range(100)} | {
+    "c/summary": oid("core"),
+    "e/中文": b"edge",
+    "a/k": b"",
+}
 
 
 def objects() -> dict[str, tuple[Kind, bytes]]:
     """One or more of every kind, by name."""
     return {
-        "chunk": (Kind.CHUNK, CHUNKS[1]), "empty chunk": (Kind.CHUNK, b""), "manifest": (Kind.MANIFEST, encode_manifest(MANIFEST)),
-        "empty manifest": (Kind.MANIFEST, encode_manifest(Manifest((), (), []))), "document": (Kind.DOCUMENT, encode_document(DOCUMENT)),
-        "core": (Kind.DOCUMENT, encode_document(CORE)), "commit": (Kind.COMMIT, encode_commit(COMMIT)), "first commit": (Kind.COMMIT, encode_commit(FIRST)),
-        "tag": (Kind.TAG, encode_tag(TAG)), "derivation": (Kind.DERIVATION, encode_derivation(DERIVATION)),
+        "chunk": (Kind.CHUNK, CHUNKS[1]),
+        "empty chunk": (Kind.CHUNK, b""),
+        "manifest": (Kind.MANIFEST, encode_manifest(MANIFEST)),
+        "empty manifest": (Kind.MANIFEST, encode_manifest(Manifest((), (), []))),
+        "document": (Kind.DOCUMENT, encode_document(DOCUMENT)),
+        "core": (Kind.DOCUMENT, encode_document(CORE)),
+        "commit": (Kind.COMMIT, encode_commit(COMMIT)),
+        "first commit": (Kind.COMMIT, encode_commit(FIRST)),
+        "tag": (Kind.TAG, encode_tag(TAG)),
+        "derivation": (Kind.DERIVATION, encode_derivation(DERIVATION)),
         "empty node": (Kind.NODE, ledger.encode_node(ledger.EMPTY_NODE)),
-    }  # fmt: skip
+    }
 
 
 def build_ledger() -> tuple[bytes, dict[str, str]]:
@@ -103,11 +148,21 @@ def main() -> None:
     root, nodes = build_ledger()
     leaves = [oid(f"leaf {number}") for number in range(11)]
     vectors: dict[str, Any] = {
-        "objects": {name: {"kind": int(kind), "oid": object_id(kind, data).hex(), "bytes": data.hex()} for name, (kind, data) in objects().items()},
-        "merkle": {"leaves": [leaf.hex() for leaf in leaves], "roots": [merkle.tree_root(leaves[:size]).hex() for size in range(12)]},
-        "ledger": {"entries": {key: value.hex() for key, value in sorted(LEDGER.items())}, "root": root.hex(), "nodes": nodes},
+        "objects": {
+            name: {"kind": int(kind), "oid": object_id(kind, data).hex(), "bytes": data.hex()}
+            for name, (kind, data) in objects().items()
+        },
+        "merkle": {
+            "leaves": [leaf.hex() for leaf in leaves],
+            "roots": [merkle.tree_root(leaves[:size]).hex() for size in range(12)],
+        },
+        "ledger": {
+            "entries": {key: value.hex() for key, value in sorted(LEDGER.items())},
+            "root": root.hex(),
+            "nodes": nodes,
+        },
         "boundaries": {f"key {number}": ledger.boundary_level(f"key {number}") for number in range(64)},
-    }  # fmt: skip
+    }
     write("format.json", (json.dumps(vectors, indent=1, ensure_ascii=False) + "\n").encode())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -122,8 +177,15 @@ def main() -> None:
         refs.set_head("refs/heads/main")
         refs.move("refs/heads/main", None, oid("commit"), ADA, "commit (initial): first")
         refs.move("refs/heads/main", oid("commit"), oid("next"), GRACE, "commit: second")
-        write_stage(folder, Stage(root, {"d/a.md": oid("a"), "d/b.md": None}, (oid("parent"),), "Merge x", ("a.md",)))
-        for source, target in (("HEAD", "sample.head"), ("refs/heads/main", "sample.ref"), ("logs/HEAD", "sample.reflog"), ("stage", "sample.stage")):
+        write_stage(
+            folder, Stage(root, {"d/a.md": oid("a"), "d/b.md": None}, (oid("parent"),), "Merge x", ("a.md",))
+        )
+        for source, target in (
+            ("HEAD", "sample.head"),
+            ("refs/heads/main", "sample.ref"),
+            ("logs/HEAD", "sample.reflog"),
+            ("stage", "sample.stage"),
+        ):
             write(target, (folder / source).read_bytes())
         shutil.rmtree(folder / "refs")
 

@@ -14,7 +14,13 @@ from arbor.objects import ledger, merkle, model
 from arbor.objects.codec import encode
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Commit, Document, Manifest, Signature
-from arbor.remote.messages import Advertisement, RemoteRef, encode_advertisement, encode_fetch_answer, FetchAnswer
+from arbor.remote.messages import (
+    Advertisement,
+    FetchAnswer,
+    RemoteRef,
+    encode_advertisement,
+    encode_fetch_answer,
+)
 from arbor.remote.wire import Message, Packet, PacketKind, Packets, answer_packets, end_packet, message_packet
 from arbor.store import pack_format as fmt
 
@@ -37,16 +43,33 @@ class World:
         """Leave an object out."""
         self.objects = [(kind, data) for kind, data in self.objects if object_id(kind, data) != oid]
 
-    def document(self, text: str = "# A\n", manifest_changes: dict[str, Any] | None = None, **changes: Any) -> bytes:
+    def document(
+        self, text: str = "# A\n", manifest_changes: dict[str, Any] | None = None, **changes: Any
+    ) -> bytes:
         """A document of one passage, with fields replaced."""
         data = text.encode()
         chunk = self.put(Kind.CHUNK, data)
-        manifest = replace(Manifest((ChunkRef(chunk, len(data), data.count(b"\n"), ()),), (), ()), **(manifest_changes or {}))
+        manifest = replace(
+            Manifest((ChunkRef(chunk, len(data), data.count(b"\n"), ()),), (), ()), **(manifest_changes or {})
+        )
         manifest_oid = self.put(Kind.MANIFEST, model.encode_manifest(manifest))
         document = Document(
-            "surface", "text/markdown", "A", "", "utf-8", len(data), blake3(data).digest(), "markdown/1", "structural/1",
-            "bytes/1", 1, merkle.tree_root([chunk]), 0, b"", manifest_oid,
-        )  # fmt: skip
+            "surface",
+            "text/markdown",
+            "A",
+            "",
+            "utf-8",
+            len(data),
+            blake3(data).digest(),
+            "markdown/1",
+            "structural/1",
+            "bytes/1",
+            1,
+            merkle.tree_root([chunk]),
+            0,
+            b"",
+            manifest_oid,
+        )
         return self.put(Kind.DOCUMENT, model.encode_document(replace(document, **changes)))
 
     def ledger(self, entries: dict[str, bytes]) -> bytes:
@@ -57,13 +80,17 @@ class World:
         """A ledger node of any shape."""
         return self.put(Kind.NODE, encode([level, [value for row in rows for value in row]]))
 
-    def commit(self, root: bytes, parents: Sequence[tuple[bytes, Commit]] = (), **changes: Any) -> tuple[bytes, Commit]:
+    def commit(
+        self, root: bytes, parents: Sequence[tuple[bytes, Commit]] = (), **changes: Any
+    ) -> tuple[bytes, Commit]:
         """A commit with the right log, with fields replaced."""
         size, peaks = 0, []
         if parents:
             oid, first = parents[0]
             size, peaks = first.log_size + 1, merkle.append_leaf(first.log_size, first.log_peaks, oid)
-        made = Commit(root, tuple(oid for oid, _ in parents), WHO, WHO, "m", {"chunker": "x"}, size, tuple(peaks))
+        made = Commit(
+            root, tuple(oid for oid, _ in parents), WHO, WHO, "m", {"chunker": "x"}, size, tuple(peaks)
+        )
         made = replace(made, **changes)
         return self.put(Kind.COMMIT, model.encode_commit(made)), made
 
@@ -74,8 +101,14 @@ class World:
 
 def frame(raw: bytes, payload: bytes, count: int, raw_bytes: int | None = None) -> bytes:
     """A frame whose header says anything."""
-    head = struct.pack("<4sIII8s", fmt.FRAME_MAGIC, count, len(raw) if raw_bytes is None else raw_bytes, len(payload),
-                       blake3(payload).digest(8))  # fmt: skip
+    head = struct.pack(
+        "<4sIII8s",
+        fmt.FRAME_MAGIC,
+        count,
+        len(raw) if raw_bytes is None else raw_bytes,
+        len(payload),
+        blake3(payload).digest(8),
+    )
     return head + blake3(head).digest(8) + payload
 
 
@@ -91,7 +124,13 @@ class Liar:
     url = "liar://"
     whole_packs = False
 
-    def __init__(self, refs: Message, frames: Iterable[bytes], answer: Message | None = None, packets: Sequence[Packet] | None = None) -> None:
+    def __init__(
+        self,
+        refs: Message,
+        frames: Iterable[bytes],
+        answer: Message | None = None,
+        packets: Sequence[Packet] | None = None,
+    ) -> None:
         self._refs = refs
         self._frames = frames
         self._answer = answer if answer is not None else encode_fetch_answer(FetchAnswer(0))
@@ -122,7 +161,9 @@ def write_bundle(fs_path: Path, refs: Message, frames: Sequence[bytes], objects:
 def push_packets(tip: bytes, frames: Iterable[bytes], updates: list[list[Any]] | None = None) -> Packets:
     """The request of somebody who pushes lies."""
     rows = updates if updates is not None else [[MAIN, b"", tip, False]]
-    yield message_packet({"command": "push", "version": 1, "updates": rows, "key": b"k" * 12, "who": "Mallory"})
+    yield message_packet(
+        {"command": "push", "version": 1, "updates": rows, "key": b"k" * 12, "who": "Mallory"}
+    )
     count = 0
     for each in frames:
         count += 1

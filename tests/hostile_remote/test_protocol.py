@@ -40,11 +40,31 @@ from tests.remote.people import clone_to, fetch_from, make_kb, notes
 
 OID = b"\x01" * 32
 NAMES = [
-    "HEAD", "main", "refs/main", "refs/remotes/origin/main", "refs/heads/../../HEAD", "refs/heads/", "refs/heads/-x",
-    "refs/heads/a..b", "refs/heads/a b", "refs/heads/a\nb", "refs/heads/.x", "refs/heads/x.lock", "refs/heads/x/", "refs//heads/x",
-    "refs/heads/con", "refs/heads/a\\b", "refs/heads/a~1", "refs/heads/@{x}", "/refs/heads/x", "refs/heads/" + "x" * 300,
-    "refs/notes/x", "refs/heads/\x1b[31m", "config.toml", "refs/heads/\ud800",
-]  # fmt: skip
+    "HEAD",
+    "main",
+    "refs/main",
+    "refs/remotes/origin/main",
+    "refs/heads/../../HEAD",
+    "refs/heads/",
+    "refs/heads/-x",
+    "refs/heads/a..b",
+    "refs/heads/a b",
+    "refs/heads/a\nb",
+    "refs/heads/.x",
+    "refs/heads/x.lock",
+    "refs/heads/x/",
+    "refs//heads/x",
+    "refs/heads/con",
+    "refs/heads/a\\b",
+    "refs/heads/a~1",
+    "refs/heads/@{x}",
+    "/refs/heads/x",
+    "refs/heads/" + "x" * 300,
+    "refs/notes/x",
+    "refs/heads/\x1b[31m",
+    "config.toml",
+    "refs/heads/\ud800",
+]
 
 
 def truth() -> tuple[bytes, list[bytes]]:
@@ -53,7 +73,9 @@ def truth() -> tuple[bytes, list[bytes]]:
     return tip, world.frames()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.isprintable() or "\n" in name or "\x1b" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name.isprintable() or "\n" in name or "\x1b" in name]
+)
 def test_refs_outside_of_branches_and_tags_are_not_taken(tmp_path: Path, name: str) -> None:
     tip, frames = truth()
     with pytest.raises(RemoteError):
@@ -110,7 +132,11 @@ def answers(*packets: Packet) -> list[Packet]:
         [message_packet({"objects": 1, "cold": b""}), end_packet(7)],
         [message_packet({"objects": 1, "cold": b""}), Packet(PacketKind.END, b"")],
         [message_packet({"objects": 1, "cold": b""}), Packet(PacketKind.FRAME, b""), end_packet(1)],
-        [message_packet({"objects": 1, "cold": b""}), Packet(PacketKind.FRAME, b"FRAM" + b"\x00" * 200), end_packet(1)],
+        [
+            message_packet({"objects": 1, "cold": b""}),
+            Packet(PacketKind.FRAME, b"FRAM" + b"\x00" * 200),
+            end_packet(1),
+        ],
         [Packet(PacketKind.ERROR, b"")],
         [Packet(PacketKind.ERROR, encode({"message": 5}))],
         [error_packet("no")],
@@ -190,14 +216,19 @@ def test_requests_that_are_none(tmp_path: Path) -> None:
     make_kb(tmp_path / "a", notes(2))
     service = Service(tmp_path / "a", may_push=True)
     requests = [
-        {"command": "rm", "version": 1}, {"command": "refs"}, {"command": 5, "version": 1}, {"version": 1},
-        {"command": "fetch", "version": 1}, {"command": "fetch", "version": 1, "wants": OID, "haves": b"", "filter": "", "held": b""},
+        {"command": "rm", "version": 1},
+        {"command": "refs"},
+        {"command": 5, "version": 1},
+        {"version": 1},
+        {"command": "fetch", "version": 1},
+        {"command": "fetch", "version": 1, "wants": OID, "haves": b"", "filter": "", "held": b""},
         {"command": "fetch", "version": 1, "wants": b"", "haves": b"", "filter": "at:../x", "held": b""},
         {"command": "fetch", "version": 1, "wants": b"", "haves": b"", "filter": "", "held": b"x"},
-        {"command": "known", "version": 1, "oids": b"x"}, {"command": "chunks", "version": 1},
+        {"command": "known", "version": 1, "oids": b"x"},
+        {"command": "chunks", "version": 1},
         {"command": "push", "version": 1, "updates": [], "key": b"x", "who": ""},
         {"command": "push", "version": 1, "updates": [], "key": b"../../../../x", "who": "\x1b[31m"},
-    ]  # fmt: skip
+    ]
     for request in requests[:-1]:
         last = list(service.answer(iter([message_packet(request), end_packet(0)])))[-1]  # type: ignore[arg-type]
         assert last.kind == PacketKind.ERROR, request
@@ -257,17 +288,26 @@ def head(status: str, *lines: str) -> bytes:
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode()
 
 
+def redirecting(status: str, place: str) -> contextlib.AbstractContextManager[tuple[str, list[int]]]:
+    answer = head(status, f"Location: {place}", "Content-Length: 0")
+    return raw_server(lambda connection: connection.sendall(answer))
+
+
 def test_a_redirect_is_not_followed_wherever_it_leads(tmp_path: Path) -> None:
     with raw_server(lambda c: c.sendall(head("200 OK", "Content-Length: 0"))) as (inner, inner_seen):
         for status in ("301 Moved", "302 Found", "303 See", "307 Temporary", "308 Permanent"):
-            place = f"Location: {inner}/arbor\x1b"
-            with raw_server(lambda c, s=status, p=place: c.sendall(head(s, p, "Content-Length: 0"))) as (url, _):  # type: ignore[misc]
-                with pytest.raises(RemoteError):
-                    clone_to(url, tmp_path / "b")
-        with raw_server(lambda c: c.sendall(head("302 Found", "Location: http://169.254.169.254/", "Content-Length: 0"))) as (url, _):
-            with pytest.raises(RemoteError, match=r"redirects to 'http://169\.254\.169\.254/', which is not followed"):
+            with (
+                redirecting(status, f"{inner}/arbor") as (url, _),
+                pytest.raises(RemoteError, match="redirects"),
+            ):
                 clone_to(url, tmp_path / "b")
         assert inner_seen == []
+    shown = r"redirects to 'http://169\.254\.169\.254/', which is not followed"
+    with (
+        redirecting("302 Found", "http://169.254.169.254/") as (url, _),
+        pytest.raises(RemoteError, match=shown),
+    ):
+        clone_to(url, tmp_path / "b")
     assert not (tmp_path / "b").exists()
 
 
@@ -275,10 +315,20 @@ def test_other_answers_than_packets_are_refused(tmp_path: Path) -> None:
     bomb = gzip.compress(b"\0" * 20_000_000)
     cases = [
         head("200 OK", "Content-Type: text/html", "Content-Length: 2") + b"hi",
-        head("200 OK", f"Content-Type: {CONTENT_TYPE}", "Content-Encoding: gzip", f"Content-Length: {len(bomb)}") + bomb,
-        head("404 Not Found", "Content-Length: 0"), head("500 Oh", "Content-Length: 0"), head("401 No", "Content-Length: 0"),
-        head("200 OK", f"Content-Type: {CONTENT_TYPE}", "Content-Length: 0"), b"not http at all\r\n\r\n", b"",
-    ]  # fmt: skip
+        head(
+            "200 OK",
+            f"Content-Type: {CONTENT_TYPE}",
+            "Content-Encoding: gzip",
+            f"Content-Length: {len(bomb)}",
+        )
+        + bomb,
+        head("404 Not Found", "Content-Length: 0"),
+        head("500 Oh", "Content-Length: 0"),
+        head("401 No", "Content-Length: 0"),
+        head("200 OK", f"Content-Type: {CONTENT_TYPE}", "Content-Length: 0"),
+        b"not http at all\r\n\r\n",
+        b"",
+    ]
     for case in cases:
         with raw_server(lambda c, data=case: c.sendall(data)) as (url, _), pytest.raises(RemoteError):  # type: ignore[misc]
             clone_to(url, tmp_path / "b")

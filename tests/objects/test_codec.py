@@ -146,7 +146,19 @@ def test_a_long_string_that_can_be_written_can_be_read() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [1.5, float("nan"), {1: 2}, {b"a": 1}, "\ud800", {"\udfff": 1}, 2**64, -(2**63) - 1, {1, 2}, object(), [[1.0]]],
+    [
+        1.5,
+        float("nan"),
+        {1: 2},
+        {b"a": 1},
+        "\ud800",
+        {"\udfff": 1},
+        2**64,
+        -(2**63) - 1,
+        {1, 2},
+        object(),
+        [[1.0]],
+    ],
 )
 def test_what_has_no_canonical_form_is_refused(value: object) -> None:
     with pytest.raises(IntegrityError):

@@ -38,7 +38,9 @@ def test_oids_are_written_and_read_as_hexadecimal_digits() -> None:
     assert parse_oid(format_oid(oid).upper()) == oid
 
 
-@pytest.mark.parametrize("text", ["", "ab", "g" * 64, "ab" * 31, "ab" * 33, "ab " * 21 + "a", "０" * 64, "\n" + "ab" * 32])
+@pytest.mark.parametrize(
+    "text", ["", "ab", "g" * 64, "ab" * 31, "ab" * 33, "ab " * 21 + "a", "０" * 64, "\n" + "ab" * 32]
+)
 def test_other_texts_are_no_oids(text: str) -> None:
     with pytest.raises(UsageError):
         parse_oid(text)

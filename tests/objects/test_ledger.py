@@ -216,7 +216,9 @@ def test_no_changed_proof_verifies(content: dict[str, bytes], key: str, data: st
 
 
 @given(CONTENT.filter(lambda content: len(content) > 8), KEYS, KEYS)
-def test_the_proof_of_one_key_says_nothing_wrong_of_another(content: dict[str, bytes], one: str, two: str) -> None:
+def test_the_proof_of_one_key_says_nothing_wrong_of_another(
+    content: dict[str, bytes], one: str, two: str
+) -> None:
     """A path that does not lead to where the other key would be is refused; one that does, tells the truth."""
     nodes = Nodes()
     root = nodes.build(content)
@@ -250,7 +252,10 @@ LIES = {
     "a count too high": (HONEST[0]._replace(count=2), HONEST[1]),
     "a last key too high": (HONEST[0], HONEST[1]._replace(last_key=ONE[2])),
     "a last key too low": (HONEST[0]._replace(last_key=min(ONE[:1]) + "\x00"), HONEST[1]),
-    "children swapped under their keys": (HONEST[0]._replace(oid=HONEST[1].oid), HONEST[1]._replace(oid=HONEST[0].oid)),
+    "children swapped under their keys": (
+        HONEST[0]._replace(oid=HONEST[1].oid),
+        HONEST[1]._replace(oid=HONEST[0].oid),
+    ),
     "the same child twice": (HONEST[0], HONEST[1]._replace(oid=HONEST[0].oid)),
     "a child of another level": (HONEST[0]._replace(oid=oid_of(Node(1, (), HONEST))), HONEST[1]),
 }
@@ -307,9 +312,30 @@ def test_a_node_that_breaks_a_rule_is_refused(name: str) -> None:
         ledger.decode_node(ledger.encode_node(BROKEN_NODES[name]))
 
 
-@pytest.mark.parametrize("row", [[], [0], [0, [], 1], {"a": 1}, None, [True, []], [0.0, []], ["0", []], [0, ["a"]], [0, {}],
-                                 [0, "ab"], [1, ["a", bytes(32)]], [-1, []], [0, [1, b""]], [0, ["a", "b"]], [0, [b"a", b"b"]],
-                                 [1, ["a", "x" * 32, 1]], [1, ["a", bytes(32), True]], [1, ["a", bytes(32), 1.0]]])  # fmt: skip
+@pytest.mark.parametrize(
+    "row",
+    [
+        [],
+        [0],
+        [0, [], 1],
+        {"a": 1},
+        None,
+        [True, []],
+        [0.0, []],
+        ["0", []],
+        [0, ["a"]],
+        [0, {}],
+        [0, "ab"],
+        [1, ["a", bytes(32)]],
+        [-1, []],
+        [0, [1, b""]],
+        [0, ["a", "b"]],
+        [0, [b"a", b"b"]],
+        [1, ["a", "x" * 32, 1]],
+        [1, ["a", bytes(32), True]],
+        [1, ["a", bytes(32), 1.0]],
+    ],
+)
 def test_bytes_of_another_shape_are_no_node(row: object) -> None:
     with pytest.raises(IntegrityError):
         ledger.decode_node(msgpack.packb(row))

@@ -11,7 +11,9 @@ from arbor.errors import IntegrityError
 from arbor.objects import links
 from arbor.objects.links import LinkRef, check_rows, compact_links, expand_links
 
-WORDS = st.sampled_from(["alpha", "beta.md", "目录/安装.md", "カード", "https://example.org/a?b=c", "x", "", "👍🏽 emoji", "é"])
+WORDS = st.sampled_from(
+    ["alpha", "beta.md", "目录/安装.md", "カード", "https://example.org/a?b=c", "x", "", "👍🏽 emoji", "é"]
+)
 FOREIGN = st.text(max_size=12)
 PARTS = WORDS | FOREIGN
 LINKS = st.lists(
@@ -19,11 +21,13 @@ LINKS = st.lists(
         LinkRef,
         st.sampled_from(links.KINDS) | st.just("citation"),
         st.sampled_from(["links", "embeds", "contradicts"]),
-        PARTS, PARTS, PARTS,
+        PARTS,
+        PARTS,
+        PARTS,
         st.integers(1, 400),
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 def as_stored(rows: object) -> object:
@@ -66,12 +70,25 @@ def test_lines_may_go_back() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        [9, "", 1, "", "", ""], [-1, "", 1, "", "", ""], [True, "", 1, "", "", ""], [0, 1, 1, "", "", ""],
-        [0, "", "1", "", "", ""], [0, "", 1.0, "", "", ""], [0, "", 1, b"", "", ""], [0, "", 1, [1], "", ""],
-        [0, "", 1, [1, 2, 3], "", ""], [0, "", 1, [1, -2], "", ""], [0, "", 1, [True, 2], "", ""],
-        [0, "", 1, [0, 2**31], "", ""], [0, "", 1, "", "", ""][:5], [0, "", 1, "", "", "", ""], None, 5, "abcdef",
+        [9, "", 1, "", "", ""],
+        [-1, "", 1, "", "", ""],
+        [True, "", 1, "", "", ""],
+        [0, 1, 1, "", "", ""],
+        [0, "", "1", "", "", ""],
+        [0, "", 1.0, "", "", ""],
+        [0, "", 1, b"", "", ""],
+        [0, "", 1, [1], "", ""],
+        [0, "", 1, [1, 2, 3], "", ""],
+        [0, "", 1, [1, -2], "", ""],
+        [0, "", 1, [True, 2], "", ""],
+        [0, "", 1, [0, 2**31], "", ""],
+        [0, "", 1, "", "", ""][:5],
+        [0, "", 1, "", "", "", ""],
+        None,
+        5,
+        "abcdef",
     ],
-)  # fmt: skip
+)
 def test_a_row_of_another_shape_is_refused(row: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         check_rows([row])

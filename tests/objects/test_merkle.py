@@ -106,7 +106,9 @@ def test_a_leaf_verifies_at_its_own_place_only() -> None:
         root = merkle.tree_root(LEAVES[:size])
         for index in range(size):
             path = merkle.inclusion_path(LEAVES[:size], index)
-            leads = [i for i in range(-1, size + 2) if merkle.root_from_path(LEAVES[index], i, size, path) == root]
+            leads = [
+                i for i in range(-1, size + 2) if merkle.root_from_path(LEAVES[index], i, size, path) == root
+            ]
             assert leads == [index]
 
 
@@ -115,7 +117,9 @@ def test_the_size_is_not_bound_by_a_proof_and_must_come_from_elsewhere() -> None
     size, index = 7, 2
     path = merkle.inclusion_path(LEAVES[:size], index)
     root = merkle.tree_root(LEAVES[:size])
-    wrong = [n for n in range(1, 64) if n != size and merkle.root_from_path(LEAVES[index], index, n, path) == root]
+    wrong = [
+        n for n in range(1, 64) if n != size and merkle.root_from_path(LEAVES[index], index, n, path) == root
+    ]
     assert wrong
 
 
@@ -190,7 +194,9 @@ def test_no_changed_consistency_path_verifies(new: int, data: st.DataObject) -> 
     for step in range(len(path)):
         changed = bytearray(path[step])
         changed[data.draw(st.integers(0, 31))] ^= data.draw(st.integers(1, 255))
-        assert not merkle.verify_consistency(old, new, old_root, new_root, [*path[:step], bytes(changed), *path[step + 1 :]])
+        assert not merkle.verify_consistency(
+            old, new, old_root, new_root, [*path[:step], bytes(changed), *path[step + 1 :]]
+        )
         assert not merkle.verify_consistency(old, new, old_root, new_root, [*path[:step], *path[step + 1 :]])
     assert not merkle.verify_consistency(old, new, old_root, new_root, [*path, leaf(-1)])
 

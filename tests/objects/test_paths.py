@@ -13,29 +13,127 @@ from arbor.objects import paths
 from arbor.objects.paths import check_path, collision_key, path_fault
 
 GOOD = [
-    "a", "a.md", "notes/day one.md", "notes/2024/a-b_c.md", "中文/笔记.md", "emoji 🎉.md", "a & b, c (d) [e] 'f'.md",
-    "what is it?.md", ".hidden/file", ".gitignore", ".arborignore", ".gitattributes", "arbor", "git", "config",
-    "console.md", "auxiliary/x", "comet1", "lpt", "com10.md", "nulls", "a~b.md", "arbor~", "-leading-dash.md", "--help",
-    "a.b.c", "a..b", "..a", "...a", "x" * 255, "é.md", "한글.md", "ひらがな.md", "arbor~x", "$HOME", "%20", "#hash",
-    "ab:c.md", "10:30 meeting.md", "a/.arbors/x", "a/.arbor.md/x",
-]  # fmt: skip
+    "a",
+    "a.md",
+    "notes/day one.md",
+    "notes/2024/a-b_c.md",
+    "中文/笔记.md",
+    "emoji 🎉.md",
+    "a & b, c (d) [e] 'f'.md",
+    "what is it?.md",
+    ".hidden/file",
+    ".gitignore",
+    ".arborignore",
+    ".gitattributes",
+    "arbor",
+    "git",
+    "config",
+    "console.md",
+    "auxiliary/x",
+    "comet1",
+    "lpt",
+    "com10.md",
+    "nulls",
+    "a~b.md",
+    "arbor~",
+    "-leading-dash.md",
+    "--help",
+    "a.b.c",
+    "a..b",
+    "..a",
+    "...a",
+    "x" * 255,
+    "é.md",
+    "한글.md",
+    "ひらがな.md",
+    "arbor~x",
+    "$HOME",
+    "%20",
+    "#hash",
+    "ab:c.md",
+    "10:30 meeting.md",
+    "a/.arbors/x",
+    "a/.arbor.md/x",
+]
 ABSOLUTE = ["/a", "//a", "///", "/", "C:/x", "c:", "C:x", "notes/D:/x", "z:notes.md"]
 CLIMBING = ["..", "../a", "a/../b", "a/..", ".", "./a", "a/./b", "a/.", "a//b", "a/", "", "a/../../b"]
 SEPARATORS = ["a\\b", "..\\a", "\\a", "\\\\server\\share", "a/b\\..\\c"]
 CONTROLS = ["a\nb", "a\rb", "a\0b", "\x1b[31m", "a\tb", "a\x7fb", "a\x85b", "a\u2028b", "a\u2029b", "\x01"]
 PRIVATE = [
-    ".arbor", ".arbor/config.toml", "a/.arbor/HEAD", ".ARBOR", ".Arbor/x", ".aRBOR/hooks/pre-commit", ".git", ".GIT/config",
-    "a/.Git/hooks/post-checkout", ".arbor::$INDEX_ALLOCATION", ".arbor::$INDEX_ALLOCATION/x", ".arbor:stream", ".git::$DATA",
-    ".GIT::$INDEX_ALLOCATION/config", "ARBOR~1", "arbor~1/config", "Arbor~2", "GIT~1", "git~1/hooks", "git~12",
-    ".arbor\u200c", ".\u200darbor", ".ar\u200ebor/x", "\u200c.arbor", ".arb\ufeffor", ".arbor\u2060", ".arbo\u00adr", ".\u202earbor",
-    "．arbor", ".ａｒｂｏｒ", ".ⓐⓡⓑⓞⓡ", ".𝐚𝐫𝐛𝐨𝐫", "．ｇｉｔ", ".𝓰𝓲𝓽/config", ".gi\u200ct", ".git\u206a", ".arbor\u3000", ".\ufe0farbor",
+    ".arbor",
+    ".arbor/config.toml",
+    "a/.arbor/HEAD",
+    ".ARBOR",
+    ".Arbor/x",
+    ".aRBOR/hooks/pre-commit",
+    ".git",
+    ".GIT/config",
+    "a/.Git/hooks/post-checkout",
+    ".arbor::$INDEX_ALLOCATION",
+    ".arbor::$INDEX_ALLOCATION/x",
+    ".arbor:stream",
+    ".git::$DATA",
+    ".GIT::$INDEX_ALLOCATION/config",
+    "ARBOR~1",
+    "arbor~1/config",
+    "Arbor~2",
+    "GIT~1",
+    "git~1/hooks",
+    "git~12",
+    ".arbor\u200c",
+    ".\u200darbor",
+    ".ar\u200ebor/x",
+    "\u200c.arbor",
+    ".arb\ufeffor",
+    ".arbor\u2060",
+    ".arbo\u00adr",
+    ".\u202earbor",
+    "．arbor",
+    ".ａｒｂｏｒ",
+    ".ⓐⓡⓑⓞⓡ",
+    ".𝐚𝐫𝐛𝐨𝐫",
+    "．ｇｉｔ",
+    ".𝓰𝓲𝓽/config",
+    ".gi\u200ct",
+    ".git\u206a",
+    ".arbor\u3000",
+    ".\ufe0farbor",
     ".ARBOR\u200b::$INDEX_ALLOCATION",
-]  # fmt: skip
-DROPPED = ["a.", "a ", "a./b", "a /b", ".arbor.", ".arbor ", ".arbor. . .", ".git ./x", "...", "a/...", ". ", "notes/x..."]
+]
+DROPPED = [
+    "a.",
+    "a ",
+    "a./b",
+    "a /b",
+    ".arbor.",
+    ".arbor ",
+    ".arbor. . .",
+    ".git ./x",
+    "...",
+    "a/...",
+    ". ",
+    "notes/x...",
+]
 DEVICES = [
-    "con", "CON", "aux.md", "prn", "nul.tar.gz", "a/nul", "COM1", "com9.txt", "LPT1.md", "com¹", "lpt³.x", "conin$", "CONOUT$",
-    "con .txt", "aux:stream", "nul/x", "CON.", "com0",
-]  # fmt: skip
+    "con",
+    "CON",
+    "aux.md",
+    "prn",
+    "nul.tar.gz",
+    "a/nul",
+    "COM1",
+    "com9.txt",
+    "LPT1.md",
+    "com¹",
+    "lpt³.x",
+    "conin$",
+    "CONOUT$",
+    "con .txt",
+    "aux:stream",
+    "nul/x",
+    "CON.",
+    "com0",
+]
 FORMS = ["e\u0301.md", "a/n\u0303/x", "\u212b.md", "\u1100\u1161.md"]
 LONG = ["x" * 256, "中" * 86, "a/" * 2048 + "b", "/".join(["x" * 200] * 21), "é" * 128]
 BROKEN = ["\ud800", "a/\udcff.md"]
@@ -62,7 +160,9 @@ def test_tricks_are_refused_in_any_folder(path: str) -> None:
 
 
 @given(st.lists(st.sampled_from("\u200c\u200d\ufeff\u206f\u00ad\u2064"), max_size=4), st.data())
-def test_invisible_characters_do_not_hide_the_private_folder(invisible: list[str], data: st.DataObject) -> None:
+def test_invisible_characters_do_not_hide_the_private_folder(
+    invisible: list[str], data: st.DataObject
+) -> None:
     name = ".arbor"
     for char in invisible:
         place = data.draw(st.integers(0, len(name)))
@@ -97,7 +197,14 @@ def test_a_path_that_may_be_used_stays_in_its_folder(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "two"),
-    [("README.md", "readme.md"), ("caf\u00e9", "cafe\u0301"), ("STRASSE", "straße"), ("A/b", "a/B"), ("\u212b", "\u00e5"), ("Σ", "ς")],
+    [
+        ("README.md", "readme.md"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("STRASSE", "straße"),
+        ("A/b", "a/B"),
+        ("\u212b", "\u00e5"),
+        ("Σ", "ς"),
+    ],
 )
 def test_names_that_some_file_system_takes_for_one_collide(one: str, two: str) -> None:
     assert collision_key(one) == collision_key(two)

@@ -46,12 +46,17 @@ def notes(count: int, start: int = 0) -> dict[str, str]:
     made = {}
     for number in range(start, start + count):
         parts = [f"# Note {number}\n"]
-        parts += [f"\n## Part {part}\n\nNote {number} says this in part {part}. " + f"word{number * 7 + part} " * 90 for part in range(3)]
+        parts += [
+            f"\n## Part {part}\n\nNote {number} says this in part {part}. " + f"word{number * 7 + part} " * 90
+            for part in range(3)
+        ]
         made[f"folder{number % 5}/note{number}.md"] = "".join(parts) + "\n"
     return made
 
 
-def clone_to(source: Path | str | Transport, target: Path, transfer: TransferOptions | None = None, **options: object) -> CloneResult:
+def clone_to(
+    source: Path | str | Transport, target: Path, transfer: TransferOptions | None = None, **options: object
+) -> CloneResult:
     """Clone from an address or over a transport."""
     transport = source if not isinstance(source, (Path, str)) else connect(str(source))
     try:
@@ -60,7 +65,13 @@ def clone_to(source: Path | str | Transport, target: Path, transfer: TransferOpt
         transport.close()
 
 
-def fetch_from(repo: Repository, source: Path | str | Transport, remote: str = "origin", transfer: TransferOptions | None = None, **options: object) -> FetchResult:
+def fetch_from(
+    repo: Repository,
+    source: Path | str | Transport,
+    remote: str = "origin",
+    transfer: TransferOptions | None = None,
+    **options: object,
+) -> FetchResult:
     """Fetch from an address or over a transport."""
     transport = source if not isinstance(source, (Path, str)) else connect(str(source))
     try:
@@ -69,7 +80,14 @@ def fetch_from(repo: Repository, source: Path | str | Transport, remote: str = "
         transport.close()
 
 
-def push_to(repo: Repository, target: Path | str | Transport, branch: str = "main", *, force: bool = False, lease: bytes | None = None) -> PushResult:
+def push_to(
+    repo: Repository,
+    target: Path | str | Transport,
+    branch: str = "main",
+    *,
+    force: bool = False,
+    lease: bytes | None = None,
+) -> PushResult:
     """Push one branch."""
     transport = target if not isinstance(target, (Path, str)) else connect(str(target))
     try:

@@ -11,34 +11,72 @@ from hypothesis import strategies as st
 from arbor.errors import IntegrityError
 from arbor.objects import model
 from arbor.objects.codec import encode
+from arbor.objects.links import WINDOW_BYTES
 from arbor.remote.batches import decode_documents, decode_manifests
 from arbor.remote.inspecting import document_row, manifest_row
-from arbor.objects.links import WINDOW_BYTES
 
 OIDS = st.binary(min_size=32, max_size=32)
 COUNTS = st.integers(0, 2**31)
 HEADINGS = st.lists(st.sampled_from(["a", "b", "ä"]), max_size=3)
 PLACES = st.one_of(st.text(max_size=40), st.tuples(st.integers(-99, 70_000), st.integers(0, WINDOW_BYTES)))
 LINKS = st.lists(
-    st.tuples(st.integers(0, 4) | st.text(max_size=3), st.text(max_size=3), st.integers(-5, 300), PLACES, PLACES, PLACES).map(list),
+    st.tuples(
+        st.integers(0, 4) | st.text(max_size=3),
+        st.text(max_size=3),
+        st.integers(-5, 300),
+        PLACES,
+        PLACES,
+        PLACES,
+    ).map(list),
     max_size=3,
 )
 MANIFESTS = st.builds(
     lambda rows, original, links: model.encode_manifest(
         model.Manifest(tuple(model.ChunkRef(*row) for row in rows), tuple(original), links)
     ),
-    st.lists(st.tuples(OIDS, COUNTS, COUNTS, HEADINGS.map(tuple)), max_size=4), st.lists(st.tuples(OIDS, COUNTS), max_size=2), LINKS,
-)  # fmt: skip
+    st.lists(st.tuples(OIDS, COUNTS, COUNTS, HEADINGS.map(tuple)), max_size=4),
+    st.lists(st.tuples(OIDS, COUNTS), max_size=2),
+    LINKS,
+)
 DOCUMENTS = st.builds(
-    lambda kind, text, oid, count, original, front: encode([
-        1, kind, text, text, text, text, count, oid, text, text, text, count, oid, 1 if original else 0, oid if original else b"",
-        oid, front, oid if kind == "core" else b"",
-    ]),
-    st.sampled_from(model.KINDS), st.text(max_size=40), OIDS, COUNTS, st.booleans(),
-    st.dictionaries(st.text(max_size=3), st.integers(-(2**63), 2**63), max_size=2).map(lambda d: dict(sorted(d.items()))),
-)  # fmt: skip
+    lambda kind, text, oid, count, original, front: encode(
+        [
+            1,
+            kind,
+            text,
+            text,
+            text,
+            text,
+            count,
+            oid,
+            text,
+            text,
+            text,
+            count,
+            oid,
+            1 if original else 0,
+            oid if original else b"",
+            oid,
+            front,
+            oid if kind == "core" else b"",
+        ]
+    ),
+    st.sampled_from(model.KINDS),
+    st.text(max_size=40),
+    OIDS,
+    COUNTS,
+    st.booleans(),
+    st.dictionaries(st.text(max_size=3), st.integers(-(2**63), 2**63), max_size=2).map(
+        lambda d: dict(sorted(d.items()))
+    ),
+)
 ODD = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=3) | st.binary(max_size=33),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats()
+    | st.text(max_size=3)
+    | st.binary(max_size=33),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
     max_leaves=4,
 )
@@ -97,7 +135,11 @@ def twist(encoded: list[bytes], data: st.DataObject) -> list[bytes]:
         return [*encoded[:number], msgpack.packb(value), *encoded[number + 1 :]]
     at = data.draw(st.integers(0, len(victim) - 1))
     if way == "byte":
-        return [*encoded[:number], victim[:at] + data.draw(st.binary(min_size=1, max_size=2)) + victim[at + 1 :], *encoded[number + 1 :]]
+        return [
+            *encoded[:number],
+            victim[:at] + data.draw(st.binary(min_size=1, max_size=2)) + victim[at + 1 :],
+            *encoded[number + 1 :],
+        ]
     if way == "cut":
         return [*encoded[:number], victim[:at], *encoded[number + 1 :]]
     following = encoded[number + 1 :] or [b""]

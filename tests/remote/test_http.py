@@ -84,13 +84,19 @@ def test_reading_can_be_kept_to_tokens(tmp_path: Path) -> None:
     with serving(tmp_path / "a", read_tokens=("r1", "r2"), push_tokens=("w",)) as url:
         for token in ("", "r", "r11", "R1", "ä"):
             with pytest.raises(RemoteError, match="does not allow"):
-                clone_to(connect(url, ConnectOptions(token=token.encode("ascii", "replace").decode())), tmp_path / "b")
+                clone_to(
+                    connect(url, ConnectOptions(token=token.encode("ascii", "replace").decode())),
+                    tmp_path / "b",
+                )
         for number, token in enumerate(("r1", "r2", "w")):
             clone_to(connect(url, ConnectOptions(token=token)), tmp_path / f"b{number}")
 
 
 def post(url: str, path: str = "/arbor", **headers: str) -> int:
-    sent = {"Content-Type": CONTENT_TYPE, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    sent = {
+        "Content-Type": CONTENT_TYPE,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     return httpx.post(url + path, headers=sent, content=b"", trust_env=False).status_code
 
 
@@ -120,7 +126,9 @@ def test_a_request_that_only_drips_is_ended(tmp_path: Path) -> None:
             time.sleep(1)
             yield b"\x00"
 
-        answer = httpx.post(url + "/arbor", headers={"Content-Type": CONTENT_TYPE}, content=drip(), trust_env=False)
+        answer = httpx.post(
+            url + "/arbor", headers={"Content-Type": CONTENT_TYPE}, content=drip(), trust_env=False
+        )
         assert b"ended the connection early" in answer.content
 
 

@@ -1,4 +1,4 @@
-"""kill -9 of either side at random moments of clone, fetch and push over pipes: whole, finished by a second try, nothing twice."""
+"""kill -9 of either side at random moments of clone, fetch and push: whole, finished by a second try, nothing twice."""
 
 from __future__ import annotations
 
@@ -44,9 +44,13 @@ class Bench:
 
     def start(self, cwd: Path, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", "arbor", *words, "--json"], cwd=cwd, env=self.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-m", "arbor", *words, "--json"],
+            cwd=cwd,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run(self, cwd: Path, *words: str) -> dict[str, object]:
         """Run to the end; the JSON answer."""
@@ -90,8 +94,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     script = folder / "fake_ssh.py"
     script.write_text(FAKE_SSH.format(pid=str(folder / "pid")))
     env = {name: value for name, value in os.environ.items() if not name.startswith("ARBOR_")}
-    env |= {"PYTHONPATH": str(REPOSITORY), "ARBOR_SSH": f"{sys.executable} {script}", "ARBOR_AUTHOR_NAME": "Ada",
-            "ARBOR_AUTHOR_EMAIL": "ada@example.org"}  # fmt: skip
+    env |= {
+        "PYTHONPATH": str(REPOSITORY),
+        "ARBOR_SSH": f"{sys.executable} {script}",
+        "ARBOR_AUTHOR_NAME": "Ada",
+        "ARBOR_AUTHOR_EMAIL": "ada@example.org",
+    }
     make_kb(folder / "full", bulky(250)).close()
     return Bench(folder, env)
 
@@ -112,7 +120,7 @@ def whole_frames(folder: Path) -> int:
 
 
 def rounds(slow: int) -> list[object]:
-    return [2, pytest.param(slow, marks=pytest.mark.slow)]
+    return [1, pytest.param(slow, marks=pytest.mark.slow)]
 
 
 def moments(number: int, seconds: float) -> list[tuple[float, str]]:

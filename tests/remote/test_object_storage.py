@@ -43,9 +43,14 @@ def test_a_cold_clone_of_a_bucket_fetches_passages_when_asked(tmp_path: Path) ->
     bucket = MemoryStore()
     first = make_kb(tmp_path / "a", notes(10))
     push_to(first, StoreTransport(bucket, "memory://x"))
-    assert clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b", TransferOptions(filter="cold")).cold == 10
+    assert (
+        clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b", TransferOptions(filter="cold")).cold
+        == 10
+    )
     snapshot = first.snapshot(first.refs.head_oid())
-    wanted = [ref.oid for _, oid in snapshot.paths() for ref in snapshot.manifest(snapshot.document(oid)).passages]
+    wanted = [
+        ref.oid for _, oid in snapshot.paths() for ref in snapshot.manifest(snapshot.document(oid)).passages
+    ]
     transport = StoreTransport(bucket, "memory://x")
     assert dict(fetch_chunks(transport, wanted)) == {oid: first.store.get(oid)[1] for oid in wanted}
     transport.close()

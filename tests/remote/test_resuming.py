@@ -53,7 +53,10 @@ class Cut(LocalTransport):
 def bulky(count: int, start: int = 0) -> dict[str, str]:
     """Notes that do not compress well, so that they make several frames."""
     source = random.Random(start)
-    return {f"note{number}.md": f"# {number}\n\n" + "\n\n".join(source.randbytes(700).hex() for _ in range(20)) for number in range(start, start + count)}
+    return {
+        f"note{number}.md": f"# {number}\n\n" + "\n\n".join(source.randbytes(700).hex() for _ in range(20))
+        for number in range(start, start + count)
+    }
 
 
 def incoming(folder: Path) -> list[str]:
@@ -96,8 +99,11 @@ def test_a_fetch_that_was_cut_goes_on(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         fetch_from(repo, first)
     assert len(incoming(repo.folder)) == 1
-    assert [name for name in sorted(path.name for path in (tmp_path / "b/.arbor").rglob("*")) if name not in before] == [
-        "frames", incoming(repo.folder)[0]]  # fmt: skip
+    assert [
+        name
+        for name in sorted(path.name for path in (tmp_path / "b/.arbor").rglob("*"))
+        if name not in before
+    ] == ["frames", incoming(repo.folder)[0]]
     # What the other side has moved on in the meantime is fetched along.
     change(source, {"late.md": "late\n"})
     second = Cut(tmp_path / "a", None)
@@ -125,7 +131,12 @@ def test_a_push_that_was_cut_goes_on(tmp_path: Path) -> None:
 
 def test_a_torn_frame_is_cut_off_and_a_damaged_one_is_fetched_again(tmp_path: Path) -> None:
     make_kb(tmp_path / "a", bulky(60))
-    for damage in (lambda data: data[:-100], lambda data: data[:5000] + b"?" + data[5001:], lambda data: b"", lambda data: b"x" * 50):
+    for damage in (
+        lambda data: data[:-100],
+        lambda data: data[:5000] + b"?" + data[5001:],
+        lambda data: b"",
+        lambda data: b"x" * 50,
+    ):
         with pytest.raises(Interrupted):
             clone_to(Cut(tmp_path / "a", 3), tmp_path / "b", bare=True)
         [file] = (tmp_path / "b").glob("incoming-*/frames")

@@ -57,7 +57,9 @@ def test_an_error_of_the_other_side_is_passed_on(tmp_path: Path, ssh: ConnectOpt
 
 
 def test_what_ssh_says_last_is_shown(tmp_path: Path) -> None:
-    failing = ConnectOptions(ssh_command=(sys.executable, "-c", "import sys; sys.exit('host key is unknown')"))
+    failing = ConnectOptions(
+        ssh_command=(sys.executable, "-c", "import sys; sys.exit('host key is unknown')")
+    )
     with pytest.raises(RemoteError, match="host key is unknown"):
         clone_to(connect("host:kb", failing), tmp_path / "b")
     assert not (tmp_path / "b").exists()
@@ -71,11 +73,25 @@ def test_a_program_that_is_absent_is_named() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ssh://-oProxyCommand=touch%20x/kb", "-oProxyCommand=x:kb", "ssh://-x@host/kb", "host:-x", "ssh://host",
-        "ssh://a b/kb", "ho$st:kb", "ssh://user:password@host/kb", "host:a\nb", "ftp://host/kb", "", "file://host/kb",
-        "http:///kb", "http://host/kb?x=1", "http://host:99999/kb", "s3://key:secret@bucket/kb", "ssh://us;er@host/kb",
+        "ssh://-oProxyCommand=touch%20x/kb",
+        "-oProxyCommand=x:kb",
+        "ssh://-x@host/kb",
+        "host:-x",
+        "ssh://host",
+        "ssh://a b/kb",
+        "ho$st:kb",
+        "ssh://user:password@host/kb",
+        "host:a\nb",
+        "ftp://host/kb",
+        "",
+        "file://host/kb",
+        "http:///kb",
+        "http://host/kb?x=1",
+        "http://host:99999/kb",
+        "s3://key:secret@bucket/kb",
+        "ssh://us;er@host/kb",
     ],
-)  # fmt: skip
+)
 def test_addresses_that_could_be_taken_for_something_else(text: str) -> None:
     with pytest.raises(UsageError):
         parse_address(text)
@@ -84,11 +100,19 @@ def test_addresses_that_could_be_taken_for_something_else(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "path"),
     [
-        ("kb", "path", "kb"), ("/a/b", "path", "/a/b"), ("file:///a%20b", "path", "/a b"), ("./host:kb", "path", "./host:kb"),
-        ("host:kb", "ssh", "kb"), ("me@host:/a b", "ssh", "/a b"), ("ssh://h/~/kb", "ssh", "~/kb"), ("[::1]:kb", "ssh", "kb"),
-        ("https://h/x/", "http", "/x/"), ("s3://bucket/x", "store", "/x"), ("C:\\kb", "path", "C:\\kb"),
+        ("kb", "path", "kb"),
+        ("/a/b", "path", "/a/b"),
+        ("file:///a%20b", "path", "/a b"),
+        ("./host:kb", "path", "./host:kb"),
+        ("host:kb", "ssh", "kb"),
+        ("me@host:/a b", "ssh", "/a b"),
+        ("ssh://h/~/kb", "ssh", "~/kb"),
+        ("[::1]:kb", "ssh", "kb"),
+        ("https://h/x/", "http", "/x/"),
+        ("s3://bucket/x", "store", "/x"),
+        ("C:\\kb", "path", "C:\\kb"),
     ],
-)  # fmt: skip
+)
 def test_addresses(text: str, kind: str, path: str) -> None:
     address = parse_address(text)
     assert (address.kind, address.path) == (kind, path)
@@ -97,8 +121,15 @@ def test_addresses(text: str, kind: str, path: str) -> None:
 def test_the_words_for_ssh() -> None:
     address = parse_address("ssh://me@h:22/a'b; rm -rf x")
     assert ssh_arguments(address, ("ssh", "-4"), ("arbor",)) == [
-        "ssh", "-4", "-T", "-p", "22", "--", "me@h", """arbor serve --stdio -- '/a'"'"'b; rm -rf x'""",
-    ]  # fmt: skip
+        "ssh",
+        "-4",
+        "-T",
+        "-p",
+        "22",
+        "--",
+        "me@h",
+        """arbor serve --stdio -- '/a'"'"'b; rm -rf x'""",
+    ]
     home = Address("ssh", "h:~/k b", "~/k b", "h")
     assert ssh_arguments(home, ("ssh",), ("arbor",))[-1] == "arbor serve --stdio -- ~/'k b'"
 

@@ -33,7 +33,9 @@ def same(ada: KnowledgeBase, bob: KnowledgeBase) -> None:
         assert report.ok, report.damaged
     for words in ("word14", "Ada", "passage of Bob", "nothing like this"):
         left, right = ada.search(words), bob.search(words)
-        assert [(hit.path, hit.score) for hit in left.hits] == [(hit.path, hit.score) for hit in right.hits], words
+        assert [(hit.path, hit.score) for hit in left.hits] == [
+            (hit.path, hit.score) for hit in right.hits
+        ], words
     labels = [list(kb.standings()) for kb in (ada, bob)]
     assert labels[0] == labels[1]
 

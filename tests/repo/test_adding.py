@@ -20,12 +20,21 @@ E_ACUTE, E_APART = "caf\u00e9.md", "cafe\u0301.md"
 
 def test_files_become_documents_byte_for_byte(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
-        "empty.md": b"", "binary.bin": bytes(range(256)) * 40, "crlf.txt": b"a\r\nb\r\n", "bom.md": b"\xef\xbb\xbf# T\n",
-        "huge-line.txt": b"x" * 300_000, "no-end.md": b"# T\n\nno end", "utf16.txt": "日本\n語\n".encode("utf-16"), "zeros.md": b"a\0b\n",
-        "deep/er/and/deeper/note.md": "# Deep\n", "gb.txt": "中文内容在这里,足够长的一段文字。\n".encode("gb18030") * 20,
-        "page.html": "<html><title>T</title><body><p>Hello</p></body></html>", "bad.md": b"---\n: [\n---\ntext\n", "latin.txt": b"caf\xe9 " * 50,
+        "empty.md": b"",
+        "binary.bin": bytes(range(256)) * 40,
+        "crlf.txt": b"a\r\nb\r\n",
+        "bom.md": b"\xef\xbb\xbf# T\n",
+        "huge-line.txt": b"x" * 300_000,
+        "no-end.md": b"# T\n\nno end",
+        "utf16.txt": "日本\n語\n".encode("utf-16"),
+        "zeros.md": b"a\0b\n",
+        "deep/er/and/deeper/note.md": "# Deep\n",
+        "gb.txt": "中文内容在这里,足够长的一段文字。\n".encode("gb18030") * 20,
+        "page.html": "<html><title>T</title><body><p>Hello</p></body></html>",
+        "bad.md": b"---\n: [\n---\ntext\n",
+        "latin.txt": b"caf\xe9 " * 50,
         "front.md": '---\ntitle: "\\ud800"\nx: [1.5, .nan, 99999999999999999999999]\n---\nbody\n',
-    }  # fmt: skip
+    }
     kb = new_kb(tmp_path)
     write(tmp_path, files)
     result = kb.add()
@@ -54,12 +63,21 @@ def test_a_touched_file_is_no_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("", ["a.md", "b.txt", "x/a.md", "x/y/b.md", "z [1].md"]), (".", ["a.md", "b.txt", "x/a.md", "x/y/b.md", "z [1].md"]),
-        ("a.md", ["a.md"]), ("x", ["x/a.md", "x/y/b.md"]), ("x/", ["x/a.md", "x/y/b.md"]), ("*.md", ["a.md", "x/a.md", "x/y/b.md", "z [1].md"]),
-        ("x/*.md", ["x/a.md", "x/y/b.md"]), ("*/y", ["x/y/b.md"]), ("?.md", ["a.md"]), ("[ab].*", ["a.md", "b.txt"]), ("z [1].md", ["z [1].md"]),
-        ("./x/../a.md", ["a.md"]), ("x/y/b.md", ["x/y/b.md"]),
+        ("", ["a.md", "b.txt", "x/a.md", "x/y/b.md", "z [1].md"]),
+        (".", ["a.md", "b.txt", "x/a.md", "x/y/b.md", "z [1].md"]),
+        ("a.md", ["a.md"]),
+        ("x", ["x/a.md", "x/y/b.md"]),
+        ("x/", ["x/a.md", "x/y/b.md"]),
+        ("*.md", ["a.md", "x/a.md", "x/y/b.md", "z [1].md"]),
+        ("x/*.md", ["x/a.md", "x/y/b.md"]),
+        ("*/y", ["x/y/b.md"]),
+        ("?.md", ["a.md"]),
+        ("[ab].*", ["a.md", "b.txt"]),
+        ("z [1].md", ["z [1].md"]),
+        ("./x/../a.md", ["a.md"]),
+        ("x/y/b.md", ["x/y/b.md"]),
     ],
-)  # fmt: skip
+)
 def test_files_folders_and_globs(tmp_path: Path, typed: str, expected: list[str]) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, dict.fromkeys(["a.md", "b.txt", "x/a.md", "x/y/b.md", "z [1].md"], "text\n"))
@@ -118,7 +136,12 @@ def test_a_dry_run_says_what_would_happen_and_does_nothing(tmp_path: Path) -> No
     (tmp_path / "b.md").unlink()
     before = {path: path.read_bytes() for path in kb.folder.rglob("*") if path.is_file()}
     result = kb.add(dry_run=True)
-    assert (result.added, result.modified, result.removed, result.unchanged) == (("new.md",), ("a.md",), ("b.md",), 1)
+    assert (result.added, result.modified, result.removed, result.unchanged) == (
+        ("new.md",),
+        ("a.md",),
+        ("b.md",),
+        1,
+    )
     assert {path: path.read_bytes() for path in kb.folder.rglob("*") if path.is_file()} == before
 
 
@@ -164,15 +187,19 @@ def test_links_sockets_and_pipes_are_left_out_with_a_reason(tmp_path: Path) -> N
     finally:
         here.close()
     assert result.added == ("a.md",)
-    assert {name: why for name, why in result.skipped} == {
-        **dict.fromkeys(["inner-link.md", "outer-link.md", "folder-link", "dangling.md", "loop"], "it is a symbolic link"),
+    assert dict(result.skipped) == {
+        **dict.fromkeys(
+            ["inner-link.md", "outer-link.md", "folder-link", "dangling.md", "loop"], "it is a symbolic link"
+        ),
         **dict.fromkeys(["pipe", "sock"], "it is not a file"),
     }
     assert kb.add(["pipe"]).skipped == (("pipe", "it is not a file"),)
     assert sorted(kb.status().skipped) == sorted(result.skipped)
 
 
-@pytest.mark.parametrize("typed", ["folder-link/secret.md", "folder-link/", "folder-link/sub", "folder-link/*.md"])
+@pytest.mark.parametrize(
+    "typed", ["folder-link/secret.md", "folder-link/", "folder-link/sub", "folder-link/*.md"]
+)
 def test_nothing_is_reached_through_a_link(tmp_path: Path, typed: str) -> None:
     write(tmp_path / "outside", {"secret.md": "s", "sub/other.md": "o"})
     kb = new_kb(tmp_path / "kb", {"a.md": "a"})
@@ -235,7 +262,9 @@ def test_names_that_one_platform_takes_for_one_are_warned_of(tmp_path: Path) -> 
     assert len(warned) == 2
 
 
-@pytest.mark.parametrize("name", ["new\nline.md", "tab\t.md", "back\\slash.md", "con.md", "trailing.", "trailing ", "ARBOR~1"])
+@pytest.mark.parametrize(
+    "name", ["new\nline.md", "tab\t.md", "back\\slash.md", "con.md", "trailing.", "trailing ", "ARBOR~1"]
+)
 def test_names_that_cannot_be_used_are_left_out_with_a_reason(tmp_path: Path, name: str) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, {name: "x", "good.md": "x"})
@@ -245,7 +274,22 @@ def test_names_that_cannot_be_used_are_left_out_with_a_reason(tmp_path: Path, na
     assert kb.add([name]).skipped == result.skipped
 
 
-@pytest.mark.parametrize("name", ["-leading.md", "--help", "a b.md", "emoji 🎉 & co, ltd.md", "x" * 255, "中" * 85, "'\"$(x)`;.md", "#x", "%41.md", "~a", ".arbor~.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "-leading.md",
+        "--help",
+        "a b.md",
+        "emoji 🎉 & co, ltd.md",
+        "x" * 255,
+        "中" * 85,
+        "'\"$(x)`;.md",
+        "#x",
+        "%41.md",
+        "~a",
+        ".arbor~.md",
+    ],
+)
 def test_names_that_are_only_odd_are_added(tmp_path: Path, name: str) -> None:
     kb = new_kb(tmp_path, {name: "x"})
     assert [path for path, _ in kb.ls()] == [name]
@@ -281,7 +325,9 @@ def refuse(monkeypatch: pytest.MonkeyPatch, what: str, name: str) -> None:
     monkeypatch.setattr(os, what, fake)
 
 
-def test_an_unreadable_folder_is_not_taken_for_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path, {"a.md": "a", "shut/b.md": "b", "shut/deep/c.md": "c", "shutter.md": "s"})
     refuse(monkeypatch, "scandir", "/shut")
     (tmp_path / "shutter.md").unlink()
@@ -296,7 +342,9 @@ def test_an_unreadable_folder_is_not_taken_for_an_empty_one(tmp_path: Path, monk
     assert short(kb.status().staged) == ["D shutter.md"]
 
 
-def test_an_unreadable_file_is_left_out_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_left_out_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, {"a.md": "a", "shut.md": "b"})
     refuse(monkeypatch, "open", "/shut.md")
@@ -304,7 +352,9 @@ def test_an_unreadable_file_is_left_out_with_a_reason(tmp_path: Path, monkeypatc
     assert (result.added, result.skipped) == (("a.md",), (("shut.md", "permission denied"),))
 
 
-def test_a_file_that_goes_while_it_is_added_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_goes_while_it_is_added_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, {"a.md": "a", "b.md": "b"})
     real = adding.read_file
@@ -356,7 +406,9 @@ def test_a_change_within_the_tick_of_the_clock_is_seen(tmp_path: Path) -> None:
     assert kb.add().modified == ("a.md",)
 
 
-def test_a_state_is_kept_only_when_it_was_old_at_the_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_is_kept_only_when_it_was_old_at_the_first_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An add that takes long must not take a file for settled because the add ended long after the write."""
     kb = new_kb(tmp_path)
     write(tmp_path, {"old.md": "o", "young.md": "y"})
@@ -421,7 +473,9 @@ def test_what_cannot_stay_beside_what() -> None:
 
 def test_bytes_from_elsewhere_get_a_file_and_keep_their_source(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"old.md": "old"})
-    assert kb.add_bytes("in/note.md", b"# Note\n", source_uri="https://example.org/n").added == ("in/note.md",)
+    assert kb.add_bytes("in/note.md", b"# Note\n", source_uri="https://example.org/n").added == (
+        "in/note.md",
+    )
     assert (tmp_path / "in/note.md").read_bytes() == b"# Note\n"
     assert kb.add_bytes("in/note.md", b"# Note\n", source_uri="https://example.org/n").unchanged == 1
     with pytest.raises(UsageError, match="holds something else"):
@@ -463,7 +517,9 @@ def test_what_a_killed_writer_left_in_the_work_tree_is_no_document(tmp_path: Pat
     assert kb.add().added == ()
 
 
-def test_a_document_that_cannot_be_stored_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_cannot_be_stored_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, {"a.md": "a", "bad.md": "b", "c.md": "c"})
     real = adding.store_extraction
@@ -478,9 +534,13 @@ def test_a_document_that_cannot_be_stored_does_not_stop_the_others(tmp_path: Pat
     assert (result.added, result.skipped) == (("a.md", "c.md"), (("bad.md", "it cannot be stored"),))
 
 
-def test_many_files_are_prepared_by_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_files_are_prepared_by_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(adding, "_BATCH_FILES", 10)
-    files: dict[str, str | bytes] = {f"{n % 7}/{n}.md": f"# Note {n}\n\nshared text\n" + "x" * (n % 50) for n in range(120)}
+    files: dict[str, str | bytes] = {
+        f"{n % 7}/{n}.md": f"# Note {n}\n\nshared text\n" + "x" * (n % 50) for n in range(120)
+    }
     kb = new_kb(tmp_path, files)
     assert len(list(kb.ls())) == 120
     assert read_all(kb) == files_in(tmp_path)
@@ -497,7 +557,9 @@ def test_a_bare_knowledge_base_has_no_files_to_add(tmp_path: Path) -> None:
         kb.add()
 
 
-def test_where_nothing_can_be_written_the_reason_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_can_be_written_the_reason_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path, {"a.md": "a"})
     write(tmp_path, {"b.md": "b"})
 

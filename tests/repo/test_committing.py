@@ -34,7 +34,9 @@ def test_the_root_is_a_function_of_the_content(tmp_path: Path) -> None:
     one = new_kb(tmp_path / "one", files)
     two = new_kb(tmp_path / "two")
     for path in sorted(files, reverse=True):
-        record(two, {path: files[path]}, path) if int(path.split("/")[1][:-3]) % 10 == 0 else write(tmp_path / "two", {path: files[path]})
+        record(two, {path: files[path]}, path) if int(path.split("/")[1][:-3]) % 10 == 0 else write(
+            tmp_path / "two", {path: files[path]}
+        )
     record(two, {"extra.md": "x\n", "0/0.md": "other\n"})
     two.rm(["extra.md"])
     write(tmp_path / "two", {"0/0.md": files["0/0.md"]})
@@ -133,7 +135,11 @@ def test_adding_a_conflict_resolves_it_even_when_it_is_left_as_it_was(tmp_path: 
     kb = new_kb(tmp_path, {"a.md": "a\n", "b.md": "b\n", "c.md": "c\n"})
     stage = kb.repo.stage()
     write_stage(kb.folder, Stage(stage.base, {}, (), "", ("a.md", "b.md", "c.md")))
-    assert [change for change in short(kb.status().unstaged) if change[0] == "U"] == ["U a.md", "U b.md", "U c.md"]
+    assert [change for change in short(kb.status().unstaged) if change[0] == "U"] == [
+        "U a.md",
+        "U b.md",
+        "U c.md",
+    ]
     kb.add(["a.md"])
     kb.rm(["b.md"], force=True)
     (tmp_path / "c.md").unlink()
@@ -186,7 +192,9 @@ def test_what_is_asked_before_the_ref_moves_can_stop_the_commit(tmp_path: Path) 
     assert kb.verify().ok
 
 
-def test_a_commit_that_died_after_its_ref_moved_leaves_nothing_staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_died_after_its_ref_moved_leaves_nothing_staged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The stage file is still there then, and means what HEAD holds already."""
     kb = new_kb(tmp_path, {"a.md": "a"})
     write(tmp_path, {"b.md": "b"})

@@ -28,9 +28,11 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
     record(kb, {"mod.md": "one\n2\n", "added.md": "a\n"})
     found = {diff.path: diff for diff in kb.diff("HEAD~1", "HEAD")}
     assert {path: (d.status, d.old_path, d.similarity, d.added, d.removed) for path, d in found.items()} == {
-        "added.md": ("A", "added.md", 0, 1, 0), "gone.md": ("D", "gone.md", 0, 0, 1), "mod.md": ("M", "mod.md", 0, 1, 1),
+        "added.md": ("A", "added.md", 0, 1, 0),
+        "gone.md": ("D", "gone.md", 0, 0, 1),
+        "mod.md": ("M", "mod.md", 0, 1, 1),
         "new.md": ("R", "old.md", 100, 0, 0),
-    }  # fmt: skip
+    }
     assert found["mod.md"].lines == ("--- a/mod.md", "+++ b/mod.md", "@@ -1,2 +1,2 @@", " one", "-two", "+2")
     assert found["added.md"].lines[:2] == ("--- /dev/null", "+++ b/added.md")
     assert found["gone.md"].lines[:2] == ("--- a/gone.md", "+++ /dev/null")
@@ -54,8 +56,10 @@ def test_equal_files_are_paired_one_to_one(tmp_path: Path) -> None:
     kb.rm(["a.md", "b.md"])
     record(kb, {"x.md": "same\n", "y.md": "same\n", "z.md": "same\n"})
     assert [(d.status, d.old_path, d.path) for d in kb.diff("HEAD~1", "HEAD")] == [
-        ("R", "a.md", "x.md"), ("R", "b.md", "y.md"), ("A", "z.md", "z.md"),
-    ]  # fmt: skip
+        ("R", "a.md", "x.md"),
+        ("R", "b.md", "y.md"),
+        ("A", "z.md", "z.md"),
+    ]
 
 
 def test_work_tree_stage_and_head(tmp_path: Path) -> None:
@@ -82,7 +86,12 @@ def test_a_revision_against_the_work_tree(tmp_path: Path) -> None:
     write(tmp_path, {"a.md": "three\n", "untracked.md": "u\n"})
     kb.rm(["b.md"], cached=True)
     (tmp_path / "c.md").unlink()
-    assert [(d.status, d.path) for d in kb.diff("HEAD~1")] == [("M", "a.md"), ("D", "b.md"), ("D", "c.md"), ("A", "later.md")]
+    assert [(d.status, d.path) for d in kb.diff("HEAD~1")] == [
+        ("M", "a.md"),
+        ("D", "b.md"),
+        ("D", "c.md"),
+        ("A", "later.md"),
+    ]
     assert {"-one", "+three"} <= set(kb.diff("HEAD~1", paths=["a.md"])[0].lines)
     write(tmp_path, {"a.md": "one\n"})
     assert [(d.status, d.path) for d in kb.diff("HEAD~1", paths=["a.md"])] == []
@@ -106,12 +115,14 @@ def test_binary_documents_and_odd_encodings(tmp_path: Path) -> None:
 
 def test_very_long_texts_are_not_compared_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arbor.repo.diffing._MAX_DIFF_LINES", 10)
-    assert unified_diff("a\n" * 6, "b\n" * 6, "a/x", "b/x") == ["Documents a/x and b/x differ (6 and 6 lines)"]
+    assert unified_diff("a\n" * 6, "b\n" * 6, "a/x", "b/x") == [
+        "Documents a/x and b/x differ (6 and 6 lines)"
+    ]
 
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "long line", "中文", "tab\t", "cr\r"]), max_size=12).flatmap(
-    lambda lines: st.sampled_from(["\n".join(lines), "\n".join(lines) + "\n"])
-)
+TEXTS = st.lists(
+    st.sampled_from(["a", "b", "c", "", "long line", "中文", "tab\t", "cr\r"]), max_size=12
+).flatmap(lambda lines: st.sampled_from(["\n".join(lines), "\n".join(lines) + "\n"]))
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
@@ -127,6 +138,12 @@ def test_a_diff_is_a_patch_from_one_text_to_the_other(
         assert lines == []
         return
     patch = "\n".join(lines) + "\n"
-    done = subprocess.run(["patch", "--binary", "-s", "f"], cwd=folder, input=patch.encode(), capture_output=True, check=False)
+    done = subprocess.run(
+        ["patch", "--binary", "-s", "f"], cwd=folder, input=patch.encode(), capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stdout
-    assert (folder / "f").read_bytes() == new.encode() if new else not (folder / "f").exists() or (folder / "f").read_bytes() == b""
+    assert (
+        (folder / "f").read_bytes() == new.encode()
+        if new
+        else not (folder / "f").exists() or (folder / "f").read_bytes() == b""
+    )

@@ -33,7 +33,11 @@ def test_results_come_in_the_order_of_the_tasks(forked: bool) -> None:
 
 
 def test_large_results_come_whole(forked: bool) -> None:
-    assert [len(found) for found in map_forked(lambda n: bytes(n), [3_000_000, 5, 2_000_000])] == [3_000_000, 5, 2_000_000]
+    assert [len(found) for found in map_forked(bytes, [3_000_000, 5, 2_000_000])] == [
+        3_000_000,
+        5,
+        2_000_000,
+    ]
 
 
 def test_what_a_task_raises_is_raised_in_its_turn(forked: bool) -> None:
@@ -102,12 +106,14 @@ def test_a_late_module_is_the_module() -> None:
     with pytest.raises(ModuleNotFoundError):
         lazy_module("no_such_module_anywhere")
     with pytest.raises(AttributeError):
-        lazy_module("json").no_such_name
+        _ = lazy_module("json").no_such_name
 
 
 def test_a_late_module_is_loaded_at_its_first_use_and_once(tmp_path: Path) -> None:
     """Also when eight threads use it for the first time at once."""
-    (tmp_path / "late.py").write_text("import time\ntime.sleep(0.05)\nopen('loaded', 'a').write('x')\nvalue = object()\n")
+    (tmp_path / "late.py").write_text(
+        "import time\ntime.sleep(0.05)\nopen('loaded', 'a').write('x')\nvalue = object()\n"
+    )
     code = (
         "import os, sys, threading\nfrom arbor.lazy import lazy_module\nlate = lazy_module('late')\n"
         "assert not os.path.exists('loaded')\nfound = []\n"
@@ -116,5 +122,12 @@ def test_a_late_module_is_loaded_at_its_first_use_and_once(tmp_path: Path) -> No
         "assert len(found) == 8 and len({id(v) for v in found}) == 1, found\nassert open('loaded').read() == 'x'\n"
     )
     environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{tmp_path}"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr

@@ -37,8 +37,8 @@ def test_there_is_only_one_in_a_folder(tmp_path: Path) -> None:
     arbor.init(tmp_path)
     with pytest.raises(UsageError, match="already"):
         arbor.init(tmp_path)
+    write(tmp_path / "full", {"x": "x"})
     with pytest.raises(UsageError, match="not empty"):
-        write(tmp_path / "full", {"x": "x"})
         arbor.init(tmp_path / "full", bare=True)
 
 
@@ -65,7 +65,9 @@ def test_where_there_is_none(tmp_path: Path) -> None:
         open_repository(tmp_path)
 
 
-def test_an_interrupted_init_is_none_and_can_be_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_init_is_none_and_can_be_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def die(*args: object) -> None:
         raise KeyboardInterrupt
 
@@ -117,7 +119,16 @@ def test_a_bare_one_below_another_is_itself(tmp_path: Path) -> None:
 
 def test_documents_in_the_form_of_a_bare_one_are_documents(tmp_path: Path) -> None:
     """A clone could bring such a folder with settings and hooks of its own."""
-    kb = new_kb(tmp_path, {"trap/format": "arbor 1\n", "trap/packs/x": "x", "trap/HEAD": "x", "trap/config.toml": "x", "a.md": "a"})
+    kb = new_kb(
+        tmp_path,
+        {
+            "trap/format": "arbor 1\n",
+            "trap/packs/x": "x",
+            "trap/HEAD": "x",
+            "trap/config.toml": "x",
+            "a.md": "a",
+        },
+    )
     for start in (tmp_path / "trap", tmp_path / "trap/packs"):
         assert arbor.open(start).fs_root == kb.fs_root
 
@@ -160,7 +171,7 @@ def test_threads_read_while_one_writes(tmp_path: Path) -> None:
                 assert found["b.md"] == b"b"
                 assert len(list(kb.log())) >= 1
                 kb.status()
-            except BaseException as error:
+            except (ArborError, AssertionError, OSError, KeyError, ValueError) as error:
                 wrong.append(error)
                 return
 

@@ -143,9 +143,21 @@ def test_mv_does_not_overwrite(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("sources", "target"),
-    [(["x"], "x/inner"), (["x"], "x"), (["a.md"], "a.md"), (["x"], "x/y"), ([""], "x"), (["absent.md"], "c.md"), (["a.md", "b.md"], "one.md"),
-     (["x/c.md", "z/c.md"], ""), (["a.md"], "b.md/below.md"), (["a.md"], ".arbor/x"), (["a.md"], "con.md"), (["a.md"], "../out.md")],
-)  # fmt: skip
+    [
+        (["x"], "x/inner"),
+        (["x"], "x"),
+        (["a.md"], "a.md"),
+        (["x"], "x/y"),
+        ([""], "x"),
+        (["absent.md"], "c.md"),
+        (["a.md", "b.md"], "one.md"),
+        (["x/c.md", "z/c.md"], ""),
+        (["a.md"], "b.md/below.md"),
+        (["a.md"], ".arbor/x"),
+        (["a.md"], "con.md"),
+        (["a.md"], "../out.md"),
+    ],
+)
 @pytest.mark.parametrize("force", [False, True])
 def test_mv_refuses_what_cannot_be(tmp_path: Path, sources: list[str], target: str, force: bool) -> None:
     kb = new_kb(tmp_path / "kb", {**FILES, "z/c.md": "other c\n"})
@@ -165,7 +177,9 @@ def test_mv_does_not_go_through_a_link(tmp_path: Path) -> None:
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-def test_mv_that_fails_halfway_has_staged_what_it_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mv_that_fails_halfway_has_staged_what_it_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path, FILES)
     real = os.replace
 
@@ -208,7 +222,9 @@ def test_restore_brings_back_the_staged_version(tmp_path: Path) -> None:
     assert kb.status().unstaged == ()
 
 
-def test_restore_leaves_alone_what_is_as_it_should_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restore_leaves_alone_what_is_as_it_should_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = new_kb(tmp_path, FILES)
     later = os.stat(tmp_path / "a.md").st_ctime_ns + 10**9
     monkeypatch.setattr("time.time_ns", lambda: later)

@@ -46,12 +46,36 @@ def commits(kb: KnowledgeBase) -> list[bytes]:
 @pytest.mark.parametrize(
     ("typed", "number"),
     [
-        ("HEAD", 4), ("@", 4), ("main", 4), ("refs/heads/main", 4), ("HEAD~", 3), ("HEAD~1", 3), ("@~4", 0), ("main^^", 2), ("HEAD^1~1", 2),
-        ("HEAD~0", 4), ("HEAD^0", 4), ("v1", 1), ("refs/heads/v1", 3), ("dead", 2), ("annotated", 2), ("annotated~1", 1), ("origin/main", 0),
-        ("origin", 4), ("main@{0}", 4), ("main@{1}", 3), ("@{4}", 0), ("HEAD@{2}~1", 1), ("main@{now}", 4), ("main@{90 minutes ago}", 2),
-        ("@{2.hours.ago}", 2), ("main@{yesterday}", None), ("~1", 3), ("^", 3),
+        ("HEAD", 4),
+        ("@", 4),
+        ("main", 4),
+        ("refs/heads/main", 4),
+        ("HEAD~", 3),
+        ("HEAD~1", 3),
+        ("@~4", 0),
+        ("main^^", 2),
+        ("HEAD^1~1", 2),
+        ("HEAD~0", 4),
+        ("HEAD^0", 4),
+        ("v1", 1),
+        ("refs/heads/v1", 3),
+        ("dead", 2),
+        ("annotated", 2),
+        ("annotated~1", 1),
+        ("origin/main", 0),
+        ("origin", 4),
+        ("main@{0}", 4),
+        ("main@{1}", 3),
+        ("@{4}", 0),
+        ("HEAD@{2}~1", 1),
+        ("main@{now}", 4),
+        ("main@{90 minutes ago}", 2),
+        ("@{2.hours.ago}", 2),
+        ("main@{yesterday}", None),
+        ("~1", 3),
+        ("^", 3),
     ],
-)  # fmt: skip
+)
 def test_what_can_be_typed(
     kb: KnowledgeBase, typed: str, number: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +102,9 @@ def test_only_commits_and_tags_answer_to_digits(kb: KnowledgeBase) -> None:
         kb.resolve("0" * 64)
 
 
-def test_a_start_that_several_commits_share_is_said_to_be(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_that_several_commits_share_is_said_to_be(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
     oids = commits(kb)
     monkeypatch.setattr(kb.repo.store, "find_prefix", lambda digits: oids[:2])
     with pytest.raises(UsageError, match="start of 2 commits") as caught:
@@ -89,11 +115,39 @@ def test_a_start_that_several_commits_share_is_said_to_be(kb: KnowledgeBase, mon
 @pytest.mark.parametrize(
     "typed",
     [
-        "", "mian", "HEAD~5", "HEAD~99999999999", "HEAD~" + "9" * 5000, "HEAD^2", "HEAD^" + "9" * 5000, "abc", "main@{9}", "main@{" + "9" * 5000 + "}",
-        "main@{²}", "HEAD~²", "HEAD~１", "main@{}", "main@{no date}", "absent@{0}", "a b", "..", "../HEAD", "HEAD:a.md", "-x", "\0", "\ud800", "main\n",
-        "@{-1}", "refs/heads/absent", "refs/../HEAD", "config.toml", "x" * 10_000, "^{}", "main~~x",
+        "",
+        "mian",
+        "HEAD~5",
+        "HEAD~99999999999",
+        "HEAD~" + "9" * 5000,
+        "HEAD^2",
+        "HEAD^" + "9" * 5000,
+        "abc",
+        "main@{9}",
+        "main@{" + "9" * 5000 + "}",
+        "main@{²}",
+        "HEAD~²",
+        "HEAD~１",
+        "main@{}",
+        "main@{no date}",
+        "absent@{0}",
+        "a b",
+        "..",
+        "../HEAD",
+        "HEAD:a.md",
+        "-x",
+        "\0",
+        "\ud800",
+        "main\n",
+        "@{-1}",
+        "refs/heads/absent",
+        "refs/../HEAD",
+        "config.toml",
+        "x" * 10_000,
+        "^{}",
+        "main~~x",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_revision_is_a_usage_error(kb: KnowledgeBase, typed: str) -> None:
     with pytest.raises(UsageError):
         kb.resolve(typed)
@@ -133,10 +187,21 @@ def test_ranges(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize(
     ("text", "ago"),
     [
-        ("now", 0), ("yesterday", 86400), ("3 days ago", 3 * 86400), ("1 hour", 3600), ("12h", 12 * 3600), ("30d", 30 * 86400), ("2w", 14 * 86400),
-        ("1y", 365 * 86400), ("2.weeks.ago", 14 * 86400), ("  10   MINUTES ago ", 600), ("5 seconds ago", 5), ("1m", 30 * 86400), ("90 minutes", 5400),
+        ("now", 0),
+        ("yesterday", 86400),
+        ("3 days ago", 3 * 86400),
+        ("1 hour", 3600),
+        ("12h", 12 * 3600),
+        ("30d", 30 * 86400),
+        ("2w", 14 * 86400),
+        ("1y", 365 * 86400),
+        ("2.weeks.ago", 14 * 86400),
+        ("  10   MINUTES ago ", 600),
+        ("5 seconds ago", 5),
+        ("1m", 30 * 86400),
+        ("90 minutes", 5400),
     ],
-)  # fmt: skip
+)
 def test_moments_counted_back_from_now(text: str, ago: int) -> None:
     assert parse_moment(text, float(NOW)) == NOW - ago
 
@@ -147,15 +212,32 @@ def test_dates_are_local_in_winter_and_in_summer(monkeypatch: pytest.MonkeyPatch
     time.tzset()
     try:
         for text, form in (
-            ("2024-01-15", "%Y-%m-%d"), ("2024-07-15", "%Y-%m-%d"), ("2024-07-15 12:30", "%Y-%m-%d %H:%M"), ("2024-01-15T01:02:03", "%Y-%m-%dT%H:%M:%S"),
-        ):  # fmt: skip
+            ("2024-01-15", "%Y-%m-%d"),
+            ("2024-07-15", "%Y-%m-%d"),
+            ("2024-07-15 12:30", "%Y-%m-%d %H:%M"),
+            ("2024-01-15T01:02:03", "%Y-%m-%dT%H:%M:%S"),
+        ):
             assert time.strftime(form, time.localtime(parse_moment(text))) == text
     finally:
         monkeypatch.undo()
         time.tzset()
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2024-13-01", "2024-02-30", "3 fortnights", "9" * 5000 + " days", "²d", "0001-01-01x", "-1 day", "1.5h"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "2024-13-01",
+        "2024-02-30",
+        "3 fortnights",
+        "9" * 5000 + " days",
+        "²d",
+        "0001-01-01x",
+        "-1 day",
+        "1.5h",
+    ],
+)
 def test_what_is_no_moment(text: str) -> None:
     with pytest.raises(UsageError, match="is not a date"):
         parse_moment(text)

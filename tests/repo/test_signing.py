@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import IntegrityError, UsageError
+from arbor.objects.model import Commit, Signature, encode_commit
 from arbor.repo import ssh_keys
 from arbor.repo.signing import check_seal, require_signed, sign_bytes
 from arbor.repo.ssh_signatures import parse_signature
-from arbor.objects.model import Commit, Signature, encode_commit
 
 pytest.importorskip("cryptography")
 DATA = b"what is signed"
@@ -22,7 +22,9 @@ KEYGEN = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keyg
 
 
 def make_key(folder: Path, name: str = "key", kind: str = "ed25519") -> Path:
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", name, "-f", str(folder / name)], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", name, "-f", str(folder / name)], check=True
+    )
     return folder / name
 
 
@@ -43,7 +45,9 @@ def test_library_and_program_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(ssh_keys, "AVAILABLE", True)
     report = check_seal(DATA, by_program, allowed(key), WHEN)
     assert (report.state, report.signer) == ("good", "ada@example.org")
-    printed = subprocess.run(["ssh-keygen", "-l", "-f", str(key)], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        ["ssh-keygen", "-l", "-f", str(key)], capture_output=True, text=True, check=True
+    ).stdout
     assert report.key in printed
     assert check_seal(DATA + b"!", by_program, allowed(key), WHEN).state == "bad"
 
@@ -76,7 +80,7 @@ def test_who_is_allowed_and_when(tmp_path: Path) -> None:
     assert state(allowed(key, 'namespaces="arbor",valid-before="20231113Z"')) == "unknown"
     assert state(allowed(key, "cert-authority")) == "unknown"
     assert state(allowed(key, 'valid-after="never"')) == "unknown"
-    assert state(b"\xff\xfe garbage \"\n") == "unknown"
+    assert state(b'\xff\xfe garbage "\n') == "unknown"
 
 
 @KEYGEN
@@ -88,11 +92,19 @@ def test_no_changed_byte_verifies(tmp_path: Path) -> None:
             changed = seal[:place] + char + seal[place + 1 :]
             if changed != seal and changed.replace("\n", "") != seal.replace("\n", ""):
                 report = check_seal(DATA, changed, file, WHEN)
-                assert report.state != "good" or parse_signature(changed) == parse_signature(seal), (place, char)
+                assert report.state != "good" or parse_signature(changed) == parse_signature(seal), (
+                    place,
+                    char,
+                )
 
 
 def test_what_is_no_signature_is_bad() -> None:
-    for seal in ("x", "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n", "\x00", "y" * 100_000):
+    for seal in (
+        "x",
+        "-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n",
+        "\x00",
+        "y" * 100_000,
+    ):
         assert check_seal(DATA, seal, None, WHEN).state == "bad"
     assert check_seal(DATA, "", None, WHEN).state == "none"
 
@@ -112,7 +124,11 @@ def test_commits_without_a_good_signature_are_refused(tmp_path: Path) -> None:
     plain = Commit(b"\x01" * 32, (), who, who, "m", {}, 0, ())
     signed = replace(plain, seal=sign_bytes(encode_commit(plain), key))
     require_signed({b"\x02" * 32: signed}, allowed(key))
-    for commit in (plain, replace(plain, seal=sign_bytes(encode_commit(plain), other)), replace(signed, message="n")):
+    for commit in (
+        plain,
+        replace(plain, seal=sign_bytes(encode_commit(plain), other)),
+        replace(signed, message="n"),
+    ):
         with pytest.raises(IntegrityError, match="is refused"):
             require_signed({b"\x02" * 32: commit}, allowed(key))
     with pytest.raises(IntegrityError, match="allowed-signers"):

@@ -85,8 +85,13 @@ def test_a_damaged_passage_is_named_with_every_document_at_every_revision(tmp_pa
     assert not report.ok
     lost = [finding for finding in report.damaged if finding.where == "chunk"]
     assert {pair for finding in lost for pair in finding.affects} == {
-        (first, "a.md"), (first, "b/c.md"), (first, "other.md"), (second, "a.md"), (second, "d.md"), (second, "other.md"),
-    }  # fmt: skip
+        (first, "a.md"),
+        (first, "b/c.md"),
+        (first, "other.md"),
+        (second, "a.md"),
+        (second, "d.md"),
+        (second, "other.md"),
+    }
     assert any(pack.name[:12] in finding.where for finding in report.damaged)
 
 
@@ -97,7 +102,13 @@ def test_a_missing_pack_names_what_is_gone(kb: KnowledgeBase) -> None:
         path.with_suffix(".idx").unlink()
         report = again(kb)
         assert not report.ok
-        assert {finding.where for finding in report.damaged} & {"commit", "node", "document", "manifest", "chunk"}
+        assert {finding.where for finding in report.damaged} & {
+            "commit",
+            "node",
+            "document",
+            "manifest",
+            "chunk",
+        }
         path.write_bytes(whole[path])
     assert again(kb).ok
 
@@ -139,7 +150,9 @@ def test_an_index_that_does_not_fit_is_named_or_made_again(kb: KnowledgeBase) ->
         for place in (3, 9, 20, 60, 1100, len(whole) // 2, len(whole) - 1):
             flip(index, place)
             report = again(kb)
-            assert report.ok or f"pack index {path.stem[:12]}" in [finding.where for finding in report.damaged]
+            assert report.ok or f"pack index {path.stem[:12]}" in [
+                finding.where for finding in report.damaged
+            ]
             index.write_bytes(whole)
 
 
@@ -148,7 +161,9 @@ def store(kb: KnowledgeBase, *objects: tuple[int, bytes]) -> list[bytes]:
         return [writer.add(kind, data) for kind, data in objects]
 
 
-def commit_of(root: bytes, parents: tuple[bytes, ...] = (), log: tuple[int, tuple[bytes, ...]] = (0, ())) -> bytes:
+def commit_of(
+    root: bytes, parents: tuple[bytes, ...] = (), log: tuple[int, tuple[bytes, ...]] = (0, ())
+) -> bytes:
     who = signature()
     return encode_commit(Commit(root, parents, who, who, "forged", {}, *log))
 
@@ -162,7 +177,25 @@ def leaf(*entries: tuple[str, bytes]) -> bytes:
 
 
 def document_of(manifest: bytes, count: int, root: bytes, size: int) -> bytes:
-    return encode_document(Document("surface", "text/plain", "", "", "utf-8", size, bytes(32), "x/1", "y/1", "z/1", count, root, 0, b"", manifest))
+    return encode_document(
+        Document(
+            "surface",
+            "text/plain",
+            "",
+            "",
+            "utf-8",
+            size,
+            bytes(32),
+            "x/1",
+            "y/1",
+            "z/1",
+            count,
+            root,
+            0,
+            b"",
+            manifest,
+        )
+    )
 
 
 def key_of_level(level: int, prefix: str = "d/k") -> str:
@@ -175,7 +208,9 @@ def forge_commit_without_its_ledger(kb: KnowledgeBase) -> None:
 
 def forge_log(kb: KnowledgeBase) -> None:
     head = kb.resolve()
-    point_main_at(kb, store(kb, (Kind.COMMIT, commit_of(kb.snapshot("HEAD").ledger_root, (head,), (1, (head,)))))[0])
+    point_main_at(
+        kb, store(kb, (Kind.COMMIT, commit_of(kb.snapshot("HEAD").ledger_root, (head,), (1, (head,)))))[0]
+    )
 
 
 def forge_parent(kb: KnowledgeBase) -> None:
@@ -203,12 +238,18 @@ def forge_count(kb: KnowledgeBase) -> None:
     one, two = sorted([key_of_level(1), key_of_level(1, "d/m")])
     value = bytes.fromhex(kb.document("x.md").document)
     oids = store(kb, (Kind.NODE, leaf((one, value))), (Kind.NODE, leaf((two, value))))
-    forge_ledger(kb, ledger.encode_node(Node(1, (), (ledger.Child(one, oids[0], 5), ledger.Child(two, oids[1], 1)))))
+    forge_ledger(
+        kb, ledger.encode_node(Node(1, (), (ledger.Child(one, oids[0], 5), ledger.Child(two, oids[1], 1))))
+    )
 
 
 def forge_file_and_folder(kb: KnowledgeBase) -> None:
     value = bytes.fromhex(kb.document("x.md").document)
-    paths = next((f"d/n{n}", f"d/n{n}/x/y") for n in range(999) if not ledger.boundary_level(f"d/n{n}") and ledger.boundary_level(f"d/n{n}/x/y") < 2)
+    paths = next(
+        (f"d/n{n}", f"d/n{n}/x/y")
+        for n in range(999)
+        if not ledger.boundary_level(f"d/n{n}") and ledger.boundary_level(f"d/n{n}/x/y") < 2
+    )
     forge_ledger(kb, leaf(*[(path, value) for path in paths]))
 
 
@@ -259,7 +300,15 @@ def test_an_honest_document_made_the_same_way_passes(kb: KnowledgeBase) -> None:
 
 
 def test_litter_is_harmless(kb: KnowledgeBase) -> None:
-    write(kb.folder, {"packs/.arbor-tmp-1-2": "half", "packs/notes.txt": "x", "packs/" + "0" * 64 + ".idx": "x", "refs/heads/.arbor-tmp-3-4": "x"})
+    write(
+        kb.folder,
+        {
+            "packs/.arbor-tmp-1-2": "half",
+            "packs/notes.txt": "x",
+            "packs/" + "0" * 64 + ".idx": "x",
+            "refs/heads/.arbor-tmp-3-4": "x",
+        },
+    )
     assert again(kb).ok
 
 

@@ -23,7 +23,9 @@ def content(number: int) -> dict[str, bytes]:
     """What commit `number` holds."""
     files = {f"kept/{n}.md": f"# Kept {n}\n\nfor ever\n".encode() for n in range(3)}
     files["changing.md"] = f"# Version {number}\n\n{'words ' * (number % 50)}\n".encode()
-    files |= {f"coming/{n % 7}/{n}.md": f"# Came with {n}\n".encode() for n in range(max(0, number - 4), number)}
+    files |= {
+        f"coming/{n % 7}/{n}.md": f"# Came with {n}\n".encode() for n in range(max(0, number - 4), number)
+    }
     return files
 
 
@@ -100,7 +102,7 @@ def main(folder: Path, rounds: int, seed: int) -> None:
     with kb.repo.lock():
         left = [path.name for path in (kb.folder / "packs").iterdir() if path.suffix not in (".pack", ".idx")]
     assert left == [], left
-    print(number)
+    sys.stdout.write(f"{number}\n")
 
 
 if __name__ == "__main__":

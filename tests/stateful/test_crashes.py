@@ -36,9 +36,14 @@ class Trouble:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, make: Callable[[], BaseException], at: int) -> None:
         self.steps, self._make, self._at = 0, make, at
         for owner, name in (
-            (os, "fsync"), (os, "replace"), (os, "unlink"), (os, "mkdir"), (os, "rmdir"), (files, "append_line"),
+            (os, "fsync"),
+            (os, "replace"),
+            (os, "unlink"),
+            (os, "mkdir"),
+            (os, "rmdir"),
+            (files, "append_line"),
             (pack_writer.PackWriter, "_write"),
-        ):  # fmt: skip
+        ):
             monkeypatch.setattr(owner, name, self._wrapped(getattr(owner, name)))
 
     def _wrapped(self, real: Callable[..., object]) -> Callable[..., object]:
@@ -88,8 +93,12 @@ def put(kb: KnowledgeBase) -> None:
 
 
 WORK: dict[str, Callable[[KnowledgeBase], None]] = {
-    "add and commit": add_and_commit, "mv": move_and_commit, "rm": remove_and_commit, "restore": go_back, "add bytes": put,
-}  # fmt: skip
+    "add and commit": add_and_commit,
+    "mv": move_and_commit,
+    "rm": remove_and_commit,
+    "restore": go_back,
+    "add bytes": put,
+}
 
 
 def prepared(folder: Path, work: str) -> KnowledgeBase:
@@ -167,7 +176,10 @@ for number in range(8):
 def test_two_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     new_kb(tmp_path, {"a.md": "a"}).close()
     words = [sys.executable, "-c", COMMITTER, str(tmp_path)]
-    writers = [subprocess.Popen([*words, name], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) for name in ("left", "right")]
+    writers = [
+        subprocess.Popen([*words, name], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True)
+        for name in ("left", "right")
+    ]
     for writer in writers:
         _, said = writer.communicate(timeout=120)
         assert writer.returncode == 0, said
@@ -221,7 +233,9 @@ def test_a_disk_that_runs_full(tmp_path: Path) -> None:
         full_kb = arbor.open(tmp_path)
         assert full_kb.verify().ok
         assert read_all(full_kb) == before
-        assert not [path for path in (full_kb.folder / "packs").iterdir() if path.suffix not in (".pack", ".idx")]
+        assert not [
+            path for path in (full_kb.folder / "packs").iterdir() if path.suffix not in (".pack", ".idx")
+        ]
         (tmp_path / ".arbor/filler").unlink()
         full_kb.rm(["big.bin"], force=True)
         full_kb.commit("room again", index=False)
@@ -240,8 +254,13 @@ def test_a_disk_for_reading_alone(tmp_path: Path) -> None:
         assert kb.verify().ok
         assert sorted(read_all(kb)) == ["a.md", "b.md"]
         assert len(kb.diff()) == 1
-        for work in (kb.add, lambda: kb.commit("x"), lambda: kb.rm(["b.md"]), lambda: kb.config_set("user.name", "x"),
-                     lambda: arbor.init(tmp_path / "new")):  # fmt: skip
+        for work in (
+            kb.add,
+            lambda: kb.commit("x"),
+            lambda: kb.rm(["b.md"]),
+            lambda: kb.config_set("user.name", "x"),
+            lambda: arbor.init(tmp_path / "new"),
+        ):
             with pytest.raises(ArborError, match="read-only"):
                 work()
         kb.close()

@@ -15,9 +15,13 @@ from arbor.errors import UsageError
 from arbor.objects import ledger
 from tests.repo.kit import files_in, read_all
 
-NAMES = st.sampled_from(["a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "z/d.md", "caf\u00e9/é.md", "中文.md"])
+NAMES = st.sampled_from(
+    ["a.md", "b.md", "x/a.md", "x/b.md", "x/y/c.md", "z/d.md", "caf\u00e9/é.md", "中文.md"]
+)
 FOLDERS = st.sampled_from(["x", "x/y", "z", "new", "caf\u00e9"])
-TEXTS = st.sampled_from([b"one\n", b"two\n", b"# Three\n\nwith [[a link]]\n", b"", bytes(range(256)), "四\n".encode()])
+TEXTS = st.sampled_from(
+    [b"one\n", b"two\n", b"# Three\n\nwith [[a link]]\n", b"", bytes(range(256)), "四\n".encode()]
+)
 
 Content = dict[str, bytes]
 
@@ -64,7 +68,9 @@ class Machine(RuleBasedStateMachine):
         result = self.kb.add()
         assert set(result.added) == self.work.keys() - self.stage.keys()
         assert set(result.removed) == self.stage.keys() - self.work.keys()
-        assert set(result.modified) == {n for n in self.work.keys() & self.stage.keys() if self.work[n] != self.stage[n]}
+        assert set(result.modified) == {
+            n for n in self.work.keys() & self.stage.keys() if self.work[n] != self.stage[n]
+        }
         self.stage = dict(self.work)
 
     @rule(name=NAMES)
@@ -189,12 +195,18 @@ class Machine(RuleBasedStateMachine):
         status = self.kb.status()
         unstaged = {change.path: change.status for change in status.unstaged}
         assert unstaged == {
-            name: "M" if name in self.work else "D" for name, text in self.stage.items() if self.work.get(name) != text
+            name: "M" if name in self.work else "D"
+            for name, text in self.stage.items()
+            if self.work.get(name) != text
         }
         staged = {change.path for change in status.staged} | {c.old_path for c in status.staged if c.old_path}
         names = self.stage.keys() | self.head.keys()
         assert staged == {name for name in names if self.stage.get(name) != self.head.get(name)}
-        covered = {name for name in self.work if any(name == u or (u.endswith("/") and name.startswith(u)) for u in status.untracked)}
+        covered = {
+            name
+            for name in self.work
+            if any(name == u or (u.endswith("/") and name.startswith(u)) for u in status.untracked)
+        }
         assert covered == self.work.keys() - self.stage.keys()
 
     @invariant()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import pytest
@@ -26,18 +27,14 @@ def test_what_goes_in_comes_out(data: bytes) -> None:
 def test_a_changed_frame_gives_the_same_or_an_integrity_error(content: bytes, data: st.DataObject) -> None:
     packed = bytearray(compression.compress(content))
     packed[data.draw(st.integers(0, len(packed) - 1))] ^= data.draw(st.integers(1, 255))
-    try:
+    with contextlib.suppress(IntegrityError):
         assert compression.decompress(bytes(packed), len(content)) == content
-    except IntegrityError:
-        pass
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_frame_or_an_integrity_error(data: bytes) -> None:
-    try:
+    with contextlib.suppress(IntegrityError):
         compression.decompress(data, 10)
-    except IntegrityError:
-        pass
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +67,9 @@ def test_the_size_must_be_the_one_that_is_expected(size: int) -> None:
 
 def test_a_frame_that_declares_less_than_it_holds_is_refused() -> None:
     packed = bytearray(compression.compress(bytes(200)))
-    assert packed[5] == 200  # a small frame has its size in one byte after the magic number and the descriptor
+    assert (
+        packed[5] == 200
+    )  # a small frame has its size in one byte after the magic number and the descriptor
     packed[5] = 100
     with pytest.raises(IntegrityError):
         compression.decompress(bytes(packed), 100)

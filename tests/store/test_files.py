@@ -54,7 +54,9 @@ def test_an_interrupted_write_leaves_no_litter(tmp_path: Path, monkeypatch: pyte
     assert names(tmp_path) == []
 
 
-def test_a_folder_that_cannot_be_made_durable_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_made_durable_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(code: int) -> None:
         def fsync(handle: int) -> None:
             raise OSError(code, os.strerror(code))
@@ -136,10 +138,14 @@ def test_sealed_bytes_come_back_and_changed_ones_do_not(content: bytes, data: st
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (errno.ENOSPC, "the disk is full"), (errno.EROFS, "read-only"), (errno.EACCES, "permission denied"),
-        (errno.EDQUOT, "quota"), (errno.EMFILE, "too many files"), (errno.EIO, "input/output error"),
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "permission denied"),
+        (errno.EDQUOT, "quota"),
+        (errno.EMFILE, "too many files"),
+        (errno.EIO, "input/output error"),
     ],
-)  # fmt: skip
+)
 def test_what_the_system_refuses_is_said_in_words(tmp_path: Path, code: int, words: str) -> None:
     with pytest.raises(StorageError, match=words) as caught, files.storing(tmp_path):
         raise OSError(code, os.strerror(code), "some/file")
@@ -150,7 +156,12 @@ def test_what_the_system_refuses_is_said_in_words(tmp_path: Path, code: int, wor
 
 
 def test_other_errors_pass_through(tmp_path: Path) -> None:
-    for error in (ValueError("x"), KeyboardInterrupt(), IntegrityError("x"), BrokenPipeError(errno.EPIPE, "x")):
+    for error in (
+        ValueError("x"),
+        KeyboardInterrupt(),
+        IntegrityError("x"),
+        BrokenPipeError(errno.EPIPE, "x"),
+    ):
         with pytest.raises(type(error)), files.storing(tmp_path):
             raise error
 
@@ -162,9 +173,8 @@ def test_positions_are_read_by_several_threads(tmp_path: Path) -> None:
     wrong: list[int] = []
 
     def read(start: int) -> None:
-        for place in range(start, 100_000, 997):
-            if file.read_at(place, 50) != content[place : place + 50]:
-                wrong.append(place)
+        places = range(start, 100_000, 997)
+        wrong.extend(at for at in places if file.read_at(at, 50) != content[at : at + 50])
 
     threads = [threading.Thread(target=read, args=(start,)) for start in range(8)]
     for thread in threads:
@@ -178,4 +188,7 @@ def test_positions_are_read_by_several_threads(tmp_path: Path) -> None:
 
 def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
-    assert files.hash_file(tmp_path / "f").hex() == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+    assert (
+        files.hash_file(tmp_path / "f").hex()
+        == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+    )

@@ -43,7 +43,10 @@ def end(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
 
 def test_a_lock_that_is_held_is_said_to_be(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "lock"):
-        with pytest.raises(Locked, match="another arbor process") as caught, writer_lock(tmp_path / "lock", wait_s=0):
+        with (
+            pytest.raises(Locked, match="another arbor process") as caught,
+            writer_lock(tmp_path / "lock", wait_s=0),
+        ):
             pytest.fail("two hold the lock")
         assert caught.value.exit_code == 11
         assert "no file needs to be removed" in caught.value.hint
@@ -113,7 +116,9 @@ def test_a_file_that_was_left_locks_nothing(tmp_path: Path) -> None:
         pass
 
 
-def test_where_the_file_cannot_be_made_the_reason_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_file_cannot_be_made_the_reason_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*args: object) -> int:
         raise OSError(30, "Read-only file system", str(tmp_path / "lock"))
 
@@ -122,7 +127,9 @@ def test_where_the_file_cannot_be_made_the_reason_is_said(tmp_path: Path, monkey
         pytest.fail("it was made")
 
 
-def test_where_locks_are_not_supported_that_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_locks_are_not_supported_that_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if sys.platform == "win32":
         pytest.skip("flock is not there on Windows")
 

@@ -16,14 +16,17 @@ from arbor.store.pack_index import KEY_BYTES, PackIndex, Place, encode_index, en
 
 NAME = bytes(range(32))
 OIDS = st.lists(
-    st.binary(min_size=32, max_size=32) | st.tuples(st.sampled_from([b"\0", b"\xff"]), st.binary(min_size=31, max_size=31)).map(b"".join),
+    st.binary(min_size=32, max_size=32)
+    | st.tuples(st.sampled_from([b"\0", b"\xff"]), st.binary(min_size=31, max_size=31)).map(b"".join),
     max_size=40,
     unique_by=lambda oid: oid[:KEY_BYTES],
 )
 
 
 def index_of(oids: list[bytes]) -> PackIndex:
-    return PackIndex(encode_index(NAME, [encode_row(oid, n, n % 7) for n, oid in enumerate(oids)], [8, 99]), NAME)
+    return PackIndex(
+        encode_index(NAME, [encode_row(oid, n, n % 7) for n, oid in enumerate(oids)], [8, 99]), NAME
+    )
 
 
 @given(OIDS, st.binary(min_size=32, max_size=32))

@@ -37,12 +37,16 @@ def write_pack(folder: Path, objects: list[tuple[int, bytes]]) -> tuple[Path, li
 
 def sample(count: int, seed: int = 1, size: int = 400) -> list[tuple[int, bytes]]:
     source = random.Random(seed)
-    return [(source.choice([1, 1, 1, 2, 3, 4]), source.randbytes(source.randrange(size))) for _ in range(count)]
+    return [
+        (source.choice([1, 1, 1, 2, 3, 4]), source.randbytes(source.randrange(size))) for _ in range(count)
+    ]
 
 
 @given(OBJECTS.filter(bool))
 @settings(max_examples=60)
-def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, objects: list[tuple[int, bytes]]) -> None:
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, objects: list[tuple[int, bytes]]
+) -> None:
     folder = tmp_path_factory.mktemp("packs")
     path, oids = write_pack(folder, objects)
     store = ObjectStore(folder)
@@ -110,14 +114,20 @@ def test_more_objects_than_a_frame_can_number(tmp_path: Path, monkeypatch: pytes
     objects: list[tuple[int, bytes]] = [(1, str(n).encode()) for n in range(35)]
     path, oids = write_pack(tmp_path, objects)
     assert len(list(Pack(path).walk())) == 4
-    assert all(ObjectStore(tmp_path).get(oid)[1] == data for (_, data), oid in zip(objects, oids, strict=True))
+    assert all(
+        ObjectStore(tmp_path).get(oid)[1] == data for (_, data), oid in zip(objects, oids, strict=True)
+    )
 
 
 def test_whole_frames_from_elsewhere_are_found(tmp_path: Path) -> None:
     """As several processes prepare them, with what they found alike stored twice and indexed once."""
     store = ObjectStore(tmp_path)
     collectors = [FrameCollector(store.holds) for _ in range(3)]
-    oids = [collector.add(1, data) for n, collector in enumerate(collectors) for data in (b"shared", str(n).encode())]
+    oids = [
+        collector.add(1, data)
+        for n, collector in enumerate(collectors)
+        for data in (b"shared", str(n).encode())
+    ]
     with store.writer() as writer:
         for collector in collectors:
             for frame, held in collector.finish():
@@ -128,11 +138,16 @@ def test_whole_frames_from_elsewhere_are_found(tmp_path: Path) -> None:
 
 def test_nothing_is_visible_before_the_seal_and_nothing_after_a_failure(tmp_path: Path) -> None:
     store = ObjectStore(tmp_path)
-    with pytest.raises(RuntimeError, match="stop"), store.writer() as writer:
-        for kind, data in sample(2000):
-            writer.add(kind, data)
-        assert list(tmp_path.glob("*.pack")) == []
-        raise RuntimeError("stop")
+
+    def write_and_fail() -> None:
+        with store.writer() as writer:
+            for kind, data in sample(2000):
+                writer.add(kind, data)
+            assert list(tmp_path.glob("*.pack")) == []
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_and_fail()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -195,16 +210,22 @@ def test_the_index_is_made_again_when_it_is_gone(tmp_path: Path) -> None:
     assert index.read_bytes() == before
 
 
-@pytest.mark.parametrize("damage", ["empty", "short", "magic", "count", "of another pack", "garbage", "folder"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "short", "magic", "count", "of another pack", "garbage", "folder"]
+)
 def test_the_index_is_made_again_when_it_does_not_fit(tmp_path: Path, damage: str) -> None:
     path, oids = write_pack(tmp_path, sample(50))
     index = path.with_suffix(".idx")
     sound = index.read_bytes()
     other = encode_index(bytes(32), [encode_row(oid, 0, 0) for oid in oids], [8])
     lies = {
-        "empty": b"", "short": sound[:-1], "magic": b"X" + sound[1:], "count": sound[:8] + b"\xff" + sound[9:],
-        "of another pack": other, "garbage": os.urandom(len(sound)),
-    }  # fmt: skip
+        "empty": b"",
+        "short": sound[:-1],
+        "magic": b"X" + sound[1:],
+        "count": sound[:8] + b"\xff" + sound[9:],
+        "of another pack": other,
+        "garbage": os.urandom(len(sound)),
+    }
     index.unlink()
     if damage == "folder":
         index.mkdir()
@@ -269,7 +290,13 @@ def test_a_missing_object_and_a_damaged_one_are_two_answers(tmp_path: Path) -> N
 
 def test_other_files_in_the_folder_are_no_packs(tmp_path: Path) -> None:
     path, [oid] = write_pack(tmp_path, [(1, b"x")])
-    for name in ("copy of a.pack", "x.pack", path.stem[:-1] + ".pack", path.stem.upper() + ".pack", ".arbor-tmp-1-2.pack"):
+    for name in (
+        "copy of a.pack",
+        "x.pack",
+        path.stem[:-1] + ".pack",
+        path.stem.upper() + ".pack",
+        ".arbor-tmp-1-2.pack",
+    ):
         (tmp_path / name).write_bytes(b"junk")
     store = ObjectStore(tmp_path)
     assert [pack.name for pack in store.packs()] == [path.stem]
@@ -296,8 +323,7 @@ def test_a_pack_cut_short_gives_what_is_left_of_it(tmp_path: Path, cut: int) -> 
 
 
 def test_damage_costs_only_the_frame_it_is_in(tmp_path: Path) -> None:
-    objects = sample(3000, size=900)
-    path, oids = write_pack(tmp_path, objects)
+    path, _ = write_pack(tmp_path, sample(3000, size=900))
     offsets = Pack(path).index.frame_offsets
     whole = path.read_bytes()
     for number, offset in enumerate(offsets):
@@ -305,7 +331,7 @@ def test_damage_costs_only_the_frame_it_is_in(tmp_path: Path) -> None:
             broken = bytearray(whole)
             broken[place] ^= 0x10
             path.write_bytes(broken)
-            path.with_suffix(".idx").unlink()
+            path.with_suffix(".idx").unlink(missing_ok=True)
             pack = Pack(path)
             lost = [o for o, frame in pack.iter_frames() if frame is None]
             assert lost == [offset], (number, place)

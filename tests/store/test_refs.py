@@ -36,8 +36,9 @@ def test_a_branch_is_made_moved_and_removed(refs: Refs) -> None:
     assert refs.head_oid() == B
     assert list(refs.iter_names()) == [MAIN]
     assert [(entry.old, entry.new, entry.reason) for entry in refs.reflog(MAIN)] == [
-        (A, B, "commit: two"), (b"", A, "commit (initial): one"),
-    ]  # fmt: skip
+        (A, B, "commit: two"),
+        (b"", A, "commit (initial): one"),
+    ]
     assert refs.reflog("HEAD") == refs.reflog(MAIN)
     assert refs.reflog(MAIN)[0].who == WHO
     refs.move(MAIN, B, None, WHO, "branch: deleted")
@@ -120,14 +121,62 @@ def test_unfinished_files_are_no_refs(refs: Refs, tmp_path: Path) -> None:
     assert list(refs.iter_names()) == []
 
 
-GOOD = ["refs/heads/a", "refs/heads/feature/x-1", "refs/tags/v1.2.3", "refs/heads/中文", "refs/heads/a@b", "refs/heads/@",
-        "refs/remotes/origin/HEAD", "refs/heads/a{b", "refs/heads/a.b.c", "refs/heads/a-", "refs/heads/constant"]  # fmt: skip
-BAD = ["", "a", "refs", "refs/", "refs/heads", "refs/heads/", "/refs/heads/a", "refs/heads//a", "refs/heads/a/", "heads/a", "HEAD",
-       "refs/heads/.a", "refs/heads/a..b", "refs/heads/a.lock", "refs/heads/a.lock/b", "refs/heads/a.", "refs/heads/a./b",
-       "refs/heads/a b", "refs/heads/a~1", "refs/heads/a^", "refs/heads/a:b", "refs/heads/a?", "refs/heads/a*", "refs/heads/a[b",
-       "refs/heads/a\\b", "refs/heads/a@{1}", "refs/heads/a\nb", "refs/heads/a\x7f", "refs/heads/a\0", "refs/heads/-a", "refs/heads/a/-b",
-       "refs/heads/con", "refs/heads/aux.x", "refs/heads/a/NUL", "refs/../../x", "refs/heads/../../config.toml", "refs/heads/\udc80",
-       "refs/heads/" + "a" * 200, "refs/heads/" + "中" * 70, "../refs/heads/a", "refs/./a"]  # fmt: skip
+GOOD = [
+    "refs/heads/a",
+    "refs/heads/feature/x-1",
+    "refs/tags/v1.2.3",
+    "refs/heads/中文",
+    "refs/heads/a@b",
+    "refs/heads/@",
+    "refs/remotes/origin/HEAD",
+    "refs/heads/a{b",
+    "refs/heads/a.b.c",
+    "refs/heads/a-",
+    "refs/heads/constant",
+]
+BAD = [
+    "",
+    "a",
+    "refs",
+    "refs/",
+    "refs/heads",
+    "refs/heads/",
+    "/refs/heads/a",
+    "refs/heads//a",
+    "refs/heads/a/",
+    "heads/a",
+    "HEAD",
+    "refs/heads/.a",
+    "refs/heads/a..b",
+    "refs/heads/a.lock",
+    "refs/heads/a.lock/b",
+    "refs/heads/a.",
+    "refs/heads/a./b",
+    "refs/heads/a b",
+    "refs/heads/a~1",
+    "refs/heads/a^",
+    "refs/heads/a:b",
+    "refs/heads/a?",
+    "refs/heads/a*",
+    "refs/heads/a[b",
+    "refs/heads/a\\b",
+    "refs/heads/a@{1}",
+    "refs/heads/a\nb",
+    "refs/heads/a\x7f",
+    "refs/heads/a\0",
+    "refs/heads/-a",
+    "refs/heads/a/-b",
+    "refs/heads/con",
+    "refs/heads/aux.x",
+    "refs/heads/a/NUL",
+    "refs/../../x",
+    "refs/heads/../../config.toml",
+    "refs/heads/\udc80",
+    "refs/heads/" + "a" * 200,
+    "refs/heads/" + "中" * 70,
+    "../refs/heads/a",
+    "refs/./a",
+]
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -148,7 +197,9 @@ def test_names_that_may_not_be_used(refs: Refs, name: str) -> None:
 
 
 @given(st.data())
-def test_a_flipped_byte_in_a_ref_or_head_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_flipped_byte_in_a_ref_or_head_is_found(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     folder = tmp_path_factory.mktemp("refs")
     (folder / "refs/heads").mkdir(parents=True)
     refs = Refs(folder)
@@ -173,7 +224,9 @@ def test_a_ref_of_another_form_is_found(refs: Refs, tmp_path: Path, content: byt
 
 
 @pytest.mark.parametrize("value", ["zz" * 32, "ab" * 31, "", "AB" * 32, " " * 64, "ab " * 21 + "a"])
-def test_a_value_that_is_no_oid_is_found_in_spite_of_its_checksum(refs: Refs, tmp_path: Path, value: str) -> None:
+def test_a_value_that_is_no_oid_is_found_in_spite_of_its_checksum(
+    refs: Refs, tmp_path: Path, value: str
+) -> None:
     (tmp_path / MAIN).write_bytes(refs_module._checked(value))
     with pytest.raises(IntegrityError):
         refs.read(MAIN)
@@ -182,7 +235,9 @@ def test_a_value_that_is_no_oid_is_found_in_spite_of_its_checksum(refs: Refs, tm
         refs.head()
 
 
-@pytest.mark.parametrize("target", ["../../etc/passwd", "refs/heads/../../config.toml", "HEAD", "", "refs/heads/a b"])
+@pytest.mark.parametrize(
+    "target", ["../../etc/passwd", "refs/heads/../../config.toml", "HEAD", "", "refs/heads/a b"]
+)
 def test_a_head_that_leads_elsewhere_is_damaged(refs: Refs, tmp_path: Path, target: str) -> None:
     (tmp_path / "HEAD").write_bytes(refs_module._checked(f"ref: {target}"))
     with pytest.raises(IntegrityError):
@@ -236,8 +291,12 @@ def test_a_damaged_line_of_the_reflog_is_named_and_the_others_stay(refs: Refs, t
     assert refs.damaged_log_lines() == []
 
 
-@pytest.mark.parametrize("line", ["zz\tyy\ta\tb\t1\t2\tr", "\t" * 6, f"{'00' * 32}\t{'00' * 32}\ta\tb\tx\t0\tr"])
-def test_a_line_that_means_nothing_is_damage_in_spite_of_its_checksum(refs: Refs, tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    "line", ["zz\tyy\ta\tb\t1\t2\tr", "\t" * 6, f"{'00' * 32}\t{'00' * 32}\ta\tb\tx\t0\tr"]
+)
+def test_a_line_that_means_nothing_is_damage_in_spite_of_its_checksum(
+    refs: Refs, tmp_path: Path, line: str
+) -> None:
     path = tmp_path / "logs" / MAIN
     path.parent.mkdir(parents=True)
     path.write_text(f"{line}\t{refs_module.blake3(line.encode()).hexdigest(8)}\n")
@@ -258,7 +317,9 @@ def test_a_line_that_a_crash_cut_short_is_no_damage(refs: Refs, tmp_path: Path) 
     assert refs.damaged_log_lines() == []
 
 
-def test_the_ref_moves_after_its_log_is_durable(refs: Refs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ref_moves_after_its_log_is_durable(
+    refs: Refs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A failure at any step leaves the ref where it was."""
     refs.move(MAIN, None, A, WHO, "one")
     real_fsync, real_replace = os.fsync, os.replace

@@ -59,12 +59,13 @@ _TEMPLATE = """
 @click.option("--amend", is_flag=True, help="Replace the last commit instead of following it.")
 @click.option("--allow-empty", is_flag=True, help="Commit even when nothing is staged.")
 @click.option("--author", metavar="'NAME <EMAIL>'", help="Who wrote it, when that is somebody else.")
+@click.option("-S", "--sign/--no-sign", default=None, help="Sign it with the key in sign.key, or not.")
 @click.option("--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
 @click.option("--no-index", is_flag=True, help="Leave the search index for the next search.")
 @json_option
 def command(
     session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
-    allow_empty: bool, author: str | None, no_verify: bool, no_index: bool, as_json: bool,
+    allow_empty: bool, author: str | None, sign: bool | None, no_verify: bool, no_index: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Record what is staged.
 
@@ -82,7 +83,7 @@ def command(
     message = _message(session, kb, messages, message_file, amend=amend)
     who = _author(kb, author)
     index = not no_index and kb.config_get("core.index") is not False
-    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=who)
+    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=who, sign=sign)
     for text in () if as_json else made.warnings:
         session.out.warning(text)
     run_post_hook(session, "post-commit")

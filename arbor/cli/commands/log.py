@@ -19,12 +19,14 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from arbor.cli import signature_view
     from arbor.kb import KnowledgeBase
     from arbor.repo import checkpoints, desk
     from arbor.repo.results import CommitInfo, TextDiff
 else:
     checkpoints = lazy_module("arbor.repo.checkpoints")
     desk = lazy_module("arbor.repo.desk")
+    signature_view = lazy_module("arbor.cli.signature_view")
 
 FIELDS = {
     "commits": "newest first; each with "
@@ -51,11 +53,12 @@ FIELDS = {
 @click.option(
     "--checkpoint", is_flag=True, help="Only the size and root of the log that ends in REV (C2SP form)."
 )
+@click.option("--show-signature", is_flag=True, help="Also whether a commit is signed, and by whom.")
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool, graph: bool,
-    stat: bool, name_status: bool, checkpoint: bool, as_json: bool,
+    stat: bool, name_status: bool, checkpoint: bool, show_signature: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -76,7 +79,7 @@ def command(
     if as_json:
         session.out.json("log", {"commits": [_fields(kb, info, stat, name_status) for info in found]})
         return
-    form = _Form(read_head(kb), oneline, stat, name_status)
+    form = _Form(read_head(kb), oneline, stat, name_status, show_signature)
     with session.out.paged():
         if graph:
             _draw(session, found, form, has_paths=bool(paths))
@@ -101,6 +104,7 @@ class _Form(NamedTuple):
     oneline: bool
     stat: bool
     name_status: bool
+    signatures: bool
 
 
 def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> None:
@@ -153,6 +157,8 @@ def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
         yield f"{out.style(short(info.commit), 'yellow')}{shown} {clean_line(info.subject)}"
     else:
         yield from commit_header(out, info, names)
+    if form.signatures:
+        yield f"    {signature_view.signature_line(session, info.commit)}"
     if not (form.stat or form.name_status):
         return
     if not form.oneline:

@@ -57,9 +57,8 @@ def command(
     place = session.from_here(folder).resolve()
     if over_pipes:
         session.out.flush()
-        stdio.serve_streams(
-            service.Service(place, may_push=not read_only), sys.stdin.buffer, sys.stdout.buffer
-        )  # type: ignore[arg-type]
+        reader = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - the process owns it
+        stdio.serve_streams(service.Service(place, may_push=not read_only), reader, sys.stdout.buffer)
         return
     server = _load_server()
     options = server.ServeOptions(

@@ -21,11 +21,13 @@ FIELDS = {"tags": "`name`, `commit`, `message`, `annotated` of each"}
 @click.argument("revision", required=False, metavar="[REV]", type=REVISION)
 @click.option("-a", "--annotate", is_flag=True, help="Make an annotated tag; needs -m.")
 @click.option("-m", "--message", metavar="TEXT", help="The tag's message; makes it an annotated one.")
+@click.option("-s", "--sign", is_flag=True, help="Sign it with the key in sign.key; needs -m.")
 @click.option("-d", "--delete", is_flag=True, help="Remove a tag.")
 @click.option("-f", "--force", is_flag=True, help="Replace a tag that exists.")
 @json_option
 def command(
-    session: Session, name: str | None, revision: str | None, annotate: bool, message: str | None, delete: bool,
+    session: Session, name: str | None, revision: str | None, annotate: bool, message: str | None, sign: bool,
+    delete: bool,
     force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List tags, or make or remove one.
@@ -34,7 +36,7 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    if annotate and not message:
+    if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
     if delete:
         if name is None:
@@ -43,7 +45,7 @@ def command(
         if not as_json:
             session.out.line(f"removed tag {clean_line(name)} (it was at {short(oid.hex())})")
     elif name is not None:
-        branching.create_tag(kb.repo, name, revision or "HEAD", message=message or "", force=force)
+        kb.branches.tag(name, revision or "HEAD", message=message or "", force=force, sign=sign)
     if as_json or name is None:
         _list(session, as_json)
 

@@ -16,10 +16,11 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.cli import proof_view
+    from arbor.cli import proof_view, signature_view
     from arbor.repo.verify import Finding, VerifyReport
 else:
     proof_view = lazy_module("arbor.cli.proof_view")
+    signature_view = lazy_module("arbor.cli.signature_view")
 
 FIELDS = {
     "ok": "whether nothing is damaged and a given root fits",
@@ -28,6 +29,8 @@ FIELDS = {
     "checked": "how many of each kind of thing were read",
     "damaged": "what is broken: `object`, `where`, `problem`, and `affects` with the `commit` and `path` of "
     "each document that needs it",
+    "signatures": "with --signatures: `commit`, `state` (good, bad, unknown, none), `signer`, `key`, `reason` of each; "
+    "else absent",
     "proof": "with --proof: what was proven, from `kind`, `anchor` (what was vouched for: `commit`, `root`, both "
     "with a `+`, or null), `room`, `path`, `document`, `title`, `media_type`, `source_uri`, `file_hash`, `index`, "
     "`passages`, `leaf`, `text`, `text_matched`, `old_commit`, `old_log_size`, `log_size`, `old_log_root` and "
@@ -46,10 +49,11 @@ _ANOTHER_ROOT = "ledger root"
 @click.option("--commit", metavar="OID", help="With --proof: the commit that it must belong to.")
 @click.option("--text", metavar="FILE", help="With --proof: the passage, or the file, that it must be about.")
 @click.option("--deep", is_flag=True, help="Also check the inner structure of the search index.")
+@click.option("--signatures", is_flag=True, help="Check the signatures of the commits up to REV instead.")
 @json_option
 def command(
     session: Session, revision: str | None, root: str | None, proof_file: str | None, commit: str | None,
-    text: str | None, deep: bool, as_json: bool,
+    text: str | None, deep: bool, signatures: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Read everything again and check every hash, tree, root and proof.
 
@@ -72,6 +76,8 @@ def command(
         return 0
     if commit is not None or text is not None:
         raise UsageError("--commit and --text go with --proof FILE")
+    if signatures:
+        return signature_view.check_signatures(session, revision or "HEAD", as_json=as_json)
     report = session.open().verify(revision, root=root, deep=deep)
     if as_json:
         _answer_json(session.out, report)

@@ -91,7 +91,7 @@ class Outline:
     ) -> Distillate | None:
         """The list; None for a document with fewer than two headings."""
         del statistics
-        found = find_headings(source)
+        found = _headings(source)
         if len(found) < 2:
             return None
         top = min(level for level, _, _ in found)
@@ -103,7 +103,7 @@ class Outline:
         return Distillate(text, used[:_MAX_USED])
 
 
-def find_headings(source: Source) -> list[tuple[int, str, int]]:
+def _headings(source: Source) -> list[tuple[int, str, int]]:
     """(level, title, passage) of each heading: from Markdown text, else from the heading paths."""
     found: list[tuple[int, str, int]] = []
     if source.media_type == "text/markdown":

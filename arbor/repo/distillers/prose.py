@@ -15,7 +15,6 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _WIKILINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
 _TAG = re.compile(r"</?[a-zA-Z][^>]{0,200}>")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|~~|`)(?=\S)(.+?)(?<=\S)\1")
-_SPACE = re.compile(r"\s+")
 # A full stop after these, or after a single letter, seldom ends a sentence.
 _SHORT_FORMS = frozenset(
     "e.g i.e etc mr mrs ms dr prof st vs fig eq no vol al approx cf ca inc ltd co jr sr dept est".split()  # noqa: SIM905
@@ -56,11 +55,13 @@ def paragraphs(text: str, *, first: bool) -> list[str]:
 
 def plain_text(text: str) -> str:
     """A line without markup and with single spaces."""
-    text = _WIKILINK.sub(r"\1", _LINK.sub(r"\1", _IMAGE.sub("", text)))
-    text = _TAG.sub("", text)
-    for _ in range(2):
-        text = _EMPHASIS.sub(r"\2", text)
-    return _SPACE.sub(" ", text).strip()
+    if "[" in text:
+        text = _WIKILINK.sub(r"\1", _LINK.sub(r"\1", _IMAGE.sub("", text)))
+    if "<" in text:
+        text = _TAG.sub("", text)
+    if any(mark in text for mark in "*_~`"):
+        text = _EMPHASIS.sub(r"\2", _EMPHASIS.sub(r"\2", text))
+    return " ".join(text.split())
 
 
 def first_sentence(text: str) -> str:

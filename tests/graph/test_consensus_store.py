@@ -1,0 +1,120 @@
+"""The file of the state: never half changed, made anew when it is no state, never believed when it is damaged."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import Locked
+from arbor.graph.consensus import Consensus
+from arbor.index import consensus_store
+from arbor.index.consensus_rows import KeyRow, pack_numbers, unpack_numbers
+from arbor.index.consensus_store import ConsensusStore, build_aside
+from tests.conftest import REPOSITORY
+from tests.graph.labelled_set import tellings, topics
+
+WRITER = """
+import sys
+from pathlib import Path
+from arbor.graph.consensus import Consensus
+from tests.graph.labelled_set import tellings, topics
+
+told = list(tellings(topics()[:6]))
+consensus = Consensus.open(Path(sys.argv[1]))
+print("ready", flush=True)
+for turn in range(10_000):
+    facts = told[turn % len(told)]
+    if turn % 7 == 6:
+        consensus.apply([], [facts.key], at_once=turn % 2 == 0, ledger_root=bytes([1]) * 32)
+    else:
+        consensus.apply([facts], at_once=turn % 5 == 4, ledger_root=bytes([1]) * 32)
+"""
+
+
+def test_rows_come_back() -> None:
+    store = ConsensusStore.open(None)
+    with store.transaction():
+        store.put_key(KeyRow("é/a b.md", 3, ("author:ada", "host:x"), ("b.md",)))
+    assert store.find_key("é/a b.md") == KeyRow("é/a b.md", 3, ("author:ada", "host:x"), ("b.md",))
+    assert store.disputed_by("b.md") == ["é/a b.md"]
+    with store.transaction():
+        store.drop_key("é/a b.md")
+    assert store.find_key("é/a b.md") is None
+    assert store.disputed_by("b.md") == []
+    assert unpack_numbers(pack_numbers((0, 1, 2**63 - 1))) == (0, 1, 2**63 - 1)
+
+
+def test_a_transaction_that_is_not_kept_leaves_no_trace() -> None:
+    store = ConsensusStore.open(None)
+    with store.transaction(keep=False):
+        store.put_key(KeyRow("a.md", 1, (), ()))
+    assert store.find_key("a.md") is None
+    with pytest.raises(RuntimeError, match="in the middle"), store.transaction():
+        store.put_key(KeyRow("a.md", 1, (), ()))
+        raise RuntimeError("in the middle")
+    assert store.find_key("a.md") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 4000])
+def test_what_is_no_state_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "consensus.db"
+    path.write_bytes(content)
+    consensus = Consensus.open(path)
+    assert consensus.ledger_root is None
+    consensus.rebuild(tellings(topics()[:1]))
+    assert len(list(consensus.items())) == 4
+    consensus.close()
+
+
+def test_a_second_writer_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consensus_store, "BUSY_TIMEOUT_S", 0.05)
+    path = tmp_path / "consensus.db"
+    first, second = ConsensusStore.open(path), ConsensusStore.open(path)
+    with first.transaction():
+        first.put_key(KeyRow("a.md", 1, (), ()))
+        with pytest.raises(Locked), second.transaction():
+            pass
+        assert second.find_key("a.md") is None
+    assert second.find_key("a.md") is not None
+    first.close()
+    second.close()
+
+
+def test_a_build_that_fails_leaves_the_old_state(tmp_path: Path) -> None:
+    path = tmp_path / "consensus.db"
+    store = ConsensusStore.open(path)
+    with store.transaction():
+        store.put_key(KeyRow("a.md", 1, (), ()))
+    store.close()
+    with pytest.raises(RuntimeError, match="in the middle"), build_aside(path):
+        raise RuntimeError("in the middle")
+    again = ConsensusStore.open(path)
+    assert again.find_key("a.md") is not None
+    again.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["consensus.db"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_a_killed_writer_leaves_a_whole_state(tmp_path: Path) -> None:
+    path = tmp_path / "consensus.db"
+    told = {facts.key: facts for facts in tellings(topics()[:6])}
+    for turn in range(6):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], cwd=REPOSITORY, stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+            time.sleep(0.05 + 0.07 * turn)
+            writer.send_signal(signal.SIGKILL)
+        survivor = Consensus.open(path)
+        rebuilt = Consensus.open()
+        rebuilt.rebuild([told[key] for key, _ in survivor.items()])
+        assert survivor.fingerprint() == rebuilt.fingerprint()
+        survivor.close()

@@ -1,0 +1,206 @@
+"""The commands for sharing, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.harness import Cli, command_line, process_environment
+
+pytestmark = pytest.mark.usefixtures("steady")
+
+
+@pytest.fixture
+def ada(cli: Cli) -> Cli:
+    """A KB with two commits, and a bare one beside it that it can push to."""
+    cli("init")
+    cli.write("notes/one.md", "# One\n\nthe first note\n")
+    cli.commit("first")
+    cli.write("notes/two.md", "# Two\n\nthe second note\n")
+    cli.commit("second")
+    cli("init", "--bare", "../bare")
+    cli("remote", "add", "origin", "../bare")
+    return cli
+
+
+def other(cli: Cli, name: str) -> Cli:
+    return Cli(cli.folder.parent / name)
+
+
+def test_remotes_are_listed_renamed_and_removed(ada: Cli) -> None:
+    bare = str(ada.folder.parent / "bare")
+    assert ada("remote").out == "origin\n"
+    assert ada("remote", "-v").out == f"origin\t{bare}\n"
+    ada("push", "-u", "origin")
+    ada("remote", "rename", "origin", "home")
+    assert ada("remote", "--json").json["remotes"] == [{"name": "home", "url": bare, "filter": None}]
+    assert ada("branch", "-r").out.split()[0] == "home/main"
+    ada("remote", "set-url", "home", "https://secret@kb.example.org/x/")
+    assert ada("remote", "-v").out == "home\thttps://kb.example.org/x\n"
+    ada("remote", "remove", "home")
+    assert ada("remote").out == ""
+    assert ada("branch", "-r").out == ""
+    assert "no remote" in ada("push", code=2).err
+    assert "takes 2 words" in ada("remote", "add", "x", code=2).err
+    assert "is not a name for a remote" in ada("remote", "add", "a/b", "x", code=2).err
+
+
+def test_push_clone_pull_and_fetch(ada: Cli) -> None:
+    assert ada("push", "-n").out.startswith(" * new..")
+    pushed = ada("push", "-u", "--json").json
+    assert [(ref["there"], ref["status"]) for ref in pushed["refs"]] == [("refs/heads/main", "new")]
+    assert pushed["objects"] > 5
+    assert ada("push").out == "   main is up to date\n"
+    bob = other(ada, "bob")
+    made = ada("clone", "../bare", "../bob", "--json").json
+    assert (made["branch"], made["documents"], made["cold"]) == ("main", 2, 0)
+    assert bob("status", "--porcelain").out.strip() == ""
+    assert "notes/one.md" in bob("search", "first").out
+    ada.write("notes/three.md", "# Three\n")
+    ada.commit("third")
+    ada("push")
+    fetched = bob("fetch", "--json").json
+    assert [ref["status"] for ref in fetched["refs"]] == ["forward"]
+    pulled = bob("pull", "--json").json
+    assert (pulled["kind"], pulled["changed"]) == ("fast-forward", ["notes/three.md"])
+    assert bob("pull").out == "already up to date\n"
+    assert bob("verify").code == 0
+
+
+def test_a_push_that_would_lose_commits_is_refused(ada: Cli) -> None:
+    ada("push")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    bob.write("notes/b.md", "b\n")
+    bob.commit("b")
+    bob("push")
+    ada.write("notes/a.md", "a\n")
+    ada.commit("a")
+    refused = ada("push", code=13)
+    assert "not a fast-forward" in refused.err
+    assert "arbor pull" in refused.err
+    assert "not a fast-forward" in ada("push", "--json", code=13).json["refs"][0]["reason"]
+    assert "last seen" in ada("push", "--force-with-lease", code=13).err
+    ada("fetch")
+    assert "(forced)" in ada("push", "--force-with-lease").out
+    assert "rolled it back" in bob("fetch", code=14).err
+    assert "(forced)" in bob("fetch", "--force").out
+
+
+def test_tags_and_branches_are_pushed_and_removed(ada: Cli) -> None:
+    ada("tag", "v1", "-m", "one")
+    ada("branch", "side")
+    shown = ada("push", "origin", "--all", "--tags", "--json").json["refs"]
+    assert [ref["there"] for ref in shown] == ["refs/heads/main", "refs/heads/side", "refs/tags/v1"]
+    ada("push", "origin", "main:copy", "HEAD~1:old")
+    ada("push", "origin", "-d", "side", "copy")
+    ada("push", "origin", ":old")
+    assert "cannot be removed" in ada("push", "origin", "-d", "main", code=13).err
+    assert "there is no branch or tag 'nothing'" in ada("push", "origin", "nothing", code=2).err
+    bare = other(ada, "bare")
+    assert bare("branch").out.split()[1] == "main"
+    assert bare("tag").out.split()[0] == "v1"
+
+
+def test_bundles(ada: Cli) -> None:
+    made = ada("bundle", "create", "../kb.bundle", "--json").json
+    assert [ref["name"] for ref in made["refs"]] == ["refs/heads/main"]
+    assert ada("bundle", "verify", "../kb.bundle").out.startswith("whole: ../kb.bundle")
+    outside = Cli(ada.folder.parent)
+    assert outside("bundle", "verify", "kb.bundle").out.startswith("whole: kb.bundle")
+    assert outside("bundle", "list", "kb.bundle").out.endswith(" main\n")
+    (ada.folder.parent / "kb.bundle").rename(ada.folder.parent / "bob.bundle")
+    outside("clone", "bob.bundle")
+    bob = other(ada, "bob")
+    old = ada("log", "-1", "--json").json["commits"][0]["commit"]
+    ada.write("notes/new.md", "new\n")
+    ada.commit("new")
+    more = ada("bundle", "create", "../more.bundle", f"{old}..main", "--json").json
+    assert more["prerequisites"] == [old]
+    assert bob("pull", "../more.bundle", "main", "--json").json["kind"] == "fast-forward"
+    assert "needs commit" in outside("clone", "more.bundle", "x", code=14).err
+    assert "empty" in ada("bundle", "create", "../x.bundle", "main..main", code=2).err
+    ada.write("broken", b"ARBBNDL1" + b"\xff" * 60)
+    assert ada("bundle", "verify", "broken", code=12).err.startswith("error: ")
+
+
+def test_a_cold_clone_brings_passages_when_told(ada: Cli) -> None:
+    ada("push")
+    cold = other(ada, "cold")
+    made = ada("clone", "--cold", "../bare", "../cold", "--json").json
+    assert (made["documents"], made["cold"]) == (0, 2)
+    assert cold("status", "--porcelain").out.strip() == ""
+    assert len(cold("log", "--oneline").out.splitlines()) == 2
+    assert cold("verify").code == 0
+    assert "cold" in cold("cat", "notes/one.md", code=1).err
+    cold("rehydrate", "notes/one.md")
+    assert cold("cat", "notes/one.md").out == "# One\n\nthe first note\n"
+    part = other(ada, "part")
+    ada("clone", "--at", "notes", "../bare", "../part")
+    assert (part.folder / "notes/one.md").exists()
+    assert "cannot be combined" in ada("clone", "--cold", "--at", "x", "../bare", "../y", code=2).err
+
+
+def test_addresses_that_lead_nowhere(ada: Cli) -> None:
+    for url, code in (("../nothing", 14), ("ssh://-x/kb", 2), ("ftp://x/y", 2), ("http://127.0.0.1:9/", 14)):
+        failed = ada("clone", url, "../x", code=code)
+        assert failed.err.startswith("error: ")
+        assert failed.out == ""
+        assert not (ada.folder.parent / "x").exists()
+    error = json.loads(ada("clone", "../nothing", "../x", "--json", code=14).err)
+    assert error["exit_code"] == 14
+
+
+def test_serve_says_where_and_ends_when_told(ada: Cli, tmp_path: Path) -> None:
+    env = {**process_environment(tmp_path), "ARBOR_PUSH_TOKEN": "t0ken"}
+    process = subprocess.Popen(
+        command_line("serve", "--port", "0", "--json", str(ada.folder.parent / "bare")),
+        env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        assert "not allowed" in ada("push", url, code=14).err
+        assert ada.run("push", url, env={"ARBOR_TOKEN": "t0ken"}).code == 0
+        assert ada("clone", url, "../web").code == 0
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_signed_commits(ada: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    try:
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / "k")], check=True)
+    except FileNotFoundError:
+        pytest.skip("ssh-keygen is not installed")
+    kind, text, *_ = (keys / "k.pub").read_text().split()
+    (keys / "allowed").write_text(f"ada@example.org {kind} {text}\n")
+    assert "no key" in ada("commit", "--allow-empty", "-S", "-m", "x", code=2).err
+    ada("config", "sign.key", str(keys / "k"))
+    ada("config", "sign.allowed_signers", str(keys / "allowed"))
+    ada("config", "sign.commits", "true")
+    ada.write("notes/s.md", "signed\n")
+    ada.commit("signed")
+    assert "good signature by ada@example.org" in ada("log", "--show-signature", "-1").out
+    found = ada("verify", "--signatures", "--json", code=1).json["signatures"]
+    assert [row["state"] for row in found] == ["good", "none", "none"]
+    ada("tag", "v1", "-s", "-m", "one")
+    ada("push", "--tags")
+    bob = other(ada, "bob")
+    ada("clone", "../bare", "../bob", "--no-index")
+    bob("config", "pull.require_signed", "true")
+    bob("config", "sign.allowed_signers", str(keys / "allowed"))
+    ada.write("notes/t.md", "signed too\n")
+    ada.commit("signed too")
+    ada("push")
+    assert bob("pull", "--json").json["kind"] == "fast-forward"
+    ada("commit", "--allow-empty", "--no-sign", "-m", "unsigned")
+    ada("push")
+    refused = bob("pull", code=12)
+    assert "it is not signed" in refused.err
