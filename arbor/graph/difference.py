@@ -10,9 +10,9 @@ from arbor.index.consensus_rows import DocumentRow
 from arbor.index.consensus_store import ConsensusStore
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
-    """Two states of one set, by the numbers of documents, which stay the same.
+    """Two states of one set, by the numbers of documents, which stay the same; filled in place as it is found.
 
     Attributes:
         keys: Keys whose document, origins or disputes are not what they were, with the document before; None for a

@@ -229,7 +229,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def disputed_paths(path: str, links: Iterable[LinkRef]) -> set[str]:
-    """The paths that a document's `contradicts` and `refutes` may mean: beside it or from the top, with `.md` or without.
+    """The paths that `contradicts` and `refutes` may mean: beside the document or from the top, with `.md` or without.
 
     Only the document itself is looked at, so that what it says does not depend on what else is there.
     """

@@ -37,6 +37,12 @@ for turn in range(10_000):
 """
 
 
+def put_and_fail(store: ConsensusStore) -> None:
+    with store.transaction():
+        store.put_key(KeyRow("a.md", 1, (), ()))
+        raise RuntimeError("in the middle")
+
+
 def test_rows_come_back() -> None:
     store = ConsensusStore.open(None)
     with store.transaction():
@@ -55,9 +61,8 @@ def test_a_transaction_that_is_not_kept_leaves_no_trace() -> None:
     with store.transaction(keep=False):
         store.put_key(KeyRow("a.md", 1, (), ()))
     assert store.find_key("a.md") is None
-    with pytest.raises(RuntimeError, match="in the middle"), store.transaction():
-        store.put_key(KeyRow("a.md", 1, (), ()))
-        raise RuntimeError("in the middle")
+    with pytest.raises(RuntimeError, match="in the middle"):
+        put_and_fail(store)
     assert store.find_key("a.md") is None
 
 

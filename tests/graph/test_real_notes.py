@@ -24,7 +24,7 @@ def rebuilt(documents: list[DocumentFacts]) -> Consensus:
 
 @pytest.mark.slow
 def test_twenty_orders_of_real_notes_agree(shared_data: Path) -> None:
-    notes = sorted((shared_data / "kb").rglob("*.md"))
+    notes = sorted((shared_data / "kb").rglob("*.md"))[::3]
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in notes]
     names = [path.relative_to(shared_data).as_posix() for path in notes]
     kept = {name: fact(name, text) for name, text in zip(names, texts, strict=True)}
@@ -38,7 +38,7 @@ def test_twenty_orders_of_real_notes_agree(shared_data: Path) -> None:
         source = random.Random(seed)
         start = [*kept.values()]
         source.shuffle(start)
-        consensus = rebuilt(start[: source.randrange(120)])
+        consensus = rebuilt(start[: source.randrange(60)])
         steps: list[tuple[list[DocumentFacts], list[str]]] = []
         while start:
             size = source.choice((1, 2, 5, 17, 60))

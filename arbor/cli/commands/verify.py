@@ -30,7 +30,7 @@ FIELDS = {
     "damaged": "what is broken: `object`, `where`, `problem`, and `affects` with the `commit` and `path` of "
     "each document that needs it",
     "signatures": "with --signatures: `commit`, `state` (good, bad, unknown, none), `signer`, `key`, `reason` of each; "
-    "else absent",
+    "else null",
     "proof": "with --proof: what was proven, from `kind`, `anchor` (what was vouched for: `commit`, `root`, both "
     "with a `+`, or null), `room`, `path`, `document`, `title`, `media_type`, `source_uri`, `file_hash`, `index`, "
     "`passages`, `leaf`, `text`, `text_matched`, `old_commit`, `old_log_size`, `log_size`, `old_log_root` and "
@@ -98,6 +98,7 @@ def _answer_json(out: Output, report: VerifyReport) -> None:
             for finding in report.damaged
         ],
         "proof": None,
+        "signatures": None,
     })  # fmt: skip
 
 
