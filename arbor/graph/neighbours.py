@@ -1,6 +1,6 @@
 """Finds all peers of a document exactly, over the inverted index of signatures, without looking at any other document.
 
-Terms are taken heaviest first. As soon as the terms that are left could not make a document a peer by themselves, no
+Terms are taken heaviest first, and among equals the rarest first. As soon as the terms that are left could not make a document a peer by themselves, no
 new candidates are taken up: the longest lists come last and then only add to the candidates that are there. Source:
 the prefix filter of Bayardo, Ma and Srikant, Scaling Up All Pairs Similarity Search, WWW 2007, for sums of minima
 instead of inner products.
@@ -47,12 +47,16 @@ def find_peers(document: int, signature: Signature, index: Index, min_similarity
     least = least_shared(signature.size, min_similarity_ppm)
     shared: dict[int, int] = {}
     left = sum(signature.values)
-    for term, value in zip(signature.hashes, signature.values, strict=True):
+    lists = [
+        (value, index.postings(term)) for term, value in zip(signature.hashes, signature.values, strict=True)
+    ]
+    lists.sort(key=lambda each: (-each[0], len(each[1])))
+    for value, postings in lists:
         if left >= least:
-            for candidate, other in index.postings(term):
+            for candidate, other in postings:
                 shared[candidate] = shared.get(candidate, 0) + (min(value, other))
         else:
-            for candidate, other in index.postings(term):
+            for candidate, other in postings:
                 if candidate in shared:
                     shared[candidate] += min(value, other)
         left -= value

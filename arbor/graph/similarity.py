@@ -153,7 +153,8 @@ def breadth(size: int, other_size: int) -> int:
 
 def shared_weight(values: Mapping[int, int], other_values: Mapping[int, int]) -> int:
     """Sum over the terms that both signatures hold of the smaller of the two values."""
-    return sum(min(values[number], other_values[number]) for number in values.keys() & other_values.keys())
+    common = values.keys() & other_values.keys()
+    return sum(map(min, map(values.__getitem__, common), map(other_values.__getitem__, common)))
 
 
 def scale_similarity(shared: int, size: int, other_size: int) -> int:
