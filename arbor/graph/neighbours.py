@@ -1,9 +1,9 @@
 """Finds all peers of a document exactly, over the inverted index of signatures, without looking at any other document.
 
-Terms are taken heaviest first, and among equals the rarest first. As soon as the terms that are left could not make a document a peer by themselves, no
-new candidates are taken up: the longest lists come last and then only add to the candidates that are there. Source:
-the prefix filter of Bayardo, Ma and Srikant, Scaling Up All Pairs Similarity Search, WWW 2007, for sums of minima
-instead of inner products.
+Terms are taken heaviest first, and among equals the rarest first. As soon as the terms that are left could not make a
+document a peer by themselves, no new candidates are taken up: the longest lists come last and then only add to the
+candidates that are there. Source: the prefix filter of Bayardo, Ma and Srikant, Scaling Up All Pairs Similarity
+Search, WWW 2007, for sums of minima instead of inner products.
 """
 
 from __future__ import annotations
