@@ -14,7 +14,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-LEVEL = 6
+LEVEL = 7
 
 
 def compress(data: bytes) -> bytes:
