@@ -15,6 +15,7 @@ from typing import Any
 
 import msgpack
 
+from arbor.errors import IntegrityError
 from arbor.objects import merkle, model
 from arbor.objects.codec import MAX_ITEMS
 from arbor.objects.ids import OID_BYTES
@@ -38,8 +39,30 @@ _FAULTS = (
 )
 
 
+DOCUMENT_MANIFEST, DOCUMENT_DERIVATION = 15, 17
+"""Which fields of an encoded document name its manifest and its derivation."""
+
+
 class _UnsoundError(ValueError):
     """Something in a batch is not as it must be."""
+
+
+def chunk_oids(data: bytes) -> tuple[list[bytes], list[bytes]]:
+    """(passages, pieces of the original) of a manifest whose hash was just checked.
+
+    The links, most of its bytes, are not read.
+
+    Raises:
+        IntegrityError: when it does not decode.
+    """
+    unpacker = msgpack.Unpacker(None, use_list=False, max_buffer_size=0, read_size=len(data) + 1)
+    unpacker.feed(data)
+    try:
+        unpacker.read_array_header()
+        unpacker.skip()
+        return [row[0] for row in unpacker.unpack()], [row[0] for row in unpacker.unpack()]
+    except _FAULTS as error:
+        raise IntegrityError("a manifest does not decode") from error
 
 
 def decode_manifests(encoded: Sequence[bytes]) -> list[Manifest] | None:

@@ -17,7 +17,7 @@ from blake3 import blake3
 
 from arbor.errors import IntegrityError, RemoteError, UsageError
 from arbor.objects import codec
-from arbor.remote.enumerating import known_ancestors, select_missing
+from arbor.remote.enumerating import known_ancestors
 from arbor.remote.limits import MAX_HAVES
 from arbor.remote.messages import (
     FULL,
@@ -31,7 +31,8 @@ from arbor.remote.messages import (
     encode_advertisement,
     encode_fetch_answer,
 )
-from arbor.remote.sending import iter_frames, plan_frames
+from arbor.remote.planning import plan_answer
+from arbor.remote.sending import iter_frames
 from arbor.remote.wire import Message, Packets, answer_packets
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
@@ -85,15 +86,15 @@ def create_bundle(
     known = known_ancestors(repo, prerequisites)
     if all(ref.peeled in known for ref in refs):
         raise UsageError("a bundle would be empty: the receiver has all of this already")
-    selection = select_missing(repo, wants, prerequisites, filter_text)
+    answer, parts = plan_answer(repo, wants, prerequisites, filter_text)
     head = repo.refs.head()
     follows = head if isinstance(head, str) and any(ref.name == head for ref in refs) else ""
     shown = Advertisement(follows, tuple(refs), prerequisites)
-    info = BundleInfo(shown, filter_text, tuple(sorted(selection.cold)), len(selection.oids))
+    info = BundleInfo(shown, filter_text, answer.cold, answer.objects)
     temporary = temporary_path(fs_path.parent)
     try:
         with open(temporary, "xb") as file:
-            _write(file, info, iter_frames(plan_frames(repo.store, selection.oids)))
+            _write(file, info, iter_frames(parts))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, fs_path)

@@ -5,25 +5,19 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import RemoteError, UsageError
-from arbor.objects import ledger
-from arbor.objects.ledger_diff import Change
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.remote.fetching import FetchOptions, advertised, choose_refs, require_prerequisites
+from arbor.remote.first_checkout import check_out_all
 from arbor.remote.messages import FULL, Advertisement, RemoteRef
 from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
 from arbor.remote.wire import Interrupted, Transport
-from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
-from arbor.repo.snapshot import Snapshot
-from arbor.repo.stage import Stage
-from arbor.repo.status import remember_states
-from arbor.repo.tiers import read_tiers
 from arbor.store.files import write_atomically
 from arbor.store.refs import HEADS, Refs
 
@@ -109,7 +103,7 @@ def clone(
                 _check_tags(arrival, [ref for ref, _ in chosen])
                 arrival.publish()
                 tip = shown.find(HEADS + head)
-                written = _check_out(repo, tip.oid) if tip and options.checkout and not options.bare else 0
+                written = check_out_all(repo, tip.oid) if tip and options.checkout and not options.bare else 0
                 _record(repo, transport, options, transfer.filter, chosen, head)
                 result = _describe(target, transport, shown, head, written, arrival)
     return result
@@ -215,14 +209,3 @@ def _record(
         settings[f"branch.{head}.upstream"] = f"{options.remote}/{head}"
     for name, value in settings.items():
         repo.settings.set(name, value)
-
-
-def _check_out(repo: Repository, tip: bytes) -> int:
-    """Write the documents that are not cold; how many there are."""
-    snapshot = Snapshot(repo.store, repo.ledger_root(tip))
-    cold = read_tiers(repo.folder).cold
-    changes = [Change(path, None, oid) for path, oid in snapshot.paths() if oid not in cold]
-    stage = Stage(ledger.EMPTY_LEDGER)
-    entries = apply_checkout(repo, plan_checkout(repo, stage, changes, force=True), snapshot)
-    remember_states(repo, replace(stage, base=snapshot.ledger_root), entries)
-    return len(changes)

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.remote.addresses import Address, parse_address
-from arbor.remote.bundle import BundleTransport
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
-from arbor.remote.local import LocalTransport
 from arbor.remote.wire import Transport
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from arbor.remote import bundle, local
+else:
+    bundle = lazy_module("arbor.remote.bundle")
+    local = lazy_module("arbor.remote.local")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +51,15 @@ def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
     address = parse_address(text, options.cwd)
     if address.kind == "path":
         fs_path = Path(address.path)
-        return BundleTransport(fs_path) if fs_path.is_file() else LocalTransport(fs_path, options.limits)
+        if fs_path.is_file():
+            return bundle.BundleTransport(fs_path)
+        return local.LocalTransport(fs_path, options.limits)
     if address.kind == "ssh":
         transport: Transport = lazy_module("arbor.remote.ssh").SshTransport(
             address, options.ssh_command, options.remote_command, options.limits
         )
     elif address.kind == "http":
-        module = _extra("arbor.remote.http_client", "http", "httpx")
+        module = _extra("arbor.remote.http_client", "http", "httpcore")
         transport = module.HttpTransport(address.url, options.token or address.secret, options.limits)
     else:
         transport = _extra("arbor.remote.object_storage", "s3", "obstore").open_store(address.url)

@@ -10,33 +10,39 @@ from typing import TYPE_CHECKING
 
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
-from arbor.remote import bundle, bundle_check, remotes
-from arbor.remote.bundle import BundleInfo
-from arbor.remote.bundle_check import BundleReport
-from arbor.remote.cloning import CloneOptions, CloneResult, clone
+from arbor.remote import remotes
 from arbor.remote.connecting import ConnectOptions, connect, recorded_url
-from arbor.remote.fetching import FetchOptions, FetchResult, fetch
 from arbor.remote.messages import COLD, FULL
-from arbor.remote.pushing import PushResult, push
-from arbor.remote.receiving import TransferProgress
-from arbor.remote.refspecs import PushRequest, plan_push
 from arbor.remote.remotes import Remote
-from arbor.remote.transfer import TransferOptions
 from arbor.repo.branching import current_branch
 from arbor.repo.history import ancestors
-from arbor.repo.merging import MergeResult
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.store.refs import HEADS, TAGS
 
 if TYPE_CHECKING:
+    from arbor.remote import bundle, bundle_check, cloning, fetching, pushing, refspecs, transfer
+    from arbor.remote.bundle import BundleInfo
+    from arbor.remote.bundle_check import BundleReport
+    from arbor.remote.cloning import CloneOptions, CloneResult
+    from arbor.remote.fetching import FetchOptions, FetchResult
+    from arbor.remote.pushing import PushResult
+    from arbor.remote.receiving import TransferProgress
+    from arbor.remote.refspecs import PushRequest
+    from arbor.remote.transfer import TransferOptions
     from arbor.repo import signing
+    from arbor.repo.merging import MergeResult
 else:
+    bundle = lazy_module("arbor.remote.bundle")
+    bundle_check = lazy_module("arbor.remote.bundle_check")
+    cloning = lazy_module("arbor.remote.cloning")
+    fetching = lazy_module("arbor.remote.fetching")
+    pushing = lazy_module("arbor.remote.pushing")
+    refspecs = lazy_module("arbor.remote.refspecs")
+    transfer = lazy_module("arbor.remote.transfer")
     signing = lazy_module("arbor.repo.signing")
 
 DEFAULT_CONNECT = ConnectOptions()
-FETCH_ALL = FetchOptions()
-CURRENT_BRANCH = PushRequest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ class ShareDesk:
     # --- from there to here
 
     def fetch(
-        self, remote: str | None = None, options: FetchOptions = FETCH_ALL, *,
+        self, remote: str | None = None, options: FetchOptions | None = None, *,
         connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
     ) -> FetchResult:  # fmt: skip
         """Bring what a remote (by name or address) has; work tree and branches stay as they are.
@@ -104,13 +110,14 @@ class ShareDesk:
             RemoteError: when the other side fails.
         """
         known, url = self._place(remote)
-        transfer = self._transfer(known.filter if known else FULL, progress)
+        how = self._transfer(known.filter if known else FULL, progress)
+        chosen = options or fetching.FetchOptions()
         with closing(connect(url, connecting)) as transport:
-            return fetch(self._repo, transport, known.name if known else "", options, transfer)
+            return fetching.fetch(self._repo, transport, known.name if known else "", chosen, how)
 
     def pull(
         self, remote: str | None = None, branch: str | None = None, *, only_fast_forward: bool = False,
-        fast_forward: bool = True, unrelated: bool = False, options: FetchOptions = FETCH_ALL,
+        fast_forward: bool = True, unrelated: bool = False, options: FetchOptions | None = None,
         connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
     ) -> PullResult:  # fmt: skip
         """Fetch, then merge the branch that the current one follows (or `branch`).
@@ -126,7 +133,7 @@ class ShareDesk:
         return PullResult(brought.fetched, merged)
 
     def bring(
-        self, remote: str | None = None, branch: str | None = None, *, options: FetchOptions = FETCH_ALL,
+        self, remote: str | None = None, branch: str | None = None, *, options: FetchOptions | None = None,
         connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
     ) -> Brought:  # fmt: skip
         """The first half of a pull: fetch, and find the commit that is to be merged.
@@ -154,7 +161,7 @@ class ShareDesk:
     # --- from here to there
 
     def push(
-        self, remote: str | None = None, request: PushRequest = CURRENT_BRANCH, *, set_upstream: bool = False,
+        self, remote: str | None = None, request: PushRequest | None = None, *, set_upstream: bool = False,
         dry_run: bool = False, connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
     ) -> PushResult:  # fmt: skip
         """Send branches and tags to a remote (by name or address); see `PushRequest`.
@@ -165,9 +172,9 @@ class ShareDesk:
         """
         known, url = self._place(remote)
         name = known.name if known else ""
-        specs = plan_push(self._repo, name, request)
+        specs = refspecs.plan_push(self._repo, name, request or refspecs.PushRequest())
         with closing(connect(url, connecting)) as transport:
-            result = push(self._repo, transport, name, specs, dry_run=dry_run, progress=progress)
+            result = pushing.push(self._repo, transport, name, specs, dry_run=dry_run, progress=progress)
         if set_upstream and name and not dry_run:
             self._follow(name, result)
         return result
@@ -233,9 +240,9 @@ class ShareDesk:
 
     def _transfer(self, filter_text: str, progress: TransferProgress | None) -> TransferOptions:
         if not self._repo.settings.get("pull.require_signed"):
-            return TransferOptions(filter_text, progress=progress)
+            return transfer.TransferOptions(filter_text, progress=progress)
         allowed = signing.allowed_signers(self._repo)
-        return TransferOptions(
+        return transfer.TransferOptions(
             filter_text,
             progress=progress,
             accept=lambda checked: signing.require_signed(checked.commits, allowed),
@@ -254,4 +261,5 @@ def clone_kb(
 ) -> CloneResult:  # fmt: skip
     """Make a KB from another one; see `arbor.remote.cloning.clone`."""
     with closing(connect(url, connecting)) as transport:
-        return clone(transport, target, options, TransferOptions(filter_text, progress=progress))
+        how = transfer.TransferOptions(filter_text, progress=progress)
+        return cloning.clone(transport, target, options, how)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-import msgpack
-
 from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger, model
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit
+from arbor.remote.batches import DOCUMENT_DERIVATION, DOCUMENT_MANIFEST, chunk_oids
 from arbor.remote.ledger_walk import Fresh, fresh_part
 from arbor.remote.messages import AT, COLD, FULL
 from arbor.repo.history import ancestors
@@ -20,8 +19,6 @@ from arbor.repo.revisions import peel
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import read_tiers
 from arbor.store.sequential import SequentialReader
-
-_MANIFEST_FIELD, _DERIVATION_FIELD = 15, 17
 
 
 @dataclass(slots=True)
@@ -151,8 +148,9 @@ class _Walk:
     def _parts(self, oid: bytes) -> tuple[bytes, list[bytes], bytes]:
         """(manifest, chunks, derivation) of a document."""
         fields = codec.decode(self._reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
-        manifest, derivation = fields[_MANIFEST_FIELD], fields[_DERIVATION_FIELD]
-        return manifest, _chunk_oids(self._reader.get_kind(manifest, Kind.MANIFEST)), derivation
+        manifest, derivation = fields[DOCUMENT_MANIFEST], fields[DOCUMENT_DERIVATION]
+        passages, original = chunk_oids(self._reader.get_kind(manifest, Kind.MANIFEST))
+        return manifest, passages + original, derivation
 
     def _take_document(self, key: str, oid: bytes, known: set[bytes]) -> None:
         sent = self.selection.oids
@@ -171,18 +169,6 @@ class _Walk:
                 self.selection.cold.append(oid)
             parts = here
         sent.update((part, None) for part in parts if part not in known)
-
-
-def _chunk_oids(data: bytes) -> list[bytes]:
-    """The oids in a manifest whose hash was just checked; the links, most of its bytes, are not read."""
-    unpacker = msgpack.Unpacker(None, use_list=False, max_buffer_size=0, read_size=len(data) + 1)
-    unpacker.feed(data)
-    try:
-        unpacker.read_array_header()
-        unpacker.skip()
-        return [row[0] for row in unpacker.unpack()] + [row[0] for row in unpacker.unpack()]
-    except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
-        raise IntegrityError("a manifest does not decode") from error
 
 
 def _passage_filter(text: str) -> Callable[[str], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import httpx
+import httpcore
 
 from arbor.errors import RemoteError
 from arbor.remote.limits import Limits
@@ -21,6 +21,8 @@ from arbor.remote.wire import (
 )
 
 _CONNECT_S = 15.0
+_REFUSED = (401, 403)
+_FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, OSError)
 
 
 class HttpTransport:
@@ -30,62 +32,71 @@ class HttpTransport:
         url: The address without a secret.
         token: Sent with every request; "" for none.
         limits: Bounds.
-        transport: Replaces the network in tests.
     """
 
     whole_packs = False
 
-    def __init__(
-        self, url: str, token: str, limits: Limits, transport: httpx.BaseTransport | None = None
-    ) -> None:
+    def __init__(self, url: str, token: str, limits: Limits) -> None:
         self.url = url
         self._limits = limits
-        headers = {"Content-Type": CONTENT_TYPE, "Accept": CONTENT_TYPE, "Accept-Encoding": "identity"}
+        self._headers = {
+            "Content-Type": CONTENT_TYPE,
+            "Accept": CONTENT_TYPE,
+            "Accept-Encoding": "identity",
+            "User-Agent": "arbor",
+        }
         if token:
-            headers["Authorization"] = f"Bearer {token}"
-        timeout = httpx.Timeout(limits.idle_s, connect=_CONNECT_S)
-        # Loading the certificates takes longer than a whole request on loopback, and without TLS nobody reads them.
-        self._client = httpx.Client(
-            headers=headers, timeout=timeout, follow_redirects=False, trust_env=False, transport=transport,
-            verify=url.startswith("https:"),
-        )  # fmt: skip
+            if not (token.isascii() and token.isprintable()):
+                raise RemoteError("a token may have printable ASCII characters only")
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._pool = httpcore.ConnectionPool()
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Post a request; see `arbor.remote.wire.Transport`."""
         pieces = map(encode_packet, request_packets(command, arguments, frames))
-        body: bytes | Iterator[bytes] = pieces if frames != () else b"".join(pieces)
+        headers = list(self._headers.items())
+        body: bytes | Iterator[bytes] = pieces
+        if frames == ():
+            body = b"".join(pieces)
+            headers.append(("Content-Length", str(len(body))))
+        idle_s = self._limits.idle_s
+        timeouts = {"connect": _CONNECT_S, "read": idle_s, "write": idle_s, "pool": _CONNECT_S}
         try:
-            with self._client.stream("POST", self.url + HTTP_PATH, content=body) as response:
+            with self._pool.stream(
+                "POST", self.url + HTTP_PATH, headers=headers, content=body, extensions={"timeout": timeouts}
+            ) as response:
                 self._check(response)
-                chunks = response.iter_raw()  # as they arrive: with a size, a drip would be gathered unseen
+                chunks = response.iter_stream()
                 yield from read_packets(PacedReader(lambda: next(chunks, b""), self._limits).read)
-        except httpx.TimeoutException as error:
+        except httpcore.TimeoutException as error:
             raise Interrupted(f"{self.url} has not answered in time") from error
-        except httpx.InvalidURL as error:
-            raise RemoteError(f"'{self.url}' is not a URL") from error
-        except (httpx.TransportError, httpx.StreamError) as error:
-            raise Interrupted(
-                f"{self.url} cannot be reached: {str(error) or type(error).__name__}"
-            ) from error
+        except _FAILURES as error:
+            raise Interrupted(f"{self.url} cannot be reached: {_first_line(error)}") from error
 
-    def _check(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if response.is_redirect or 300 <= status < 400:
-            place = response.headers.get("location", "")[:200]
+    def _check(self, response: httpcore.Response) -> None:
+        status = response.status
+        headers = {name.lower(): value for name, value in response.headers}
+        if 300 <= status < 400:
+            place = headers.get(b"location", b"")[:200].decode("latin-1")
             shown = "".join(char for char in place if char.isprintable())
             hint = "give the address where the knowledge base is"
             raise RemoteError(f"{self.url} redirects to '{shown}', which is not followed", hint)
-        if status in (401, 403):
+        if status in _REFUSED:
             raise RemoteError(
-                f"{self.url} does not allow this", "give a token: set ARBOR_TOKEN, or ask its owner"
+                f"{self.url} does not allow this", "set ARBOR_TOKEN, or ask its owner for a token"
             )
         if status != 200:
-            raise RemoteError(
-                f"{self.url} answers with status {status}", "is there a knowledge base at this address?"
-            )
-        if response.headers.get("content-type") != CONTENT_TYPE or "content-encoding" in response.headers:
+            hint = "is there a knowledge base at this address?"
+            raise RemoteError(f"{self.url} answers with status {status}", hint)
+        if headers.get(b"content-type") != CONTENT_TYPE.encode() or b"content-encoding" in headers:
             raise RemoteError(f"{self.url} is not served by arbor")
 
     def close(self) -> None:
         """End the connection."""
-        self._client.close()
+        self._pool.close()
+
+
+def _first_line(error: BaseException) -> str:
+    """What the system or the library says, in one printable line."""
+    text = str(error).strip().split("\n", 1)[0][:200]
+    return "".join(char for char in text if char.isprintable()) or type(error).__name__

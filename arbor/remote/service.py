@@ -13,7 +13,7 @@ from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.accepting import accept_push, refuse_updates
-from arbor.remote.enumerating import check_wants, known_commits, select_missing
+from arbor.remote.enumerating import check_wants, known_commits
 from arbor.remote.limits import DEFAULT_LIMITS, HELD_BYTES, MAX_HAVES, Limits
 from arbor.remote.messages import (
     FULL,
@@ -30,6 +30,7 @@ from arbor.remote.messages import (
     encode_fetch_answer,
     encode_results,
 )
+from arbor.remote.planning import plan_answer
 from arbor.remote.receiving import held_before
 from arbor.remote.sending import FramePart, iter_frames, parse_held, plan_frames, whole_packs
 from arbor.remote.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
@@ -138,9 +139,7 @@ class Service:
         key = (request.wants, request.haves, request.filter, frozenset(packs))
         with self._mutex:
             if key not in self._plans:
-                selection = select_missing(repo, request.wants, request.haves, request.filter)
-                parts = plan_frames(repo.store, selection.oids)
-                answer = FetchAnswer(len(selection.oids), tuple(selection.cold))
+                answer, parts = plan_answer(repo, request.wants, request.haves, request.filter)
                 self._plans[key] = answer, [(part.pack.name, part) for part in parts]
                 while len(self._plans) > _MAX_PLANS:
                     self._plans.popitem(last=False)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from arbor.repo import branching, merging, signing
+from arbor.lazy import lazy_module
+from arbor.repo import branching, merging
 from arbor.repo.branching import Branch, TagInfo
 from arbor.repo.merging import MergeResult
 from arbor.repo.repository import Repository
 from arbor.store.refs import ReflogEntry
+
+if TYPE_CHECKING:
+    from arbor.repo import signing
+else:
+    signing = lazy_module("arbor.repo.signing")
 
 
 class BranchDesk:

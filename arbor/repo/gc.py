@@ -9,18 +9,20 @@ command.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgpack
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, Locked
 from arbor.objects.ids import OID_BYTES
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
 from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.journal import Journal
+from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
 from arbor.store.repacking import MERGE_ABOVE, Repacked, drop_objects, merge_packs
 
@@ -88,6 +90,7 @@ def collect(
         merged = merge_packs(repo.store)
         _write_candidates(repo.folder, {oid: first for oid, first in since.items() if oid not in due})
         _remove_orphan_indexes(repo.store)
+        _remove_interrupted(repo.folder, moment - grace_s)
         return GcReport(
             len(stored) - len(garbage), len(garbage) - len(due), done.dropped, done.dropped_bytes,
             size_before - packed_bytes(repo.store), len(repo.store.packs()), merged.packs_before,
@@ -130,6 +133,15 @@ def stored_objects(store: ObjectStore) -> set[bytes]:
 def packed_bytes(store: ObjectStore) -> int:
     """Bytes of all packs on disk, without their indexes."""
     return sum(pack.size_bytes for pack in store.packs())
+
+
+def _remove_interrupted(folder: Path, before: float) -> None:
+    """Remove what interrupted transfers left in quarantine, unless it was touched since or is being filled now."""
+    for place in folder.glob("incoming-*"):
+        with contextlib.suppress(OSError, Locked):
+            if max(path.stat().st_mtime for path in (place, *place.iterdir())) <= before:
+                with writer_lock(place / "lock", wait_s=0):
+                    shutil.rmtree(place, ignore_errors=True)
 
 
 def _remove_orphan_indexes(store: ObjectStore) -> None:

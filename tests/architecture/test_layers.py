@@ -50,7 +50,7 @@ THIRD_PARTY = {
     "blake3": ("blake3", {"objects", "store", "repo", "graph", "remote"}),
     "click": ("click", {"cli"}),
     "cryptography": ("cryptography", {"repo"}),
-    "httpx": ("httpx", {"remote"}),
+    "httpcore": ("httpcore", {"remote"}),
     "jieba": ("jieba", {"text"}),
     "msgpack": ("msgpack", {"objects", "store", "repo", "index", "graph", "remote"}),
     "numpy": ("numpy", {"index", "graph", "search"}),

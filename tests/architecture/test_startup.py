@@ -18,7 +18,7 @@ needs_command_line = pytest.mark.skipif(
 HEAVY = {
     "asyncio",
     "docx",
-    "httpx",
+    "httpcore",
     "jieba",
     "mcp",
     "numpy",

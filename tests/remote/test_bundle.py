@@ -87,6 +87,23 @@ def test_only_what_refs_reach_goes_into_a_bundle(tmp_path: Path) -> None:
     assert b"Note 3" in texts
 
 
+def test_what_is_noted_of_whole_packs_changes_no_bundle(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(10))
+    note = source.folder / "cache/whole-packs"
+    first = bundle(source, tmp_path / "1").read_bytes()
+    assert note.exists()
+    assert bundle(source, tmp_path / "2").read_bytes() == first
+    kept = note.read_bytes()
+    note.write_bytes(kept[:-1] + b"?")
+    assert bundle(source, tmp_path / "3").read_bytes() == first
+    assert note.read_bytes() == kept
+    change(source, {"secret.md": "# the secret word is plumfruit\n"})
+    branching.reset(source, "HEAD~1", "hard")
+    assert bundle(source, tmp_path / "4").stat().st_size < len(first) + 200
+    assert note.read_bytes() == kept
+    verify_bundle(tmp_path / "4")
+
+
 def test_a_cold_bundle_is_cloned_cold_only(tmp_path: Path) -> None:
     from arbor.remote.transfer import TransferOptions
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from arbor.errors import RemoteError, UsageError
 from arbor.remote.local import LocalTransport
 from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.wire import Interrupted, Message, Packet, PacketKind, Packets
+from arbor.repo.gc import collect
 from arbor.repo.repository import open_repository
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, push_to
 
@@ -144,6 +146,21 @@ def test_a_torn_frame_is_cut_off_and_a_damaged_one_is_fetched_again(tmp_path: Pa
         clone_to(Cut(tmp_path / "a", None), tmp_path / "b", bare=True)
         assert_whole(open_repository(tmp_path / "b"))
         shutil.rmtree(tmp_path / "b")
+
+
+def test_collecting_removes_what_nobody_went_on_with(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", bulky(3))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    change(source, bulky(60, 10))
+    repo = open_repository(tmp_path / "b")
+    with pytest.raises(Interrupted):
+        fetch_from(repo, Cut(tmp_path / "a", 3))
+    collect(repo)
+    assert len(incoming(repo.folder)) == 1
+    [place] = repo.folder.glob("incoming-*")
+    collect(repo, now=time.time() + 20 * 24 * 3600)
+    assert not place.exists()
+    assert_whole(repo)
 
 
 def test_another_clone_does_not_go_on_with_it(tmp_path: Path) -> None:

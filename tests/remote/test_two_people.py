@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from arbor.remote.connecting import ConnectOptions
 from tests.remote.people import notes
 from tests.remote.test_http import serving
 
+REAL_NOTES = 400
 WRITER = ConnectOptions(token="writer")
 
 
@@ -87,6 +89,28 @@ def test_two_people_share_a_kb(tmp_path: Path, way: str) -> None:
             back = ada.sharing.pull(connecting=WRITER)
         assert back.merged.kind == "fast-forward"
         same(ada, bob)
+
+
+@pytest.mark.slow
+def test_real_notes_come_through_every_way_alike(tmp_path: Path, shared_data: Path) -> None:
+    """Some hundred notes of a public vault, with emoji, ampersands and commas in their names."""
+    with ExitStack() as stack:
+        ada = stack.enter_context(arbor.init(tmp_path / "ada"))
+        with tarfile.open(shared_data / "kb/obsidian-hub.tar.gz") as archive:
+            taken = 0
+            for member in archive:
+                file = archive.extractfile(member) if member.name.endswith(".md") else None
+                if file is not None and taken < REAL_NOTES:
+                    target = tmp_path / "ada" / member.name.lstrip("./")
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(file.read())
+                    taken += 1
+        ada.add()
+        ada.commit("real notes")
+        ada.sharing.create_bundle(tmp_path / "kb.bundle")
+        url = stack.enter_context(serving(tmp_path / "ada"))
+        for number, place in enumerate((tmp_path / "ada", tmp_path / "kb.bundle", url)):
+            same(ada, stack.enter_context(arbor.clone(place, tmp_path / f"clone{number}")))
 
 
 def test_tracking_counts_commits_apart(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""The files of a new clone: every document written once, in the order of the packs, over several processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from arbor.errors import IntegrityError
+from arbor.objects import codec, ledger
+from arbor.objects.ids import Kind
+from arbor.objects.ledger_diff import Change
+from arbor.objects.paths import collision_key
+from arbor.processes import map_forked
+from arbor.remote.batches import DOCUMENT_MANIFEST, chunk_oids
+from arbor.repo.checkout import apply_checkout, plan_checkout
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.stage import UNKNOWN, FileState, Stage
+from arbor.repo.status import remember_states
+from arbor.repo.tiers import read_tiers
+from arbor.repo.worktree import check_out
+from arbor.store.sequential import SequentialReader
+
+_DOCUMENTS_A_TASK = 250
+
+Row = tuple[str, bytes]
+
+
+def check_out_all(repo: Repository, tip: bytes) -> int:
+    """Write the documents of a commit into an empty work tree; how many. Cold ones are tracked and get no file."""
+    snapshot = Snapshot(repo.store, repo.ledger_root(tip))
+    rows = list(snapshot.paths())
+    cold = read_tiers(repo.folder).cold
+    here = [(path, oid) for path, oid in rows if oid not in cold]
+    entries = {path: (oid, UNKNOWN) for path, oid in rows if oid in cold}
+    if len({collision_key(path) for path, _ in here}) < len(here):
+        # Two of the names may be one file here; what stands in the way is looked at one by one.
+        stage = Stage(ledger.EMPTY_LEDGER)
+        changes = [Change(path, None, oid) for path, oid in here]
+        entries |= apply_checkout(repo, plan_checkout(repo, stage, changes, force=True), snapshot)
+    else:
+        entries |= _write_all(repo, here)
+    remember_states(repo, Stage(snapshot.ledger_root), entries)
+    return len(here)
+
+
+def _write_all(repo: Repository, rows: Sequence[Row]) -> dict[str, tuple[bytes, FileState]]:
+    fs_root = repo.work_tree()
+    tasks = [rows[start : start + _DOCUMENTS_A_TASK] for start in range(0, len(rows), _DOCUMENTS_A_TASK)]
+
+    def work(task: Sequence[Row]) -> list[FileState]:
+        return list(_write(repo, fs_root, task))
+
+    entries: dict[str, tuple[bytes, FileState]] = {}
+    for task, states in zip(tasks, map_forked(work, tasks), strict=True):
+        entries.update((path, (oid, state)) for (path, oid), state in zip(task, states, strict=True))
+    return entries
+
+
+def _write(repo: Repository, fs_root: Path, rows: Sequence[Row]) -> Iterator[FileState]:
+    reader = SequentialReader(repo.store)
+    for path, oid in rows:
+        yield check_out(fs_root, path, _pieces(reader, oid))
+
+
+def _pieces(reader: SequentialReader, oid: bytes) -> list[bytes]:
+    """The file of a document, each piece hashed now."""
+    try:
+        manifest = codec.decode(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)[DOCUMENT_MANIFEST]
+        passages, original = chunk_oids(reader.get_kind(manifest, Kind.MANIFEST))
+    except (TypeError, IndexError) as error:
+        raise IntegrityError(f"document {oid.hex()[:12]} does not decode") from error
+    return [reader.get_kind(piece, Kind.CHUNK) for piece in original or passages]
