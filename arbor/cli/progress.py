@@ -11,15 +11,41 @@ _EVERY_S = 0.1
 _BAR_CELLS = 30
 
 
+class StatusLine:
+    """One line of a terminal, drawn again as work goes on; nothing for quick work, no trace when it is done."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._enabled = stream.isatty()
+        self._next = time.monotonic() + _FIRST_AFTER_S
+        self._drawn = False
+
+    def is_due(self) -> bool:
+        """Whether the line should be drawn now; false where nobody looks."""
+        return self._enabled and time.monotonic() >= self._next
+
+    def draw(self, text: str) -> None:
+        """Show the text in place of what was there."""
+        self._next = time.monotonic() + _EVERY_S
+        self._drawn = True
+        self._write(f"\r{text}\x1b[K")
+
+    def clear(self) -> None:
+        """Take the line away if it was ever drawn."""
+        if self._drawn:
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
+        self._stream.buffer.flush()
+
+
 class Progress:
     """Called with (done, in all); draws nothing for quick work and leaves no trace when it is done."""
 
     def __init__(self, stream: TextIO, verb: str) -> None:
-        self._stream = stream
+        self._line = StatusLine(stream)
         self._verb = verb
-        self._enabled = stream.isatty()
-        self._next = time.monotonic() + _FIRST_AFTER_S
-        self._drawn = False
 
     def __enter__(self) -> Progress:
         return self
@@ -27,21 +53,12 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._drawn:
-            self._write("\r\x1b[K")
+        self._line.clear()
 
     def __call__(self, done: int, total: int) -> None:
         """Show how far the work has come."""
-        now = time.monotonic()
-        if not self._enabled or now < self._next or total <= 0:
-            return
-        self._next = now + _EVERY_S
-        self._drawn = True
-        self._write(f"\r{format_progress(self._verb, done, total)}\x1b[K")
-
-    def _write(self, text: str) -> None:
-        self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
-        self._stream.buffer.flush()
+        if total > 0 and self._line.is_due():
+            self._line.draw(format_progress(self._verb, done, total))
 
 
 def format_progress(verb: str, done: int, total: int) -> str:

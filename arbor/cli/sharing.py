@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from arbor.cli.progress import StatusLine
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
@@ -22,8 +22,6 @@ else:
     connecting = lazy_module("arbor.remote.connecting")
 
 TOKEN_VARIABLE = "ARBOR_TOKEN"
-_FIRST_AFTER_S = 0.4
-_EVERY_S = 0.1
 
 
 def connect_options(session: Session) -> ConnectOptions:
@@ -39,11 +37,8 @@ class TransferBar:
     """Objects and bytes on one line of standard error, only where it is a terminal."""
 
     def __init__(self, stream: TextIO, verb: str) -> None:
-        self._stream = stream
+        self._line = StatusLine(stream)
         self._verb = verb
-        self._enabled = stream.isatty()
-        self._next = time.monotonic() + _FIRST_AFTER_S
-        self._drawn = False
 
     def __enter__(self) -> TransferBar:
         return self
@@ -51,22 +46,13 @@ class TransferBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._drawn:
-            self._write("\r\x1b[K")
+        self._line.clear()
 
     def __call__(self, objects: int, total: int, received_bytes: int) -> None:
         """Show how far the transfer has come."""
-        now = time.monotonic()
-        if not self._enabled or now < self._next:
-            return
-        self._next = now + _EVERY_S
-        self._drawn = True
-        of = f"/{total:,}" if total else ""
-        self._write(f"\r{self._verb}  {objects:,}{of} objects  {size(received_bytes)}\x1b[K")
-
-    def _write(self, text: str) -> None:
-        self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
-        self._stream.buffer.flush()
+        if self._line.is_due():
+            of = f"/{total:,}" if total else ""
+            self._line.draw(f"{self._verb}  {objects:,}{of} objects  {size(received_bytes)}")
 
 
 def transfer_bar(session: Session, verb: str) -> TransferBar:

@@ -152,7 +152,8 @@ def _three_way(
     ]
     snapshot = Snapshot(repo.store, their_root)
     plan = plan_checkout(repo, stage, [c for c in documents if c.key not in merged.conflicts])
-    plan_checkout(repo, stage, [Change(p, snapshot_find(repo, stage, p), None) for p in merged.conflicts])
+    if merged.conflicts:  # their files must hold nothing that is not committed either
+        plan_checkout(repo, stage, [Change(p, snapshot_find(repo, stage, p), None) for p in merged.conflicts])
     entries = apply_checkout(repo, plan, snapshot)
     for path, data in merged.conflicts.items():
         if repo.fs_root is not None:
