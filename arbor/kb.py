@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arbor.graph import checking, desk
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
+    from arbor.index import checking as index_checking
     from arbor.objects.model import Signature
     from arbor.remote import cloning, receiving
     from arbor.remote import desk as share_desk
@@ -55,6 +56,7 @@ else:
     trust_desk = lazy_module("arbor.repo.desk")
     cloning = lazy_module("arbor.remote.cloning")
     share_desk = lazy_module("arbor.remote.desk")
+    index_checking = lazy_module("arbor.index.checking")
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
@@ -460,11 +462,16 @@ class KnowledgeBase:
         with contextlib.suppress(IntegrityError) if revision is None else contextlib.nullcontext():
             tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
         expected = parse_oid(root) if root is not None else None
-        report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None)
-        if revision is not None or not report.ok:
-            return report
-        problems = self._ask().check_index(deep=deep) if (self.folder / "cache" / "index.db").exists() else []
-        if not problems:
+        problems: list[str] = []
+
+        def check_index() -> None:
+            if revision is None:
+                with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
+                    problems.extend(index_checking.check_current(self.repo, deep=deep))
+
+        report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None,
+                               meanwhile=check_index)  # fmt: skip
+        if not problems or not report.ok:
             return report
         found = tuple(verify.Finding("", "cache/index.db", problem) for problem in problems)
         return replace(report, ok=False, damaged=found)

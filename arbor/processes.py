@@ -6,6 +6,7 @@ Children hold one end of one pipe each: when the parent dies, even by `kill -9`,
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import struct
@@ -37,18 +38,27 @@ def worker_count() -> int:
         return min(os.cpu_count() or 1, 8)
 
 
-def map_forked(function: Callable[[T], R], tasks: Sequence[T], *, at_least: int = 2) -> Iterator[R]:
+def map_forked(
+    function: Callable[[T], R],
+    tasks: Sequence[T],
+    *,
+    at_least: int = 2,
+    meanwhile: Callable[[], object] | None = None,
+) -> Iterator[R]:
     """`map(function, tasks)` in order, over forked processes when there are enough tasks and a fork is safe.
 
     Args:
         function: Gets one task. In a child it sees this process's memory as it is now; its result must pickle.
         tasks: Worth some ten milliseconds each.
         at_least: With fewer tasks no process is started.
+        meanwhile: Called once in this process, when the others have begun.
 
     Raises:
         Exception: what `function` raised, in the order of the tasks.
     """
     if len(tasks) < max(at_least, 2) or not can_fork():
+        if meanwhile:
+            meanwhile()
         yield from map(function, tasks)
         return
     workers = min(worker_count(), len(tasks))
@@ -56,6 +66,8 @@ def map_forked(function: Callable[[T], R], tasks: Sequence[T], *, at_least: int 
     try:
         for number in range(workers):
             children.append(_start(function, tasks[number::workers], [pipe for _, pipe in children]))
+        if meanwhile:
+            meanwhile()
         for position in range(len(tasks)):
             yield _receive(children[position % workers][1])
     finally:
@@ -76,6 +88,7 @@ def _start(function: Callable[[T], R], tasks: Sequence[T], others: list[BinaryIO
         os.close(read_end)
         for pipe in others:
             os.close(pipe.fileno())
+        gc.disable()  # a child lives for its tasks, and what they leave behind in cycles is little
         with os.fdopen(write_end, "wb", buffering=0) as out:
             for task in tasks:
                 if not _send(out, function, task):

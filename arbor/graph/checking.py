@@ -12,7 +12,7 @@ from arbor.errors import UsageError
 from arbor.graph.desk import ConsensusDesk
 from arbor.graph.ripple import Ripple
 from arbor.graph.standing import Label
-from arbor.objects.links import LinkRef
+from arbor.objects.links import Link
 from arbor.repo import git_bridge
 from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
@@ -180,7 +180,7 @@ def _dangling(overlay: _Overlay, paths: Iterable[str], severity: str) -> list[Fi
     return findings
 
 
-def _is_local(link: LinkRef) -> bool:
+def _is_local(link: Link) -> bool:
     if link.kind in _NOT_LOCAL or not link.target:
         return False
     try:
@@ -189,7 +189,7 @@ def _is_local(link: LinkRef) -> bool:
         return False
 
 
-def _leads_somewhere(overlay: _Overlay, path: str, link: LinkRef) -> bool:
+def _leads_somewhere(overlay: _Overlay, path: str, link: Link) -> bool:
     by_name = link.kind == "wikilink" or (link.kind == "frontmatter" and "/" not in link.target)
     if by_name and overlay.has_stem(posixpath.basename(link.target)):
         return True

@@ -14,7 +14,7 @@ from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
 from arbor.objects import ledger
-from arbor.objects.links import LinkRef
+from arbor.objects.links import Link
 from arbor.objects.model import Document, Manifest
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
@@ -177,7 +177,7 @@ def _beginning(snapshot: Snapshot, document: Document, manifest: Manifest) -> st
     return "".join(pieces)
 
 
-def _disputing_links(snapshot: Snapshot, document: Document, manifest: Manifest) -> Iterator[LinkRef]:
+def _disputing_links(snapshot: Snapshot, document: Document, manifest: Manifest) -> Iterator[Link]:
     if not any(key.lower() in DISPUTING for key in document.front_matter):
         return
     for link in snapshot.links(manifest):
@@ -228,7 +228,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(value.get(key))
 
 
-def disputed_paths(path: str, links: Iterable[LinkRef]) -> set[str]:
+def disputed_paths(path: str, links: Iterable[Link]) -> set[str]:
     """The paths that `contradicts` and `refutes` may mean: beside the document or from the top, with `.md` or without.
 
     Only the document itself is looked at, so that what it says does not depend on what else is there.

@@ -9,10 +9,27 @@ from pathlib import Path
 
 from arbor.errors import IntegrityError
 from arbor.index.checksum import is_unchanged
-from arbor.index.schema import Stamp, connect_to_read, read_stamp, stamp_for
+from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
+from arbor.objects.ledger import EMPTY_LEDGER
+from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
+
+
+def check_current(repo: Repository, *, deep: bool = False) -> list[str]:
+    """What is wrong with the index of HEAD; an absent or older one is no fault, since it is made again."""
+    path = repo.folder / "cache" / INDEX_FILE
+    if not path.exists():
+        return []
+    snapshot = repo.snapshot(repo.refs.head_oid())
+    stamp = stamp_on_disk(path)
+    if stamp is not None and stamp.ledger_root != snapshot.ledger_root.hex():
+        older = bytes.fromhex(stamp.ledger_root)
+        if older != EMPTY_LEDGER and not repo.store.has(older):
+            return []
+        snapshot = Snapshot(repo.store, older)
+    return check(path, snapshot, deep=deep)
 
 
 def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = False) -> list[str]:

@@ -6,6 +6,7 @@ Source: BLAKE3 paper, section 2.3 (modes), and RFC 9162 section 2.1.1 for domain
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 
 from blake3 import blake3
@@ -42,6 +43,22 @@ def object_id(kind: int, data: bytes | memoryview) -> bytes:
     hasher = _BASES_BY_NUMBER[kind].copy()
     hasher.update(data)
     return hasher.digest()
+
+
+def object_ids(kinds: Iterable[int], data: memoryview, bounds: Sequence[int]) -> list[bytes]:
+    """The oids of objects that lie one after the other.
+
+    Args:
+        kinds: The kind of each.
+        data: Holds them all.
+        bounds: Where each begins, and where the last one ends.
+    """
+    oids = []
+    for kind, start, end in zip(kinds, bounds, bounds[1:], strict=False):
+        hasher = _BASES_BY_NUMBER[kind].copy()
+        hasher.update(data[start:end])
+        oids.append(hasher.digest())
+    return oids
 
 
 def file_hash(data: bytes | memoryview) -> bytes:

@@ -1,20 +1,42 @@
-"""Links as spans of the document's own bytes: small to store, and bound to where they stand.
+"""Links as places in the document's own text: cheap to store, and bound to where they stand.
 
-Most targets and labels stand in the text letter for letter, so a stored link says where instead of repeating them.
-A row is [kind, relation, lines after the link before, target, anchor, text]; each of the last three is a string, or
-[bytes after the target before, length] where the passages hold it.
+The links of a document are one flat list, seven values for each link. Where target, anchor and label stand in the
+text letter for letter, the values are numbers that say where:
+
+    [code, start - start of the link before, target - start, target bytes, anchor bytes, label - start, label bytes]
+
+and the anchor follows the target behind one byte (`#`). Where they do not, the values are
+
+    [code, line, relation, target, anchor, label, 0]
+
+`code` is four times the number of the kind, one more for what is embedded, and two more where the text says it in
+Markdown's way: target and anchor percent-encoded, the label with backticks and with white space of any length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from arbor.errors import IntegrityError
 
+Rows = Sequence[Any]
 
-class LinkRef(NamedTuple):
-    """One link found in the text; `line` is 1-based and absolute."""
+
+class Link(NamedTuple):
+    """One link found in a document.
+
+    Attributes:
+        kind: `markdown`, `wikilink`, `frontmatter`, `html`, `rst`, or `url` (an address in plain sight).
+        relation: `links`; `embeds` for images and `![[embeds]]`; or the front matter key in lower case with
+            hyphens (`contradicts`, `see-also`).
+        target: Path, title or address without the anchor; empty for a link within the document itself.
+            Addresses (`https://…`) keep their fragment.
+        anchor: Heading or block the link points at, without the `#`.
+        text: What the reader sees: the label or the alias; empty when the target itself is shown.
+        line: Line the link starts on, 1-based, counted from the start of the file.
+    """
 
     kind: str
     relation: str
@@ -24,74 +46,60 @@ class LinkRef(NamedTuple):
     line: int
 
 
-KINDS = ("markdown", "wikilink", "frontmatter", "html", "url")
-_CODES = {kind: code for code, kind in enumerate(KINDS)}
+KINDS = ("markdown", "wikilink", "frontmatter", "html", "url", "rst")
+MARKDOWN, WIKILINK, FRONT_MATTER, HTML, URL, RST = range(0, 24, 4)
+"""The code of each kind."""
+
+EMBEDS, MARKUP = 1, 2
+
+WIDTH = 7
 MAX_EXPANDED_BYTES = 256 * 1024 * 1024
-"""Rows are small and can all point at one long span, so what they come to is bounded."""
-WINDOW_BYTES = 64 * 1024
-_MIN_SPAN = 4
+"""Rows are small and can all point at one long stretch, so what they come to is bounded."""
+
+_CODES = {name: 4 * number for number, name in enumerate(KINDS)}
+_RELATIONS = ("links", "embeds")
 
 
-def compact_links(links: Iterable[tuple[str, str, str, str, str, int]], data: bytes) -> list[list[Any]]:
-    """Rows for links in the order of the text.
-
-    Args:
-        links: What was found, as the fields of `LinkRef`.
-        data: The passages, joined.
-    """
-    rows: list[list[Any]] = []
-    line = place = 0
-    for kind, relation, target, anchor, text, at_line in links:
-        field, found = _span(target, data, place, place)
-        label = _label(text, data, found, len(field) if isinstance(field, str) else field[1]) if text else ""
-        section = _span(anchor, data, found, found)[0] if anchor else ""
-        code = _CODES.get(kind, kind)
-        rows.append([code, "" if relation == "links" else relation, at_line - line, field, section, label])
-        line, place = at_line, found
+def explicit_rows(links: Iterable[Link]) -> list[Any]:
+    """The values of links that do not say where in the text they stand."""
+    rows: list[Any] = []
+    for kind, relation, target, anchor, text, line in links:
+        embeds = relation == "embeds"
+        named = "" if embeds or relation == "links" else relation
+        rows += (_CODES[kind] + embeds, line, named, target, anchor, text, 0)
     return rows
 
 
-def _label(text: str, data: bytes, found: int, length: int) -> Any:
-    """The row field of a label: nearly always it stands right before its target, or right after it."""
-    encoded = text.encode("utf-8", "surrogatepass")
-    size = len(encoded)
-    if _MIN_SPAN <= size <= WINDOW_BYTES:
-        if data[found - size - 2 : found - 2] == encoded and found >= size + 2:
-            return [-size - 2, size]
-        if data[found + length + 1 : found + length + 1 + size] == encoded:
-            return [length + 1, size]
-    return _span(text, data, max(found - size - 8, 0), found)[0]
+def expand_links(rows: Rows, data: bytes) -> tuple[Link, ...]:
+    """The links of stored values.
 
-
-def _span(text: str, data: bytes, start: int, base: int) -> tuple[Any, int]:
-    """(row field, place): a span relative to `base` where `text` stands within the window, else the text itself."""
-    if len(text) < _MIN_SPAN:
-        return text, base
-    encoded = text.encode("utf-8", "surrogatepass")
-    found = data.find(encoded, start, start + WINDOW_BYTES)
-    if found < 0:
-        return text, base
-    return [found - base, len(encoded)], found
-
-
-def expand_links(rows: Sequence[Sequence[Any]], data: bytes) -> tuple[LinkRef, ...]:
-    """The links of stored rows.
+    Args:
+        rows: As stored.
+        data: The passages, joined.
 
     Raises:
-        IntegrityError: when a row points outside of the text or is of another shape.
+        IntegrityError: when a link points outside of the text or is of another shape.
     """
-    links: list[LinkRef] = []
-    line, place, expanded = 0, 0, 0
+    links: list[Link] = []
+    line, start, expanded = 1, 0, 0
     try:
-        for kind, relation, lines, target, anchor, text in rows:
-            line += lines
-            target_text, found = _read(target, data, place)
-            anchor_text, _ = _read(anchor, data, found)
-            label, _ = _read(text, data, found)
-            name = KINDS[kind] if isinstance(kind, int) else kind
-            links.append(LinkRef(name, relation or "links", target_text, anchor_text, label, line))
-            place = found
-            expanded += len(target_text) + len(anchor_text) + len(label)
+        for code, gap, target, target_bytes, anchor, label, label_bytes in _records(rows):
+            kind, relation = KINDS[code >> 2], _RELATIONS[code & EMBEDS]
+            if type(target) is str:
+                link = Link(kind, target or relation, target_bytes, anchor, label, gap)
+            else:
+                line += _lines_between(data, start, start + gap)
+                start += gap
+                place, end = start + target, start + target + target_bytes
+                section = _read(data, end + 1, anchor) if anchor else ""
+                shown = _read(data, start + label, label_bytes) if label_bytes else ""
+                path = _read(data, place, target_bytes)
+                if code & MARKUP:
+                    path = path if is_address(path) else unquote(path)
+                    section, shown = unquote(section), plain_label(shown)
+                link = Link(kind, relation, path, section, shown, line)
+            links.append(link)
+            expanded += len(link.target) + len(link.anchor) + len(link.text)
             if expanded > MAX_EXPANDED_BYTES:
                 raise ValueError("expanded")
     except (ValueError, TypeError, IndexError) as error:
@@ -99,38 +107,68 @@ def expand_links(rows: Sequence[Sequence[Any]], data: bytes) -> tuple[LinkRef, .
     return tuple(links)
 
 
-def _read(value: Any, data: bytes, base: int) -> tuple[str, int]:
-    if isinstance(value, str):
-        return value, base
-    offset, length = value
-    start = base + offset
-    if start < 0 or length < 0 or start + length > len(data):
-        raise ValueError("span")
-    return data[start : start + length].decode("utf-8"), start
+def is_address(target: str) -> bool:
+    """Whether a target is an address (`scheme://…`, `mailto:…`) and no path."""
+    return "://" in target[:64] or target.startswith(("mailto:", "data:", "tel:"))
+
+
+def plain_label(label: str) -> str:
+    """A label without backticks, its words one space apart."""
+    return " ".join(label.replace("`", "").split())
+
+
+def _records(rows: Rows) -> Iterable[tuple[Any, ...]]:
+    values = iter(rows)
+    return zip(*[values] * WIDTH, strict=True)
+
+
+def _lines_between(data: bytes, before: int, start: int) -> int:
+    """Line ends from one place to another, negative when that lies before it."""
+    if not 0 <= start <= len(data):
+        raise ValueError("place")
+    return data.count(b"\n", before, start) if start >= before else -data.count(b"\n", start, before)
+
+
+def _read(data: bytes, start: int, size: int) -> str:
+    if start < 0 or size < 0 or start + size > len(data):
+        raise ValueError("place")
+    return data[start : start + size].decode("utf-8")
 
 
 def check_rows(rows: Any) -> None:
-    """Whether stored rows have the right shape, without the text they point into.
+    """Whether stored values have the right shape, without the text they point into.
 
     Raises:
         ValueError: when they do not.
     """
-    if type(rows) is not list:
+    if not isinstance(rows, (list, tuple)) or len(rows) % WIDTH:
         raise ValueError("links")
-    for kind, relation, lines, target, anchor, text in rows:
-        if type(kind) is int:
-            if not 0 <= kind < len(KINDS):
-                raise ValueError("link")
-        elif type(kind) is not str:
+    records = list(_records(rows))
+    placed = [record for record in records if type(record[2]) is int]
+    told = [record for record in records if type(record[2]) is str]
+    if len(placed) + len(told) != len(records) or not all(map(_is_told, told)):
+        raise ValueError("link")
+    if placed:
+        columns = list(zip(*placed, strict=True))
+        for numbers in columns:
+            _only_ints(numbers)
+        _check_codes(columns[0])
+        if min(map(min, (columns[3], columns[4], columns[6]))) < 0:
             raise ValueError("link")
-        if type(relation) is not str or type(lines) is not int:
-            raise ValueError("link")
-        for value in (target, anchor, text):
-            if type(value) is not str and not _is_span(value):
-                raise ValueError("link")
 
 
-def _is_span(value: Any) -> bool:
-    if type(value) is not list or len(value) != 2 or type(value[0]) is not int or type(value[1]) is not int:
-        return False
-    return 0 <= value[1] <= WINDOW_BYTES
+def _is_told(record: tuple[Any, ...]) -> bool:
+    code, line, _, target, anchor, label, rest = record
+    _only_ints((code, line, rest))
+    _check_codes((code,))
+    return {str}.issuperset(map(type, (target, anchor, label))) and line >= 1 and not rest
+
+
+def _check_codes(codes: Sequence[int]) -> None:
+    if min(codes) < 0 or max(codes) >= 4 * len(KINDS):
+        raise ValueError("link")
+
+
+def _only_ints(values: Iterable[Any]) -> None:
+    if not {int}.issuperset(map(type, values)):
+        raise ValueError("link")

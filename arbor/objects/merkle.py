@@ -31,11 +31,11 @@ def tree_root(leaves: Sequence[bytes]) -> bytes:
     Folding neighbours level by level, with an odd last node promoted, gives the same tree as the recursive
     definition (left subtree the largest power of two).
     """
-    level = list(leaves)
-    if not level:
+    if not leaves:
         return EMPTY_ROOT
+    level = leaves
     while len(level) > 1:
-        folded = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+        folded = list(map(node_hash, level[::2], level[1::2]))
         if len(level) % 2:
             folded.append(level[-1])
         level = folded

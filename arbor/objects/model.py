@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 from arbor.errors import IntegrityError
 from arbor.objects import codec
 from arbor.objects.ids import OID_BYTES
-from arbor.objects.links import check_rows
+from arbor.objects.links import Rows, check_rows
 
 SCHEMA = 1
+MANIFEST_SCHEMA = 2
 KINDS = ("surface", "core")
 T = TypeVar("T")
 
@@ -38,12 +39,12 @@ class Manifest:
     Attributes:
         passages: The passages; their oids are the leaves of `Document.text_root`.
         original: (oid, bytes) of the pieces of the original file where the passages are not the file itself.
-        links: Rows of the links found in the text, in order (see `arbor.objects.links`).
+        links: The links found in the text, in order, as `arbor.objects.links` stores them.
     """
 
     passages: tuple[ChunkRef, ...]
     original: tuple[tuple[bytes, int], ...]
-    links: Sequence[Sequence[Any]]
+    links: Rows = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,31 +172,49 @@ def shared_length(before: Sequence[str], after: Sequence[str]) -> int:
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    """The canonical bytes of a manifest.
+    """The canonical bytes of a manifest, a column after the other.
 
     A passage's heading path is written as the number of leading headings it shares with the passage before, and
     the rest.
     """
-    rows: list[tuple[bytes, int, int, int, Sequence[str]]] = []
+    leaves, sizes, newlines, shared, rests = [], [], [], [], []
     before: Sequence[str] = ()
-    for oid, size, newlines, headings in manifest.passages:
-        shared = shared_length(before, headings)
-        rows.append((oid, size, newlines, shared, headings[shared:]))
+    for oid, size, lines, headings in manifest.passages:
+        leaves.append(oid)
+        sizes.append(size)
+        newlines.append(lines)
+        same = shared_length(before, headings)
+        shared.append(same)
+        rests.append(headings[same:])
         before = headings
-    return codec.encode([SCHEMA, rows, manifest.original, manifest.links])
+    pieces = b"".join([oid for oid, _ in manifest.original])
+    return codec.encode([
+        MANIFEST_SCHEMA, b"".join(leaves), sizes, newlines, shared, rests, pieces,
+        [size for _, size in manifest.original], manifest.links,
+    ])  # fmt: skip
 
 
 def decode_manifest(data: bytes, *, trusted: bool = False) -> Manifest:
     """The manifest of canonical bytes; raises IntegrityError for anything else."""
-    _, passages, original, links = _fields(data, 4, "manifest", trusted)
-    return _built(
-        "manifest",
-        lambda: Manifest(
-            _passages(passages),
-            tuple((_oid(oid), _count(size)) for oid, size in _rows(original)),
-            _link_rows(links),
-        ),
-    )
+    row = _fields(data, 9, "manifest", trusted, MANIFEST_SCHEMA)
+
+    def make() -> Manifest:
+        check_rows(row[8])
+        original = tuple(zip(split_oids(row[6]), _counts(row[7]), strict=True))
+        return Manifest(_passages(*row[1:6]), original, row[8])
+
+    return _built("manifest", make)
+
+
+def split_oids(joined: bytes) -> list[bytes]:
+    """The oids of a byte string that holds one after the other.
+
+    Raises:
+        ValueError: when it is something else.
+    """
+    if type(joined) is not bytes or len(joined) % OID_BYTES:
+        raise ValueError("oids")
+    return [joined[start : start + OID_BYTES] for start in range(0, len(joined), OID_BYTES)]
 
 
 def encode_document(document: Document) -> bytes:
@@ -311,9 +330,9 @@ def is_nfc(text: str) -> bool:
     return text.isascii() or unicodedata.is_normalized("NFC", text)
 
 
-def _fields(data: bytes, width: int, what: str, trusted: bool) -> list[Any]:
+def _fields(data: bytes, width: int, what: str, trusted: bool, schema: int = SCHEMA) -> list[Any]:
     row = codec.decode(data, trusted=trusted)
-    if not isinstance(row, list) or not row or type(row[0]) is not int or row[0] != SCHEMA:
+    if not isinstance(row, list) or not row or type(row[0]) is not int or row[0] != schema:
         raise IntegrityError(f"a {what} is of a schema this version does not know")
     if len(row) != width:
         raise IntegrityError(f"a {what} has {len(row)} fields instead of {width}")
@@ -327,21 +346,17 @@ def _built(what: str, make: Callable[[], T]) -> T:
         raise IntegrityError(f"a {what} has a field of the wrong type") from error
 
 
-def _passages(rows: Sequence[Sequence[Any]]) -> tuple[ChunkRef, ...]:
+def _passages(leaves: bytes, sizes: Any, newlines: Any, shared: Any, rests: Any) -> tuple[ChunkRef, ...]:
     passages = []
     before: tuple[str, ...] = ()
-    for oid, size, newlines, shared, rest in _rows(rows):
-        headings = before[: _count(shared)] + _strings(rest)
-        if shared != shared_length(before, headings):
+    columns = split_oids(leaves), _counts(sizes), _counts(newlines), _counts(shared), _rows(rests)
+    for oid, size, lines, same, rest in zip(*columns, strict=True):
+        headings = before[:same] + _strings(rest)
+        if same != shared_length(before, headings):
             raise ValueError("headings")
-        passages.append(ChunkRef(_oid(oid), _count(size), _count(newlines), headings))
+        passages.append(ChunkRef(oid, size, lines, headings))
         before = headings
     return tuple(passages)
-
-
-def _link_rows(rows: Any) -> Sequence[Sequence[Any]]:
-    check_rows(rows)
-    return list(rows)
 
 
 def _rows(value: Any) -> list[Any]:
@@ -361,6 +376,10 @@ def _count(value: Any) -> int:
     if type(value) is int and value >= 0:
         return value
     raise ValueError("count")
+
+
+def _counts(values: Any) -> list[int]:
+    return [_count(value) for value in _rows(values)]
 
 
 def _strings(values: Sequence[Any]) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle, model
+from arbor.objects.columns import document_row, manifest_row
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit, Tag
-from arbor.remote.inspecting import DocumentRow, Inspection, ManifestFacts, document_row, manifest_row
+from arbor.remote.inspecting import DocumentRow, Inspection, ManifestFacts
 from arbor.remote.ledger_walk import fresh_part
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository

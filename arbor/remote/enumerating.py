@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger, model
+from arbor.objects.columns import DOCUMENT_DERIVATION, DOCUMENT_MANIFEST
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit
-from arbor.remote.batches import DOCUMENT_DERIVATION, DOCUMENT_MANIFEST, chunk_oids
+from arbor.objects.passages import chunk_oids
 from arbor.remote.ledger_walk import Fresh, fresh_part
 from arbor.remote.messages import AT, COLD, FULL
 from arbor.repo.history import ancestors

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger
+from arbor.objects.columns import DOCUMENT_MANIFEST
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
+from arbor.objects.passages import chunk_oids
 from arbor.objects.paths import collision_key
 from arbor.processes import map_forked
-from arbor.remote.batches import DOCUMENT_MANIFEST, chunk_oids
 from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot

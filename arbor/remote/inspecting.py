@@ -7,14 +7,14 @@ import gc
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
 from arbor.errors import IntegrityError
-from arbor.objects import ledger, merkle, model
-from arbor.objects.ids import OID_BYTES, Kind, object_id
+from arbor.objects import ledger, model
+from arbor.objects.columns import decode_documents, decode_manifests, document_row, manifest_row
+from arbor.objects.ids import OID_BYTES, Kind
 from arbor.processes import map_forked
-from arbor.remote.batches import decode_documents, decode_manifests
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import encode_row
 
@@ -134,17 +134,16 @@ def _inspect_task(source: FrameSource, first: int, frames: Sequence[tuple[int, F
 
 
 def _inspect_frame(part: _Part, number: int, frame: Frame) -> None:
-    view, bounds = memoryview(frame.raw), frame.bounds
-    words: dict[int, list[tuple[bytes, bytes]]] = {}
-    for slot, kind in enumerate(frame.kinds):
-        data = view[bounds[slot] : bounds[slot + 1]]
-        oid = object_id(kind, data)
-        part.rows.append(encode_row(oid, number, slot))
-        if kind == _CHUNK:
-            part.chunk_oids.append(oid)
-            part.chunk_sizes.append(len(data))
-        else:
-            words.setdefault(kind, []).append((oid, bytes(data)))
+    held, bounds = frame.oids(), frame.bounds
+    part.rows += [encode_row(oid, number, slot) for slot, oid in enumerate(held)]
+    words = frame.words(held)
+    if not words:
+        part.chunk_oids += held
+        part.chunk_sizes += [end - start for start, end in pairwise(bounds)]
+    else:
+        chunks = [slot for slot, kind in enumerate(frame.kinds) if kind == Kind.CHUNK]
+        part.chunk_oids += [held[slot] for slot in chunks]
+        part.chunk_sizes += [bounds[slot + 1] - bounds[slot] for slot in chunks]
     for kind, found in words.items():
         oids, encoded = [oid for oid, _ in found], [data for _, data in found]
         if kind == Kind.MANIFEST:
@@ -170,29 +169,6 @@ def _one_by_one(kind: int, found: list[tuple[bytes, bytes]]) -> list[Any]:
     return decoded
 
 
-def document_row(data: bytes) -> tuple[bytes, int, bytes, int, bytes, int, bytes]:
-    """What one document says; raises IntegrityError when it is unsound."""
-    d = model.decode_document(data)
-    return d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation
-
-
-def manifest_row(data: bytes) -> tuple[tuple[int, bytes, int, bytes, int], bytes, bytes]:
-    """What one manifest comes to; raises IntegrityError when it is unsound."""
-    found = model.decode_manifest(data)
-    leaves = [ref.oid for ref in found.passages]
-    pieces = [oid for oid, _ in found.original]
-    leaf_sizes = [ref.size for ref in found.passages]
-    piece_sizes = [size for _, size in found.original]
-    try:
-        sizes = array("I", leaf_sizes + piece_sizes).tobytes()
-    except OverflowError as error:
-        raise IntegrityError("a manifest has a passage that is larger than any may be") from error
-    fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
-              sum(piece_sizes if pieces else leaf_sizes))  # fmt: skip
-    return fields, b"".join(leaves + pieces), sizes
-
-
-_CHUNK = int(Kind.CHUNK)
 _DECODE: dict[int, Callable[[bytes], Any]] = {
     int(Kind.MANIFEST): manifest_row,
     int(Kind.DOCUMENT): document_row,

@@ -15,9 +15,8 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from arbor.errors import ArborError, IntegrityError
-from arbor.objects import codec
 from arbor.objects.ids import Kind, file_hash, object_id
-from arbor.objects.model import ChunkRef, Document, Manifest
+from arbor.objects.model import Document, Manifest
 from arbor.repo.worktree import read_file
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import ChunkPolicy
@@ -32,7 +31,7 @@ class Wanted:
     """A document whose bytes are looked for.
 
     Attributes:
-        oid, document, manifest: The document; the manifest as `read_parts` gives it.
+        oid, document, manifest: The document; the manifest as `decode_parts` gives it.
         paths: Where it lies in the KB, at least one.
     """
 
@@ -62,13 +61,6 @@ class Found:
     identity: bytes
     data: bytes | None = None
     chunks: Mapping[bytes, bytes] = field(default_factory=dict)
-
-
-def read_parts(data: bytes) -> Manifest:
-    """A manifest's passages and pieces, without headings and links: all that its bytes are looked for by."""
-    _, passages, original, _ = codec.decode(data, trusted=True)
-    refs = tuple([ChunkRef(row[0], row[1], row[2], ()) for row in passages])
-    return Manifest(refs, tuple([(row[0], row[1]) for row in original]), ())
 
 
 class ByteSource(Protocol):

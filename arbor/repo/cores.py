@@ -94,7 +94,7 @@ def write_core(sink: Sink, text: str, title: str, derivation: Derivation, extrac
     """
     data = text.encode("utf-8")
     extraction = replace(
-        extract(data, _FILE_NAME, DEFAULT_POLICY), title=title, extractor=extractor, links=()
+        extract(data, _FILE_NAME, DEFAULT_POLICY), title=title, extractor=extractor, link_rows=()
     )
     refs = []
     for piece, newlines, headings in extraction.passages:

@@ -16,9 +16,10 @@ from blake3 import blake3
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_document
+from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
 from arbor.repo.cold_words import words_to_keep
-from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources, read_parts
+from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources
 from arbor.repo.gc import packed_bytes
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
@@ -126,7 +127,7 @@ def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wa
         document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
         if document.kind == "core":
             raise UsageError(f"'{at[0]}' is a core, and cores are never evicted")
-        manifest = read_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
+        manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
         wanted.append(Wanted(oid, document, manifest, tuple(at)))
     return wanted
 

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from arbor.objects import codec, merkle
 from arbor.objects.ids import Kind, file_hash, object_id
-from arbor.objects.links import compact_links
 from arbor.objects.model import ChunkRef, Document, Manifest, encode_document, encode_manifest
 from arbor.text.extraction import Extraction
 
@@ -45,9 +44,9 @@ def store_extraction(
         sink.add(Kind.CHUNK, piece, oid)
         passages.append(ChunkRef(oid, len(piece), newlines, headings))
     original = tuple((sink.add(Kind.CHUNK, piece), len(piece)) for piece in extraction.original)
-    text = data if not original else b"".join([piece for piece, _, _ in extraction.passages])
-    links = compact_links(extraction.links, text) if extraction.links else ()
-    manifest = sink.add(Kind.MANIFEST, encode_manifest(Manifest(tuple(passages), original, links)))
+    manifest = sink.add(
+        Kind.MANIFEST, encode_manifest(Manifest(tuple(passages), original, extraction.link_rows))
+    )
     document = document_of(extraction, [ref.oid for ref in passages], [oid for oid, _ in original], manifest,
                            len(data), hash_of_file or file_hash(data), source_uri)  # fmt: skip
     return sink.add(Kind.DOCUMENT, encode_document(document))

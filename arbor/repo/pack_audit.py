@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arbor.errors import IntegrityError
-from arbor.objects import codec, ledger, merkle, model
-from arbor.objects.ids import OID_BYTES, Kind
+from arbor.objects import columns, ledger, merkle, model
+from arbor.objects.ids import Kind
+from arbor.objects.model import split_oids
+from arbor.objects.passages import chunk_sizes
 from arbor.processes import map_forked
 from arbor.store.pack_format import FrameHeader
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.packs import Pack
 
-_FRAMES_A_TASK = 24
+_FRAMES_A_TASK = 12
 
 
 class DocumentFacts(NamedTuple):
@@ -67,9 +70,18 @@ class Damage(NamedTuple):
 
 @dataclass(slots=True)
 class Audit:
-    """What the packs hold."""
+    """What the packs hold.
+
+    Attributes:
+        oids: Every object.
+        named: Every chunk that a manifest names.
+        documents, manifests, nodes, commits, tags: What they say, by oid.
+        damaged: What could not be read.
+        chunks: How many chunks were read.
+    """
 
     oids: set[bytes] = field(default_factory=set)
+    named: set[bytes] = field(default_factory=set)
     documents: dict[bytes, DocumentFacts] = field(default_factory=dict)
     manifests: dict[bytes, ManifestFacts] = field(default_factory=dict)
     nodes: dict[bytes, NodeFacts] = field(default_factory=dict)
@@ -93,8 +105,13 @@ class _Part:
     chunks: int = 0
 
 
-def audit_packs(packs: list[Pack]) -> Audit:
-    """Read everything; large packs over several processes."""
+def audit_packs(packs: list[Pack], meanwhile: Callable[[], object] | None = None) -> Audit:
+    """Read everything; large packs over several processes.
+
+    Args:
+        packs: What to read.
+        meanwhile: Called once, in this process, while others read.
+    """
     audit = Audit()
     tasks = []
     for number, pack in enumerate(packs):
@@ -112,13 +129,20 @@ def audit_packs(packs: list[Pack]) -> Audit:
     def work(task: tuple[int, list[tuple[int, FrameHeader]]]) -> _Part:
         return _audit_frames(packs[task[0]], task[1])
 
-    by_pack: list[list[bytes]] = [[] for _ in packs]
-    for task, part in zip(tasks, map_forked(work, tasks, at_least=4), strict=True):
-        found = [part.oids[i : i + OID_BYTES] for i in range(0, len(part.oids), OID_BYTES)]
-        by_pack[task[0]] += found
+    expected: list[set[bytes]] = []
+    seen: list[set[bytes]] = [set() for _ in packs]
+
+    def begin() -> None:
+        expected.extend(set(pack.index.keys()) for pack in packs)
+        if meanwhile:
+            meanwhile()
+
+    for part, (number, _) in zip(map_forked(work, tasks, at_least=4, meanwhile=begin), tasks, strict=True):
+        found = split_oids(part.oids)
+        seen[number].update([oid[:KEY_BYTES] for oid in found])
         _take(audit, part, found)
-    for pack, oids in zip(packs, by_pack, strict=True):
-        if not pack.index.check() or set(pack.index.keys()) != {oid[:KEY_BYTES] for oid in oids}:
+    for pack, keys, indexed in zip(packs, seen, expected, strict=True):
+        if keys != indexed or not pack.index.check():
             audit.damaged.append(Damage(b"", f"pack index {pack.name[:12]}", "it does not fit its pack"))
     return audit
 
@@ -127,6 +151,7 @@ def _take(audit: Audit, part: _Part, found: list[bytes]) -> None:
     audit.oids.update(found)
     audit.documents.update((facts.oid, facts) for facts in part.documents)
     audit.manifests.update((facts.oid, facts) for facts in part.manifests)
+    audit.named.update(split_oids(b"".join([facts.chunks for facts in part.manifests])))
     audit.nodes.update((facts.oid, facts) for facts in part.nodes)
     audit.commits.update(part.commits)
     audit.tags.update(part.tags)
@@ -143,51 +168,62 @@ def _audit_frames(pack: Pack, frames: list[tuple[int, FrameHeader]]) -> _Part:
         except IntegrityError as error:
             part.damaged.append(Damage(b"", where, error.message))
             continue
-        for kind, oid, data in frame.objects():
-            oids.append(oid)
-            if kind == Kind.CHUNK:
-                part.chunks += 1
-                continue
-            try:
-                _audit_object(part, kind, oid, data)
-            except IntegrityError as error:
-                part.damaged.append(Damage(oid, where, error.message))
+        held = frame.oids()
+        oids += held
+        words = frame.words(held)
+        part.chunks += len(held) - sum(map(len, words.values()))
+        for kind, found in words.items():
+            _audit_objects(part, kind, found, where)
     part.oids = b"".join(oids)
     return part
 
 
-def _audit_object(part: _Part, kind: int, oid: bytes, data: bytes) -> None:
-    if kind == Kind.MANIFEST:
-        part.manifests.append(_manifest_facts(oid, data))
-    elif kind == Kind.DOCUMENT:
-        d = model.decode_document(data)
-        part.documents.append(DocumentFacts(oid, d.manifest, d.passage_count, d.text_root, d.original_count,
-                                            d.original_root, d.size, d.derivation))  # fmt: skip
-    elif kind == Kind.NODE:
-        part.nodes.append(_node_facts(oid, ledger.decode_node(data)))
-    elif kind == Kind.COMMIT:
-        part.commits.append((oid, model.decode_commit(data)))
-    elif kind == Kind.TAG:
-        part.tags.append((oid, model.decode_tag(data)))
-    elif kind == Kind.DERIVATION:
-        model.decode_derivation(data)
+def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], where: str) -> None:
+    """Decode the objects of one kind in a frame: together where all are sound, else one by one."""
+    values: Sequence[Any] | None = None
+    if kind == Kind.DOCUMENT:
+        values = columns.decode_documents([data for _, data in found])
+    for number, (oid, data) in enumerate(found):
+        try:
+            value = _DECODE[kind](data) if values is None else values[number]
+        except IntegrityError as error:
+            part.damaged.append(Damage(oid, where, error.message))
+            continue
+        if kind == Kind.MANIFEST:
+            part.manifests.append(ManifestFacts(oid, *value))
+        elif kind == Kind.DOCUMENT:
+            part.documents.append(DocumentFacts(oid, *value))
+        elif kind == Kind.NODE:
+            part.nodes.append(_node_facts(oid, value))
+        elif kind == Kind.COMMIT:
+            part.commits.append((oid, value))
+        elif kind == Kind.TAG:
+            part.tags.append((oid, value))
 
 
-def _manifest_facts(oid: bytes, data: bytes) -> ManifestFacts:
+def _manifest_facts(data: bytes) -> tuple[int, bytes, int, bytes, int, bytes]:
     """What a manifest comes to.
 
     Its hash is right, and its form was checked in full when it was written or received, so only what the roots and
     sizes need is looked at here.
     """
+    leaves, leaf_sizes, pieces, piece_sizes = chunk_sizes(data)
     try:
-        _, passages, original, _ = codec.decode(data, trusted=True)
-        leaves = [row[0] for row in passages]
-        pieces = [row[0] for row in original]
-        size = sum([row[1] for row in original or passages])
-        return ManifestFacts(oid, len(leaves), merkle.tree_root(leaves), len(pieces),
-                             merkle.tree_root(pieces) if pieces else b"", size, b"".join(leaves + pieces))  # fmt: skip
-    except (ValueError, TypeError, LookupError) as error:
-        raise IntegrityError("a manifest has a field of the wrong type") from error
+        size = sum(piece_sizes if pieces else leaf_sizes)
+    except TypeError as error:
+        raise IntegrityError("a manifest has a size that is no number") from error
+    original_root = merkle.tree_root(pieces) if pieces else b""
+    return len(leaves), merkle.tree_root(leaves), len(pieces), original_root, size, b"".join(leaves + pieces)
+
+
+_DECODE: dict[int, Callable[[bytes], Any]] = {
+    int(Kind.MANIFEST): _manifest_facts,
+    int(Kind.DOCUMENT): columns.document_row,
+    int(Kind.NODE): ledger.decode_node,
+    int(Kind.COMMIT): model.decode_commit,
+    int(Kind.TAG): model.decode_tag,
+    int(Kind.DERIVATION): model.decode_derivation,
+}
 
 
 def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:

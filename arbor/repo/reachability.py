@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from arbor.errors import IntegrityError
-from arbor.objects import codec, ledger
+from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.model import decode_commit, decode_document, decode_tag
+from arbor.objects.passages import chunk_oids
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.store.sequential import SequentialReader, in_stored_order
@@ -111,9 +112,9 @@ class Reach:
 
     def chunks_of(self, manifest: bytes) -> Iterator[bytes]:
         """The oids of a manifest's passages and pieces of the original."""
-        _, passages, original, _ = codec.decode(self._reader.get_kind(manifest, Kind.MANIFEST), trusted=True)
-        yield from (row[0] for row in passages)
-        yield from (row[0] for row in original)
+        passages, pieces = chunk_oids(self._reader.get_kind(manifest, Kind.MANIFEST))
+        yield from passages
+        yield from pieces
 
     def chunks(self, without: frozenset[bytes] | set[bytes] = frozenset()) -> set[bytes]:
         """The chunks of every needed document but these, with what these share with another."""

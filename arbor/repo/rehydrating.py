@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import decode_document
+from arbor.objects.passages import decode_parts
 from arbor.processes import can_fork, map_forked
 from arbor.repo.copies import (
     ByteSource,
@@ -22,7 +23,6 @@ from arbor.repo.copies import (
     is_same_file,
     may_fork,
     prepare_sources,
-    read_parts,
 )
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
@@ -136,7 +136,7 @@ def _gather(repo: Repository, paths: dict[bytes, list[str]]) -> list[Wanted]:
     for oid in in_stored_order(repo.store, paths):
         at = paths[oid]
         document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
-        manifest = read_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
+        manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
         wanted.append(Wanted(oid, document, manifest, tuple(at)))
     return wanted
 

@@ -10,7 +10,7 @@ from arbor.errors import ColdDocument, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
-from arbor.objects.links import LinkRef, expand_links
+from arbor.objects.links import Link, expand_links
 from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
 from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
@@ -110,7 +110,7 @@ class Snapshot:
         encoding = passage_encoding(document)
         return [decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
 
-    def links(self, manifest: Manifest) -> tuple[LinkRef, ...]:
+    def links(self, manifest: Manifest) -> tuple[Link, ...]:
         """The links found in a document's text, in order."""
         if not manifest.links:
             return ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import OID_BYTES
+from arbor.objects.model import split_oids
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
@@ -62,8 +63,9 @@ class _Reach:
 
 
 def verify(
-    repo: Repository, tip: bytes | None, *, expected_root: bytes | None = None, all_refs: bool = True
-) -> VerifyReport:
+    repo: Repository, tip: bytes | None, *, expected_root: bytes | None = None, all_refs: bool = True,
+    meanwhile: Callable[[], object] | None = None,
+) -> VerifyReport:  # fmt: skip
     """Check the packs, the refs, and everything that the revisions need.
 
     Args:
@@ -71,9 +73,10 @@ def verify(
         tip: The commit to report on; None before the first commit.
         expected_root: A ledger root that the tip must have.
         all_refs: Also everything that other refs and the stage need.
+        meanwhile: Called once while other processes read the packs.
     """
     repo.store.refresh()
-    audit = audit_packs(repo.store.packs())
+    audit = audit_packs(repo.store.packs(), meanwhile)
     damaged = [Finding(d.oid.hex(), d.where, d.problem) for d in audit.damaged]
     damaged += _check_names(repo)
     starts = [tip] if tip is not None else []
@@ -268,6 +271,7 @@ def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
 
 def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes], reach: _Reach) -> None:
     checked: set[bytes] = set()
+    all_there = audit.named <= audit.oids
     for oid in documents:
         facts = audit.documents.get(oid)
         if facts is None:
@@ -282,12 +286,11 @@ def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes]
         if facts.derivation and facts.derivation not in audit.oids:
             reach.missing[facts.derivation] = "derivation"
         is_cold = oid in cold and not facts.derivation
-        if not is_cold and facts.manifest not in checked:
+        if not all_there and not is_cold and facts.manifest not in checked:
             checked.add(facts.manifest)
-            chunks = manifest.chunks
-            for start in range(0, len(chunks), OID_BYTES):
-                if chunks[start : start + OID_BYTES] not in audit.oids:
-                    reach.missing[chunks[start : start + OID_BYTES]] = "chunk"
+            chunks = split_oids(manifest.chunks)
+            if not audit.oids.issuperset(chunks):
+                reach.missing.update((chunk, "chunk") for chunk in chunks if chunk not in audit.oids)
 
 
 def _fits(document: DocumentFacts, manifest: ManifestFacts) -> bool:
@@ -315,9 +318,7 @@ def _explain(repo: Repository, audit: Audit, commits: list[bytes], reach: _Reach
 def _needs(audit: Audit, oid: bytes) -> set[bytes]:
     facts = audit.documents[oid]
     manifest = audit.manifests.get(facts.manifest)
-    chunks = manifest.chunks if manifest else b""
-    parts = {chunks[i : i + OID_BYTES] for i in range(0, len(chunks), OID_BYTES)}
-    return parts | {oid, facts.manifest, facts.derivation}
+    return {*split_oids(manifest.chunks if manifest else b""), oid, facts.manifest, facts.derivation}
 
 
 def _documents_of(repo: Repository, audit: Audit, root: bytes) -> Iterator[tuple[str, bytes]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from arbor.errors import UsageError
-from arbor.index import access, checking
+from arbor.index import access
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import LOCK_FILE, stamp_for
 from arbor.index.writer import LOCK_WAIT_S
@@ -171,20 +171,6 @@ class Asker:
         self._forget()
         access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()))
         return time.perf_counter() - started
-
-    def check_index(self, *, deep: bool = False) -> list[str]:
-        """What is wrong with the index of HEAD; an absent or older one is no fault, since it is made again."""
-        path = access.index_path(self._cache)
-        if not path.exists():
-            return []
-        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
-        stamp = checking.stamp_on_disk(path)
-        if stamp is not None and stamp.ledger_root != snapshot.ledger_root.hex():
-            older = bytes.fromhex(stamp.ledger_root)
-            if older != ledger.EMPTY_LEDGER and not self._repo.store.has(older):
-                return []
-            snapshot = Snapshot(self._repo.store, older)
-        return checking.check(path, snapshot, deep=deep)
 
     def _forget(self) -> None:
         reader, self._reader = self._reader, None

@@ -14,7 +14,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-LEVEL = 7
+LEVEL = 5
 
 
 def compress(data: bytes) -> bytes:

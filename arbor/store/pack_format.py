@@ -15,7 +15,7 @@ from blake3 import blake3
 
 from arbor.errors import IntegrityError
 from arbor.objects.codec import MAX_OBJECT_BYTES
-from arbor.objects.ids import Kind, object_id
+from arbor.objects.ids import Kind, object_ids
 from arbor.store import compression
 
 MAGIC = b"ARBPACK1"
@@ -54,9 +54,20 @@ class Frame(NamedTuple):
 
     def objects(self) -> Iterator[tuple[int, bytes, bytes]]:
         """(kind, oid, bytes) of every object, the oid computed now."""
-        view = memoryview(self.raw)
-        for kind, start, end in zip(self.kinds, self.bounds, self.bounds[1:], strict=False):
-            yield kind, object_id(kind, view[start:end]), self.raw[start:end]
+        for kind, oid, start, end in zip(self.kinds, self.oids(), self.bounds, self.bounds[1:], strict=False):
+            yield kind, oid, self.raw[start:end]
+
+    def oids(self) -> list[bytes]:
+        """The oid of every object, computed now."""
+        return object_ids(self.kinds, memoryview(self.raw), self.bounds)
+
+    def words(self, oids: Sequence[bytes]) -> dict[int, list[tuple[bytes, bytes]]]:
+        """(oid, bytes) of every object that is no chunk, by kind; `oids` are those of the frame."""
+        found: dict[int, list[tuple[bytes, bytes]]] = {}
+        for slot, kind in enumerate(self.kinds):
+            if kind != Kind.CHUNK:
+                found.setdefault(kind, []).append((oids[slot], self.object_at(slot)[1]))
+        return found
 
 
 def encode_frame(objects: Sequence[tuple[int, bytes]]) -> bytes:

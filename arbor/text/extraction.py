@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from arbor.objects.links import Link, Rows, expand_links
+
 FrontValue: TypeAlias = "bool | int | str | list[FrontValue] | dict[str, FrontValue] | None"
 """One front matter value. Numbers that are not whole, and dates, are kept as the text the author typed."""
 
@@ -51,28 +53,6 @@ class Passage(NamedTuple):
     headings: tuple[str, ...]
 
 
-class Link(NamedTuple):
-    """One link found in a document.
-
-    Attributes:
-        kind: `markdown`, `wikilink`, `frontmatter`, `html`, `rst`, or `url` (an address in plain sight).
-        relation: `links`; `embeds` for images and `![[embeds]]`; or the front matter key in lower case with
-            hyphens (`contradicts`, `see-also`).
-        target: Path, title or address without the anchor; empty for a link within the document itself.
-            Addresses (`https://…`) keep their fragment.
-        anchor: Heading or block the link points at, without the `#`.
-        text: What the reader sees: the label or the alias; empty when the target itself is shown.
-        line: Line the link starts on, 1-based, counted from the start of the file.
-    """
-
-    kind: str
-    relation: str
-    target: str
-    anchor: str
-    text: str
-    line: int
-
-
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """All that one file gives.
@@ -85,8 +65,10 @@ class Extraction:
         chunker: Name and version of the rules that cut the passages.
         passages: In text order. Where `original` is empty, their data joined is the file, byte for byte.
         original: The file in pieces where the passages do not partition it (HTML, PDF, binary files);
-            else (). front_matter: The document's own fields; empty when there are none. links: In text
-            order within each kind. warnings: What could not be read as it should, one sentence each.
+            else ().
+        front_matter: The document's own fields; empty when there are none.
+        link_rows: The links, in text order within each kind, as `arbor.objects.links` stores them.
+        warnings: What could not be read as it should, one sentence each.
     """
 
     media_type: str
@@ -97,5 +79,10 @@ class Extraction:
     passages: Sequence[Passage]
     original: Sequence[bytes]
     front_matter: dict[str, FrontValue]
-    links: Sequence[Link]
+    link_rows: Rows
     warnings: Sequence[str]
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links in full."""
+        return expand_links(self.link_rows, b"".join([passage.data for passage in self.passages]))

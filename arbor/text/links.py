@@ -1,51 +1,72 @@
 """Finds links: Markdown, wikilinks, addresses written out, HTML anchors, and links in front matter.
 
-The patterns use possessive repeats, so that each is linear in the length of the text whatever it holds,
-and begin with a literal where they can, which the regular expression engine looks for several times
-faster than for a choice. Text that must not count as a link (inline code, comments, escaped brackets) is
-*hidden* first: its special characters are swapped for code points that Unicode reserves for internal
-use, and swapped back in what is reported.
+Texts are searched as bytes, so that a link is known by its place in the file. The patterns use possessive repeats,
+so that each is linear in the length of the text whatever it holds, and begin with a literal where they can, which the
+regular expression engine looks for several times faster than for a choice. Text that must not count as a link (inline
+code, comments, escaped brackets) is *hidden* first: its special characters are swapped for bytes that UTF-8 never
+uses, and swapped back in what is reported. Hiding moves nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import unquote
 
-from arbor.text.extraction import FrontValue, Link
+from arbor.objects.links import (
+    EMBEDS,
+    HTML,
+    MARKDOWN,
+    MARKUP,
+    URL,
+    WIKILINK,
+    Link,
+    expand_links,
+    is_address,
+    plain_label,
+)
+from arbor.text.extraction import FrontValue
 
 _LABEL = r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*+"
 _PLAIN_DESTINATION = r"(?!<)[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+"
 _TITLE = r"""(?:\s++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+"""
-
-_BRACKETED = re.compile(
-    r"\[(?:"
-    r"\[([^\[\]\n|#]*+)(?:#([^\[\]\n|]*+))?+(?:\|([^\[\]\n]*+))?+\]\]"
-    rf"|({_LABEL})\]\(\s*+(?:<([^<>\n]*+)>|({_PLAIN_DESTINATION})){_TITLE}\s*+\)"
-    r")"
-)
+_WIKI = r"\[([^\[\]\n|#]*+)(?:#([^\[\]\n|]*+))?+(?:\|([^\[\]\n]*+))?+\]\]"
+_BRACKETS = rf"\[(?:{_WIKI}|({_LABEL})\]\(\s*+(?:<([^<>\n]*+)>|({_PLAIN_DESTINATION})){_TITLE}\s*+\))"
 """`[[target#anchor|alias]]` and `[label](destination "title")`."""
 
-_WIKILINK = re.compile(r"\[\[([^\[\]\n|#]*+)(?:#([^\[\]\n|]*+))?+(?:\|([^\[\]\n]*+))?+\]\]")
+_BRACKETED = re.compile(_BRACKETS.encode())
+_BRACKETED_TEXT = re.compile(_BRACKETS)
+_WIKILINK_TEXT = re.compile(rf"\[{_WIKI}")
 _DEFINITION = re.compile(
-    r"\n {0,3}+\[([^\[\]\n^][^\[\]\n]*+)\]:[ \t]*+\n?[ \t]*+(?:<([^<>\n]*+)>|([^\s<]\S*+))"
+    rb"\n {0,3}+\[([^\[\]\n^][^\[\]\n]*+)\]:[ \t]*+\n?[ \t]*+(?:<([^<>\n]*+)>|([^\s<]\S*+))"
 )
-_REFERENCE = re.compile(rf"\[({_LABEL})\](?:\[([^\[\]]*+)\])?+(?![(:])")
-_HREF = re.compile(r"""href\s*+=\s*+(?:"([^"<>]*+)"|'([^'<>]*+)'|([^\s"'<>`]++))""")
+_REFERENCE = re.compile(rf"\[({_LABEL})\](?:\[([^\[\]]*+)\])?+(?![(:])".encode())
+_HREF = re.compile(rb"""href\s*+=\s*+(?:"([^"<>]*+)"|'([^'<>]*+)'|([^\s"'<>`]++))""")
+_WIDE_ENDS = "|".join("\u3000\u00a0\u2028、。，；：！？（）「」『』【】《》").encode()
 _ADDRESS = re.compile(
-    r"""http(?<![A-Za-z0-9_="'\[]http)(?<!\]\(http)(?<!\(<http)(?<!\]: http)s?+://"""
-    r"""[^\s<>"`|、。，；：！？（）「」『』【】《》\ufdd0-\ufdef]++"""
+    rb"""http(?<![A-Za-z0-9_="'\[]http)(?<!\]\(http)(?<!\(<http)(?<!\]: http)s?+://"""
+    rb"""(?:[^\s<>"`|\x80-\xff]++|(?!%b)[\xc2-\xf4][\x80-\xbf]++)++""" % _WIDE_ENDS
 )
-_ADDRESS_TAIL = ".,;:!?'*_~"
+_ADDRESS_TAIL = b".,;:!?'*_~"
 
-_SPECIAL = "[]()<>`:|#!"
-_HIDE = str.maketrans({char: chr(0xFDD0 + number) for number, char in enumerate(_SPECIAL)})
-_SHOW = str.maketrans({chr(0xFDD0 + number): char for number, char in enumerate(_SPECIAL)})
-_LINKISH = re.compile(r"[\[\]]|http|href")
-_BACKTICKS = re.compile(r"``*+")
-_LITERAL = re.compile(r"`++|<!--|\\[\[\]()<>`:#!\\]")
-_PARAGRAPH_END = re.compile(r"\n[ \t\r]*+(?:\n|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])")
+_SPECIAL = b"[]()<>`:|#!\\"
+_HIDDEN = b"\xf5\xf6\xf7\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff\xc1"
+_HIDE = bytes.maketrans(_SPECIAL, _HIDDEN)
+_SHOW = bytes.maketrans(_HIDDEN, _SPECIAL)
+_ESCAPE = re.compile(rb"\\(?=[\xf5-\xff\xc1])")
+_BLANK = bytes(10 if value == 10 else 32 for value in range(256))
+"""Turns everything but line ends into spaces."""
+
+_LINKISH = re.compile(rb"[\[\]]|http|href")
+_BACKTICKS = re.compile(rb"``*+")
+_LITERAL = re.compile(rb"`++|<!--|\\[\[\]()<>`:#!\\]")
+_PARAGRAPH_END = re.compile(rb"\n[ \t\r]*+(?:\n|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])")
+_EMBED = ord("!")
+_ODD_ENDS = b" \t\r\x0b\x0c\\"
+
+Span = tuple[int, int]
+"""Start and end of a part of a match; -1 and -1 where there is none."""
 
 _TITLED_KEYS = frozenset(
     """
@@ -60,65 +81,170 @@ _PLACED_KEYS = frozenset(["source", "sources", "url", "uri", "origin", "canonica
 
 _FRONT_LINKS_MAX = 1000
 
-_new_link = tuple.__new__
 
+class LinkFinder:
+    """Gathers the links of one UTF-8 text, as `arbor.objects.links` stores them.
 
-def find_links(text: str, first_line: int = 1) -> list[Link]:
-    """Find the links of a Markdown text whose fenced code has been blanked out.
-
-    Args:
-        text: Begins at the start of a line.
-        first_line: Number of the first line of `text`.
-
-    Returns:
-        Bracketed links in text order, then those through reference definitions, addresses, and HTML anchors.
-        Links inside inline code and comments are not among them; links inside indented code are.
+    Attributes:
+        rows: What was found so far.
     """
-    visible, is_changed = _hide_literals(text)
-    links = _find_bracketed(visible, first_line) if "[" in visible else []
-    if "]:" in visible:
-        links += _find_references(visible, first_line)
-    if "http" in visible:
-        links += find_addresses(visible, first_line)
-    if "href" in visible:
-        links += _find_anchors(visible, first_line)
-    return list(map(_show, links)) if is_changed else links
+
+    def __init__(self, source: bytes, start: int = 0) -> None:
+        """Begin with nothing.
+
+        Args:
+            source: Holds the text from `start` on; tells the lines.
+            start: Places are counted from here.
+        """
+        self.rows: list[Any] = []
+        self._source = source
+        self._place = start
+        self._line, self._counted = 1, start
+
+    def find_links(self, text: bytes) -> None:
+        """Find the links of a Markdown text.
+
+        They come as bracketed links in text order, then those through reference definitions, addresses, and HTML
+        anchors. Links inside inline code and comments are not among them; links inside indented code are.
+
+        Args:
+            text: The source with fenced code blanked out, every other byte in its place; begins with a line end.
+        """
+        if not _LINKISH.search(text):
+            return
+        visible = _hide_literals(text)
+        if b"[" in visible:
+            self._find_bracketed(visible, 0, len(visible), b"\\" in visible)
+        if b"]:" in visible:
+            self._find_references(visible)
+        if b"http" in visible:
+            self.find_addresses(visible)
+        if b"href" in visible:
+            self._find_anchors(visible)
+
+    def find_addresses(self, text: bytes) -> None:
+        """Find the `http` and `https` addresses written out in a text."""
+        for match in _ADDRESS.finditer(text):
+            size = len(_trim_address(match[0]))
+            if size > 8:
+                at = match.start()
+                self.rows += (URL, at - self._place, 0, size, 0, 0, 0)
+                self._place = at
+
+    def _find_bracketed(self, text: bytes, start: int, end: int, has_escapes: bool) -> bool:
+        """Whether one of the links found is no embed."""
+        has_links = False
+        for match in _BRACKETED.finditer(text, start, end):
+            (at, stop), page, anchor, alias, label, angled, plain = match.regs
+            embeds = EMBEDS if at and text[at - 1] == _EMBED else 0
+            escaped = has_escapes and text.find(b"\\", at, stop) >= 0
+            if page[0] >= 0:
+                self._add_wikilink(text, WIKILINK + embeds, at, page, anchor, alias, escaped)
+                has_links |= not embeds
+                continue
+            shown = text[label[0] : label[1]]
+            code = MARKDOWN + embeds
+            if b"\n" in shown or b"[" in shown or b"`" in shown:
+                inner = b"[" in shown and self._find_bracketed(text, label[0], label[1], has_escapes)
+                has_links |= inner
+                if inner or _PARAGRAPH_END.search(shown):
+                    continue  # paragraphs end a link, and a link holds no other link: the brackets are only text
+                code += MARKUP
+            has_links |= not embeds
+            self._add_link(text, code, at, label, plain if plain[0] >= 0 else angled, escaped)
+        return has_links
+
+    def _add_wikilink(
+        self, text: bytes, code: int, at: int, page: Span, anchor: Span, alias: Span, escaped: bool
+    ) -> None:
+        start, end = page
+        section_bytes = anchor[1] - anchor[0]
+        if text[start] <= 32 or text[end - 1] in _ODD_ENDS or escaped:
+            target, section, label = (_shown(text[start:end]) for start, end in (page, anchor, alias))
+            target = target.strip().removesuffix("\\")
+            if target or section:
+                self.rows += (code, self._line_at(at), "", target, section, label, 0)
+        elif end > start or section_bytes:
+            shown = alias[0] - at if alias[1] > 0 else 0
+            self.rows += (code, at - self._place, 2, end - start, section_bytes, shown, alias[1] - alias[0])
+            self._place = at
+
+    def _add_link(self, text: bytes, code: int, at: int, label: Span, target: Span, escaped: bool) -> None:
+        """Add a link that leads to a destination.
+
+        Args:
+            text: What is searched.
+            code: Kind, and what else the code says.
+            at: Where the link stands.
+            label: Where its label stands.
+            target: Where its destination stands.
+            escaped: Whether label or destination hold escaped characters.
+        """
+        start, end = target
+        mark, percent = text.find(b"#", start, end), text.find(b"%", start, end)
+        if escaped:
+            path, section = split_destination(_shown(text[start:end]))
+            if path or section:
+                shown = plain_label(_shown(text[label[0] : label[1]]))
+                self.rows += (code & ~MARKUP, self._line_at(at), "", path, section, shown, 0)
+            return
+        section_bytes = 0
+        if (mark >= 0 or percent >= 0) and not is_address(_shown(text[start : min(end, start + 64)])):
+            if percent >= 0:
+                code |= MARKUP
+            if mark >= 0:
+                section_bytes, end = end - mark - 1, mark
+        if end > start or section_bytes:
+            self.rows += (code, at - self._place, start - at, end - start, section_bytes,
+                          label[0] - at, label[1] - label[0])  # fmt: skip
+            self._place = at
+
+    def _find_references(self, text: bytes) -> None:
+        """Full, collapsed and shortcut references, resolved through the text's own definitions."""
+        definitions: dict[str, tuple[int, int]] = {}
+        for match in _DEFINITION.finditer(text):
+            definitions.setdefault(_fold_label(match[1]), match.span(2 if match[3] is None else 3))
+        if not definitions:
+            return
+        for match in _REFERENCE.finditer(text):
+            label = match[1]
+            target = definitions.get(_fold_label(match[2] or label)) if len(label) < 1000 else None
+            if target is not None:
+                at = match.start()
+                code = MARKDOWN + MARKUP + (EMBEDS if at and text[at - 1] == _EMBED else 0)
+                escaped = b"\\" in label or text.find(b"\\", *target) >= 0
+                self._add_link(text, code, at, match.span(1), target, escaped)
+
+    def _find_anchors(self, text: bytes) -> None:
+        for match in _HREF.finditer(text):
+            at, (start, end) = match.start(), match.span(match.lastindex or 0)
+            address = text[start:end]
+            start += len(address) - len(address.lstrip())
+            end = start + len(address.strip())
+            self._add_link(text, HTML, at, (at, at), (start, end), b"\\" in address)
+
+    def _line_at(self, place: int) -> int:
+        """The line of a place; places ask in nearly ascending order, so little is counted twice."""
+        counted = self._counted
+        if place >= counted:
+            self._line += self._source.count(b"\n", counted, place)
+        else:
+            self._line -= self._source.count(b"\n", place, counted)
+        self._counted = place
+        return self._line
 
 
-def _show(link: Link) -> Link:
-    kind, relation, target, anchor, label, line = link
-    return Link(
-        kind, relation, target.translate(_SHOW), anchor.translate(_SHOW), label.translate(_SHOW), line
-    )
+def find_addresses(text: str) -> list[Link]:
+    """Find the `http` and `https` addresses written out in a text."""
+    data = text.encode("utf-8", "replace")
+    finder = LinkFinder(data)
+    finder.find_addresses(data)
+    return list(expand_links(finder.rows, data))
 
 
-def _find_bracketed(text: str, line: int) -> list[Link]:
-    links: list[Link] = []
-    counted = 0
-    for match in _BRACKETED.finditer(text):
-        page, anchor, alias, label, angled, plain = match.groups()
-        start = match.start()
-        line += text.count("\n", counted, start)
-        counted = start
-        relation = "embeds" if start and text[start - 1] == "!" else "links"
-        if page is not None:
-            page = page.strip().removesuffix("\\")
-            if page or anchor:
-                links.append(_new_link(Link, ("wikilink", relation, page, anchor or "", alias or "", line)))
-            continue
-        if "\n" in label or "[" in label or "`" in label:
-            inner = _find_bracketed(label, line) if "[" in label else []
-            links += inner
-            if _PARAGRAPH_END.search(label) or any(link.relation == "links" for link in inner):
-                continue  # paragraphs end a link, and a link holds no other link: the brackets are only text
-            label = " ".join(label.replace("`", "").split())
-        if plain and "#" not in plain and "%" not in plain:
-            links.append(_new_link(Link, ("markdown", relation, plain, "", label, line)))
-            continue
-        target, fragment = split_destination(plain if angled is None else angled)
-        if target or fragment:
-            links.append(_new_link(Link, ("markdown", relation, target, fragment, label, line)))
-    return links
+def _shown(piece: bytes) -> str:
+    """Searched text as its writer meant it: escapes resolved, and what was hidden shown again."""
+    return _ESCAPE.sub(b"", piece).translate(_SHOW).decode("utf-8", "replace")
 
 
 def split_destination(destination: str) -> tuple[str, str]:
@@ -126,8 +252,7 @@ def split_destination(destination: str) -> tuple[str, str]:
 
     Addresses (`scheme://…`, `mailto:…`) stay whole, as a fragment is part of what they name.
     """
-    head = destination[:64]
-    if "://" in head or head.startswith(("mailto:", "data:", "tel:")):
+    if is_address(destination):
         return destination, ""
     target, _, anchor = destination.partition("#")
     if "%" in destination:
@@ -135,57 +260,18 @@ def split_destination(destination: str) -> tuple[str, str]:
     return target, anchor
 
 
-def _find_references(text: str, first_line: int) -> list[Link]:
-    """Full, collapsed and shortcut references, resolved through the text's own definitions."""
-    padded = "\n" + text
-    definitions: dict[str, str] = {}
-    for match in _DEFINITION.finditer(padded):
-        definitions.setdefault(_fold_label(match[1]), match[3] if match[2] is None else match[2])
-    if not definitions:
-        return []
-    links = []
-    line, counted = first_line, 0
-    for match in _REFERENCE.finditer(text):
-        destination = definitions.get(_fold_label(match[2] or match[1])) if len(match[1]) < 1000 else None
-        if destination is None:
-            continue
-        start = match.start()
-        line += text.count("\n", counted, start)
-        counted = start
-        relation = "embeds" if start and text[start - 1] == "!" else "links"
-        target, anchor = split_destination(destination)
-        links.append(
-            Link("markdown", relation, target, anchor, " ".join(match[1].replace("`", "").split()), line)
-        )
-    return links
+def _fold_label(label: bytes) -> str:
+    return " ".join(label.decode("utf-8", "surrogateescape").split()).casefold()
 
 
-def _fold_label(label: str) -> str:
-    return " ".join(label.split()).casefold()
-
-
-def find_addresses(text: str, line: int) -> list[Link]:
-    """Find the `http` and `https` addresses written out in a text whose first line has the number `line`."""
-    links = []
-    counted = 0
-    for match in _ADDRESS.finditer(text):
-        start = match.start()
-        line += text.count("\n", counted, start)
-        counted = start
-        address = _trim_address(match[0])
-        if len(address) > 8:
-            links.append(_new_link(Link, ("url", "links", address, "", "", line)))
-    return links
-
-
-def _trim_address(address: str) -> str:
+def _trim_address(address: bytes) -> bytes:
     """Leave off the punctuation and the closing brackets that belong to the sentence around an address."""
     while address:
-        last = address[-1]
+        last = address[-1:]
         if last in _ADDRESS_TAIL:
             address = address.rstrip(_ADDRESS_TAIL)
-        elif last in ")]" and address.count(last) > address.count("(" if last == ")" else "["):
-            surplus = address.count(last) - address.count("(" if last == ")" else "[")
+        elif last in b")]" and address.count(last) > address.count(b"(" if last == b")" else b"["):
+            surplus = address.count(last) - address.count(b"(" if last == b")" else b"[")
             run = len(address) - len(address.rstrip(last))
             address = address[: -min(surplus, run)]
         else:
@@ -193,95 +279,76 @@ def _trim_address(address: str) -> str:
     return address
 
 
-def _find_anchors(text: str, line: int) -> list[Link]:
-    links = []
-    counted = 0
-    for match in _HREF.finditer(text):
-        line += text.count("\n", counted, match.start())
-        counted = match.start()
-        target, anchor = split_destination((match[1] or match[2] or match[3] or "").strip())
-        if target or anchor:
-            links.append(Link("html", "links", target, anchor, "", line))
-    return links
-
-
-def _hide_literals(text: str) -> tuple[str, bool]:
-    """Hide what only looks like a link.
-
-    Returns:
-        The text, with as many line ends as before, and whether any character in it was swapped.
-    """
-    if "\\" in text:
+def _hide_literals(text: bytes) -> bytes:
+    """Hide what only looks like a link; every byte keeps its place."""
+    if b"\\" in text:
         return _hide_each(text, _LITERAL)
-    if "<!--" in text:
-        without = _drop_comments(text)
+    if b"<!--" in text:
+        without = _blank_comments(text)
         if without is None:
             return _hide_each(text, _LITERAL)
         text = without
-    if "`" not in text:
-        return text, False
-    parts = text.split("`")
-    code = "".join(parts[1::2])
-    if len(parts) & 1 and "\n" not in code and "" not in parts[1:-1] and not _LINKISH.search(code):
-        return text, False
+    if b"`" not in text:
+        return text
+    parts = text.split(b"`")
+    code = b"".join(parts[1::2])
+    if len(parts) & 1 and b"\n" not in code and b"" not in parts[1:-1] and not _LINKISH.search(code):
+        return text
     return _hide_each(text, _BACKTICKS)
 
 
-def _drop_comments(text: str) -> str | None:
-    """Leave comments out; None where it takes a closer look to tell comments from inline code."""
+def _blank_comments(text: bytes) -> bytes | None:
+    """Blank comments out; None where it takes a closer look to tell comments from inline code."""
     pieces = []
     done = 0
-    start = text.find("<!--")
+    start = text.find(b"<!--")
     while start >= 0:
-        end = text.find("-->", start + 4)
+        end = text.find(b"-->", start + 4)
         if end < 0:
             break
-        comment = text[start:end]
-        if "`" in comment or text.count("`", done, start) & 1:
+        comment = text[start : end + 3]
+        if b"`" in comment or text.count(b"`", done, start) & 1:
             return None
         pieces.append(text[done:start])
-        pieces.append(" " + "\n" * comment.count("\n"))  # the space keeps what was apart apart
+        pieces.append(comment.translate(_BLANK))
         done = end + 3
-        start = text.find("<!--", done)
+        start = text.find(b"<!--", done)
     pieces.append(text[done:])
-    return "".join(pieces)
+    return b"".join(pieces)
 
 
-def _hide_each(text: str, literals: re.Pattern[str]) -> tuple[str, bool]:
+def _hide_each(text: bytes, literals: re.Pattern[bytes]) -> bytes:
     """Hide the code spans, comments and escapes that begin where `literals` says."""
-    pieces: list[str] = []
+    pieces: list[bytes] = []
     done = 0
-    is_changed = False
     for start, end in _iter_literals(text, literals):
         literal = text[start:end]
-        if literal[0] == "<":
-            hidden = " " + "\n" * literal.count("\n")
-        elif literal[0] == "\\":
-            hidden = literal[1].translate(_HIDE)
-            is_changed = True
+        if literal[:1] == b"<":
+            hidden = literal.translate(_BLANK)
+        elif literal[:1] == b"\\":
+            hidden = b"\\" + literal[1:].translate(_HIDE)
         elif _LINKISH.search(literal):
             hidden = literal.translate(_HIDE)
-            is_changed = True
         else:
             continue
         pieces += text[done:start], hidden
         done = end
     pieces.append(text[done:])
-    return "".join(pieces), is_changed
+    return b"".join(pieces)
 
 
-def _iter_literals(text: str, literals: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _iter_literals(text: bytes, literals: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
     """Start and end of each code span, comment and escaped character, whichever begins first."""
     tokens = [match.span() for match in literals.finditer(text)]
     next_runs = _find_next_runs(text, tokens)
     resume = 0  # tokens before this position lie inside code or a comment
     blank = -1
-    last_comment_end = text.rfind("-->")
+    last_comment_end = text.rfind(b"-->")
     for number, (start, end) in enumerate(tokens):
         if start < resume:
             continue
-        first = text[start]
-        if first == "`":
+        first = text[start : start + 1]
+        if first == b"`":
             closer = next_runs[number]
             if closer < 0:
                 continue
@@ -291,16 +358,16 @@ def _iter_literals(text: str, literals: re.Pattern[str]) -> Iterator[tuple[int, 
             if blank < closer:
                 continue
             resume = closer + end - start
-        elif first == "<":
+        elif first == b"<":
             if start + 4 > last_comment_end:
                 continue
-            resume = text.find("-->", start + 4) + 3
+            resume = text.find(b"-->", start + 4) + 3
         else:
             resume = end
         yield start, resume
 
 
-def _find_next_runs(text: str, tokens: list[tuple[int, int]]) -> list[int]:
+def _find_next_runs(text: bytes, tokens: list[tuple[int, int]]) -> list[int]:
     """For each run of backticks, where the next run of the same length starts; -1 when there is none.
 
     Inside code a backslash is only a backslash, so a run behind one opens nothing but can close.
@@ -309,13 +376,13 @@ def _find_next_runs(text: str, tokens: list[tuple[int, int]]) -> list[int]:
     next_runs: dict[int, int] = {}
     for number in range(len(tokens) - 1, -1, -1):
         start, end = tokens[number]
-        if text[start] == "`":
+        if text[start : start + 1] == b"`":
             starts[number] = next_runs.get(end - start, -1)
-            if not (number and tokens[number - 1][1] == start and text[start - 1] == "`"):
+            if not (number and tokens[number - 1][1] == start and text[start - 1 : start] == b"`"):
                 next_runs[end - start] = start
-        elif text[start] == "\\" and text[start + 1] == "`":
+        elif text[start : start + 2] == b"\\`":
             rest = tokens[number + 1] if number + 1 < len(tokens) else (0, 0)
-            length = 1 + (rest[1] - rest[0] if rest[0] == end and text[end] == "`" else 0)
+            length = 1 + (rest[1] - rest[0] if rest[0] == end and text[end : end + 1] == b"`" else 0)
             next_runs[length] = start + 1
     return starts
 
@@ -363,7 +430,7 @@ def _read_front_value(relation: str, text: str) -> list[Link]:
     if "[[" in text:
         return [
             Link("frontmatter", relation, match[1].strip(), match[2] or "", match[3] or "", 0)
-            for match in _WIKILINK.finditer(text)
+            for match in _WIKILINK_TEXT.finditer(text)
             if match[1].strip() or match[2]
         ]
     text = text.strip()
@@ -372,7 +439,7 @@ def _read_front_value(relation: str, text: str) -> list[Link]:
             return []
     elif relation not in _TITLED_KEYS:
         return []
-    match = _BRACKETED.fullmatch(text)
+    match = _BRACKETED_TEXT.fullmatch(text)
     label = match[4] or "" if match else ""
     target, anchor = split_destination((match[6] or match[5] or "") if match else text)
     return [Link("frontmatter", relation, target, anchor, label, 0)] if target or anchor else []

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
+from arbor.objects.links import expand_links, explicit_rows
 from arbor.text.encodings import STATEFUL, UTF8, decode_passage, detect_encoding, split_as_encoded
 from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage
 from arbor.text.media import find_format
@@ -105,7 +106,7 @@ def open_stream(file: BinaryIO, name: str, policy: ChunkPolicy = DEFAULT_POLICY)
     extraction = _assemble(form, reading, None, UTF8, (), ())
     warnings = (*reading.warnings, "the file is too large for its links to be looked for")
     passages = iter_passages(file, policy, streamer.find_structure, streamer.measure_front(head))
-    return TextStream(True, replace(extraction, links=(), warnings=warnings), passages)
+    return TextStream(True, replace(extraction, link_rows=(), warnings=warnings), passages)
 
 
 def _is_utf8(head: bytes) -> bool:
@@ -135,7 +136,7 @@ def _assemble(
         passages,
         original,
         reading.front_matter,
-        reading.links,
+        reading.link_rows,
         reading.warnings,
     )
 
@@ -156,6 +157,8 @@ def _extract_encoded(
         Passage(piece, passage.newlines, passage.headings)
         for piece, passage in zip(pieces, reading.passages, strict=True)
     ]
+    links = expand_links(reading.link_rows, text)  # their places are those in UTF-8
+    reading = reading._replace(link_rows=explicit_rows(links))
     return _assemble(form, reading, title, encoding, passages, ())
 
 

@@ -35,7 +35,7 @@ LAYERS = (
 RANK = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # Stricter than the order: these are useful on their own.
 ONLY = {
-    "text": {"text", "errors", "lazy"},
+    "text": {"text", "objects", "errors", "lazy"},
     "objects": {"objects", "errors"},
     "proofs": {"proofs", "objects", "errors"},
     "errors": {"errors"},

@@ -44,7 +44,7 @@ def assert_refused(
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", "from arbor.repo import stage"),
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", "from arbor import kb"),
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", TYPED),
-        (test_layers.test_rooms_import_downwards_only, "arbor.text.links", "import arbor.objects.ids"),
+        (test_layers.test_rooms_import_downwards_only, "arbor.text.links", "import arbor.store.odb"),
         (test_layers.test_rooms_import_downwards_only, "arbor.answers.check", "import arbor.remote.http"),
         (
             test_layers.test_rooms_import_downwards_only,

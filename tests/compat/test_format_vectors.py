@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle, model
 from arbor.objects.ids import Kind, object_id
+from arbor.objects.passages import chunk_oids, decode_parts, decode_passages
 from arbor.repo.stage import Stage, read_stage, write_stage
 from arbor.store.odb import ObjectStore
 from arbor.store.packs import Pack
@@ -19,7 +21,11 @@ from tests.data import make_format_vectors as given
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 VECTORS: dict[str, Any] = json.loads((DATA / "format.json").read_text("utf-8"))
-OBJECTS = VECTORS["objects"]
+MANIFESTS: dict[str, Any] = json.loads((DATA / "manifests.json").read_text("utf-8"))
+OLD_MANIFESTS = {name: kept for name, kept in VECTORS["objects"].items() if kept["kind"] == Kind.MANIFEST}
+OBJECTS = {name: kept for name, kept in VECTORS["objects"].items() if name not in OLD_MANIFESTS} | MANIFESTS
+PACKED = VECTORS["objects"]
+GIVEN = given.objects() | given.manifests()
 DECODERS = {
     Kind.MANIFEST: (model.decode_manifest, model.encode_manifest),
     Kind.DOCUMENT: (model.decode_document, model.encode_document),
@@ -33,7 +39,7 @@ DECODERS = {
 @pytest.mark.parametrize("name", OBJECTS)
 def test_an_object_has_its_frozen_bytes_and_oid(name: str) -> None:
     frozen = OBJECTS[name]
-    kind, data = given.objects()[name]
+    kind, data = GIVEN[name]
     assert (int(kind), data.hex()) == (frozen["kind"], frozen["bytes"])
     assert object_id(kind, data).hex() == frozen["oid"]
 
@@ -43,6 +49,13 @@ def test_frozen_bytes_are_read_and_written_as_they_are(name: str) -> None:
     decode, encode = DECODERS[Kind(OBJECTS[name]["kind"])]
     data = bytes.fromhex(OBJECTS[name]["bytes"])
     assert encode(decode(data)) == data  # type: ignore[operator, arg-type]
+
+
+@pytest.mark.parametrize("name", OLD_MANIFESTS)
+def test_a_manifest_of_the_first_schema_is_refused_by_name(name: str) -> None:
+    for decode in (model.decode_manifest, decode_passages, decode_parts, chunk_oids):
+        with pytest.raises(IntegrityError, match="schema"):
+            decode(bytes.fromhex(OLD_MANIFESTS[name]["bytes"]))
 
 
 def test_every_kind_of_object_is_frozen() -> None:
@@ -87,7 +100,7 @@ def pack(tmp_path: Path) -> Path:
 
 def test_a_pack_is_read_and_its_index_made_again(pack: Path) -> None:
     store = ObjectStore(pack.parent)
-    for frozen in OBJECTS.values():
+    for frozen in PACKED.values():
         assert store.get(bytes.fromhex(frozen["oid"])) == (frozen["kind"], bytes.fromhex(frozen["bytes"]))
     assert Pack(pack).check_hash()
     assert pack.with_suffix(".idx").read_bytes() == (DATA / "sample.idx").read_bytes()
@@ -98,7 +111,7 @@ def test_an_index_is_read(pack: Path) -> None:
     found = Pack(pack)
     assert not found.scanned
     assert found.index.check()
-    assert all(found.index.find(bytes.fromhex(frozen["oid"])) for frozen in OBJECTS.values())
+    assert all(found.index.find(bytes.fromhex(frozen["oid"])) for frozen in PACKED.values())
 
 
 def test_refs_and_reflog(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from arbor.graph.desk import ConsensusDesk
 from arbor.graph.live import LiveConsensus, disputed_paths
 from arbor.graph.standing import Label
 from arbor.kb import KnowledgeBase
-from arbor.objects.links import LinkRef
+from arbor.objects.links import Link
 
 TIDES = {**demo_documents.BEGINNING, **dict([demo_documents.NEWCOMER]), **dict([demo_documents.THIRD])}
 
@@ -118,7 +118,7 @@ def test_a_contradiction_shows_beside_the_label(kb: KnowledgeBase) -> None:
 
 
 def test_disputed_paths_do_not_depend_on_what_else_there_is() -> None:
-    link = LinkRef("frontmatter", "contradicts", "../b/c", "", "", 2)
+    link = Link("frontmatter", "contradicts", "../b/c", "", "", 2)
     assert disputed_paths("a/x.md", [link]) == {"b/c", "b/c.md"}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from arbor.objects import ledger, merkle
+from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import (
     ChunkRef,
@@ -55,8 +55,19 @@ MANIFEST = Manifest(
         ChunkRef(CHUNK_OIDS[2], 0, 0, ("Title", "Other")),
     ),
     ((oid("original"), 70_000),),
-    [[0, "", 3, [12, 5], "", "label"], ["citation", "embeds", -1, "target.md", "anchor", [0, 4]]],
+    [0, 3, 9, 5, 4, 1, 6, 7, 20, 2, 3, 0, 0, 0, 8, 2, "contradicts", "target.md", "anchor", "label", 0],
 )
+OLD_MANIFEST = codec.encode([
+    1,
+    [
+        [CHUNK_OIDS[0], len(CHUNKS[0]), 3, 0, ["Title"]],
+        [CHUNK_OIDS[1], len(CHUNKS[1]), 3, 1, ["第二"]],
+        [CHUNK_OIDS[2], 0, 0, 1, ["Other"]],
+    ],
+    [[oid("original"), 70_000]],
+    [[0, "", 3, [12, 5], "", "label"], ["citation", "embeds", -1, "target.md", "anchor", [0, 4]]],
+])  # fmt: skip
+"""A manifest of schema 1, which no version that was given out has written; it is refused by name."""
 DOCUMENT = Document(
     kind="surface",
     media_type="text/markdown",
@@ -72,7 +83,7 @@ DOCUMENT = Document(
     text_root=merkle.tree_root(CHUNK_OIDS),
     original_count=1,
     original_root=oid("original"),
-    manifest=object_id(Kind.MANIFEST, encode_manifest(MANIFEST)),
+    manifest=object_id(Kind.MANIFEST, OLD_MANIFEST),
     front_matter={"draft": False, "list": ["a", 1, None], "map": {"k": "v"}, "number": -7},
 )
 DERIVATION = Derivation(
@@ -125,8 +136,8 @@ def objects() -> dict[str, tuple[Kind, bytes]]:
     return {
         "chunk": (Kind.CHUNK, CHUNKS[1]),
         "empty chunk": (Kind.CHUNK, b""),
-        "manifest": (Kind.MANIFEST, encode_manifest(MANIFEST)),
-        "empty manifest": (Kind.MANIFEST, encode_manifest(Manifest((), (), []))),
+        "manifest": (Kind.MANIFEST, OLD_MANIFEST),
+        "empty manifest": (Kind.MANIFEST, codec.encode([1, [], [], []])),
         "document": (Kind.DOCUMENT, encode_document(DOCUMENT)),
         "core": (Kind.DOCUMENT, encode_document(CORE)),
         "commit": (Kind.COMMIT, encode_commit(COMMIT)),
@@ -134,6 +145,22 @@ def objects() -> dict[str, tuple[Kind, bytes]]:
         "tag": (Kind.TAG, encode_tag(TAG)),
         "derivation": (Kind.DERIVATION, encode_derivation(DERIVATION)),
         "empty node": (Kind.NODE, ledger.encode_node(ledger.EMPTY_NODE)),
+    }
+
+
+def manifests() -> dict[str, tuple[Kind, bytes]]:
+    """Manifests of schema 2, by name."""
+    return {
+        "manifest": (Kind.MANIFEST, encode_manifest(MANIFEST)),
+        "empty manifest": (Kind.MANIFEST, encode_manifest(Manifest((), ()))),
+    }
+
+
+def frozen(found: dict[str, tuple[Kind, bytes]]) -> dict[str, Any]:
+    """Kind, oid and bytes of objects, as they are kept."""
+    return {
+        name: {"kind": int(kind), "oid": object_id(kind, data).hex(), "bytes": data.hex()}
+        for name, (kind, data) in found.items()
     }
 
 
@@ -148,10 +175,7 @@ def main() -> None:
     root, nodes = build_ledger()
     leaves = [oid(f"leaf {number}") for number in range(11)]
     vectors: dict[str, Any] = {
-        "objects": {
-            name: {"kind": int(kind), "oid": object_id(kind, data).hex(), "bytes": data.hex()}
-            for name, (kind, data) in objects().items()
-        },
+        "objects": frozen(objects()),
         "merkle": {
             "leaves": [leaf.hex() for leaf in leaves],
             "roots": [merkle.tree_root(leaves[:size]).hex() for size in range(12)],
@@ -163,7 +187,8 @@ def main() -> None:
         },
         "boundaries": {f"key {number}": ledger.boundary_level(f"key {number}") for number in range(64)},
     }
-    write("format.json", (json.dumps(vectors, indent=1, ensure_ascii=False) + "\n").encode())
+    write("manifests.json", dump(frozen(manifests())))
+    write("format.json", dump(vectors))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         writer = PackWriter(folder)
@@ -188,6 +213,11 @@ def main() -> None:
         ):
             write(target, (folder / source).read_bytes())
         shutil.rmtree(folder / "refs")
+
+
+def dump(value: Any) -> bytes:
+    """JSON that reads well in a diff."""
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def write(name: str, data: bytes) -> None:

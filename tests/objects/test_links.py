@@ -2,124 +2,130 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from arbor.errors import IntegrityError
 from arbor.objects import links
-from arbor.objects.links import LinkRef, check_rows, compact_links, expand_links
-
-WORDS = st.sampled_from(
-    ["alpha", "beta.md", "目录/安装.md", "カード", "https://example.org/a?b=c", "x", "", "👍🏽 emoji", "é"]
+from arbor.objects.links import (
+    EMBEDS,
+    FRONT_MATTER,
+    MARKDOWN,
+    MARKUP,
+    URL,
+    WIKILINK,
+    Link,
+    check_rows,
+    expand_links,
+    explicit_rows,
 )
-FOREIGN = st.text(max_size=12)
-PARTS = WORDS | FOREIGN
+
+TEXT = (
+    "第一 line\n[the label](note%20one.md#part) and\n![[page#^b|shown]] https://example.org/a%20b\n".encode()
+)
 LINKS = st.lists(
     st.builds(
-        LinkRef,
-        st.sampled_from(links.KINDS) | st.just("citation"),
+        Link,
+        st.sampled_from(links.KINDS),
         st.sampled_from(["links", "embeds", "contradicts"]),
-        PARTS,
-        PARTS,
-        PARTS,
+        st.text(max_size=12),
+        st.text(max_size=12),
+        st.text(max_size=12),
         st.integers(1, 400),
     ),
     max_size=12,
 )
 
 
-def as_stored(rows: object) -> object:
-    return msgpack.unpackb(msgpack.packb(rows))
+def place(of: str, within: str) -> int:
+    """Where a part stands in what is found in the text."""
+    return TEXT.index(within.encode()) + within.encode().index(of.encode())
 
 
-@given(LINKS, st.lists(PARTS, max_size=30), st.sampled_from(["utf-8", "utf-16-le", "gb18030"]))
-@settings(max_examples=400)
-def test_links_come_back_whatever_the_text_is(found: list[LinkRef], words: list[str], encoding: str) -> None:
-    data = " ".join(words).encode(encoding)
-    rows = as_stored(compact_links(found, data))
+@given(LINKS)
+def test_links_that_are_told_come_back(found: list[Link]) -> None:
+    rows = msgpack.unpackb(msgpack.packb(explicit_rows(found)))
     check_rows(rows)
-    assert expand_links(rows, data) == tuple(found)  # type: ignore[arg-type]
+    assert expand_links(rows, b"") == tuple(found)
 
 
-def test_what_stands_in_the_text_is_not_stored_again() -> None:
-    text = "\n".join(f"See [the chapter on 安装 {n}](guide/安装-{n}.md#第{n}节) for more." for n in range(50))
-    found = [
-        LinkRef("markdown", "links", f"guide/安装-{n}.md", f"第{n}节", f"the chapter on 安装 {n}", n + 1)
-        for n in range(50)
+def test_links_that_are_placed_come_back() -> None:
+    first, second = place("[", "[the label]"), place("[[", "[[page")
+    third = place("https", "https")
+    rows = [
+        *(MARKDOWN + MARKUP, first, 12, 13, 4, 1, 9),
+        *(WIKILINK + EMBEDS, second - first, 2, 4, 2, 10, 5),
+        *(URL + MARKUP, third - second, 0, 25, 0, 0, 0),
+        *(FRONT_MATTER, 1, "see-also", "c.md", "", "", 0),
+        *(MARKDOWN, first - third, 12, 13, 0, 0, 0),
     ]
-    rows = compact_links(found, text.encode())
-    assert expand_links(rows, text.encode()) == tuple(found)
-    assert all(isinstance(target, list) for _, _, _, target, _, _ in rows)
-    assert len(msgpack.packb(rows)) < len(text.encode()) / 3
+    check_rows(rows)
+    assert expand_links(rows, TEXT) == (
+        Link("markdown", "links", "note one.md", "part", "the label", 2),
+        Link("wikilink", "embeds", "page", "^b", "shown", 3),
+        Link("url", "links", "https://example.org/a%20b", "", "", 3),
+        Link("frontmatter", "see-also", "c.md", "", "", 1),
+        Link("markdown", "links", "note%20one.md", "", "", 2),
+    )
 
 
-def test_a_target_that_is_not_in_the_text_is_stored_itself() -> None:
-    link = LinkRef("markdown", "links", "with spaces.md", "", "label", 1)
-    rows = compact_links([link], b"[label](with%20spaces.md)")
-    assert rows[0][3] == "with spaces.md"
-    assert expand_links(rows, b"[label](with%20spaces.md)") == (link,)
+PLACED = [MARKDOWN, 0, 0, 1, 0, 0, 0]
+TOLD = [MARKDOWN, 1, "", "a", "", "", 0]
 
 
-def test_lines_may_go_back() -> None:
-    found = [LinkRef("markdown", "links", "a", "", "", 9), LinkRef("wikilink", "links", "b", "", "", 2)]
-    assert expand_links(compact_links(found, b""), b"") == tuple(found)
+def changed(row: list[Any], number: int, value: object) -> list[Any]:
+    return [*row[:number], value, *row[number + 1 :]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *[changed(PLACED, 0, code) for code in (-1, 4 * len(links.KINDS), True, 1.0, "0", None)],
+        *[changed(PLACED, number, value) for number in range(1, 7) for value in (True, 1.5, None, b"", [])],
+        *[changed(PLACED, number, "x") for number in (1, 3, 4, 5, 6)],
+        *[changed(PLACED, number, -1) for number in (3, 4, 6)],
+        *[changed(TOLD, number, value) for number in (3, 4, 5) for value in (1, b"", None)],
+        *[changed(TOLD, number, value) for number, value in ((1, 0), (1, -3), (1, "1"), (6, 1), (6, ""))],
+        changed(TOLD, 2, 5),
+        *[
+            [*TOLD, *changed(PLACED, number, value)]
+            for number, value in ((3, -1), (4, -1), (5, True), (6, -1))
+        ],
+        PLACED[:6],
+        [*PLACED, 0],
+        *["", {}, b"", None, "abcdefg", 7],
+    ],
+)
+def test_rows_of_another_shape_are_refused(rows: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        check_rows(rows)
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        [9, "", 1, "", "", ""],
-        [-1, "", 1, "", "", ""],
-        [True, "", 1, "", "", ""],
-        [0, 1, 1, "", "", ""],
-        [0, "", "1", "", "", ""],
-        [0, "", 1.0, "", "", ""],
-        [0, "", 1, b"", "", ""],
-        [0, "", 1, [1], "", ""],
-        [0, "", 1, [1, 2, 3], "", ""],
-        [0, "", 1, [1, -2], "", ""],
-        [0, "", 1, [True, 2], "", ""],
-        [0, "", 1, [0, 2**31], "", ""],
-        [0, "", 1, "", "", ""][:5],
-        [0, "", 1, "", "", "", ""],
-        None,
-        5,
-        "abcdef",
+        *[changed(PLACED, 1, start) for start in (-1, len(TEXT) + 1, 2**62)],
+        *[changed(PLACED, 2, start) for start in (-1, len(TEXT), 2**62)],
+        changed(PLACED, 3, len(TEXT) + 1),
+        changed(PLACED, 4, len(TEXT)),
+        changed(changed(PLACED, 6, 1), 5, -1),
+        changed(changed(PLACED, 6, 5), 5, len(TEXT)),
+        PLACED,  # the first byte of a character of three
+        PLACED[:6],
     ],
 )
-def test_a_row_of_another_shape_is_refused(row: object) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        check_rows([row])
-
-
-@pytest.mark.parametrize("rows", ["", {}, b"", None, (), "abc"])
-def test_only_a_list_is_a_list_of_links(rows: object) -> None:
-    with pytest.raises(ValueError, match="links"):
-        check_rows(rows)
-
-
-@pytest.mark.parametrize("span", [[0, 40], [-1, 3], [38, 3], [2**62, 4], [0, 1]])
-def test_a_span_outside_of_the_text_or_inside_a_character_is_refused(span: list[int]) -> None:
-    data = "中文字符".encode() + b" and what follows it in it"
+def test_a_place_outside_of_the_text_or_inside_a_character_is_refused(row: list[int]) -> None:
     with pytest.raises(IntegrityError):
-        expand_links([[0, "", 1, span, "", ""]], data)
+        expand_links(row, TEXT)
 
 
 def test_many_small_rows_cannot_grow_beyond_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "MAX_EXPANDED_BYTES", 10_000)
-    data = b"x" * 1000
+    row = [MARKDOWN, 0, 0, 1000, 0, 0, 0]
     with pytest.raises(IntegrityError):
-        expand_links([[0, "", 1, [0, 1000], "", ""]] * 11, data)
-    assert len(expand_links([[0, "", 1, [0, 1000], "", ""]] * 9, data)) == 9
-
-
-@pytest.mark.parametrize("size", [3, 4, 65_535, 65_536, 65_537, 200_000])
-def test_labels_and_targets_of_every_length(size: int) -> None:
-    label, target = "l" * size, "t" * size
-    for text in (f"[{label}]({target})", f"[[{target}|{label}]]"):
-        link = LinkRef("markdown", "links", target, "", label, 1)
-        rows = as_stored(compact_links([link], text.encode()))
-        check_rows(rows)
-        assert expand_links(rows, text.encode()) == (link,)  # type: ignore[arg-type]
+        expand_links(row * 11, b"x" * 1000)
+    assert len(expand_links(row * 9, b"x" * 1000)) == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import msgpack
@@ -34,11 +35,10 @@ FRONT = st.recursive(
     max_leaves=8,
 )
 FIELDS = st.dictionaries(TEXTS, FRONT, max_size=4).map(codec.canonical)
-SPANS = TEXTS | st.tuples(st.integers(-500, 500), st.integers(0, 500)).map(list)
-LINKS = st.lists(
-    st.tuples(st.integers(0, 4) | TEXTS, TEXTS, st.integers(-50, 50), SPANS, SPANS, SPANS).map(list),
-    max_size=4,
-)
+CODES = st.integers(0, 23)
+PLACED = st.tuples(CODES, st.integers(-500, 500), st.integers(-9, 99), *[st.integers(0, 500)] * 4)
+TOLD = st.tuples(CODES, st.integers(1, 500), *[TEXTS] * 4, st.just(0))
+LINKS = st.lists(PLACED | TOLD, max_size=4).map(lambda links: list(chain.from_iterable(links)))
 SIGNATURES = st.builds(Signature, TEXTS, TEXTS, st.integers(-(2**40), 2**40), st.integers(-900, 900))
 MANIFESTS = st.builds(
     Manifest,
@@ -226,7 +226,7 @@ def test_the_number_of_fields_is_fixed(kind: str, data: st.DataObject) -> None:
 def test_another_schema_is_refused(kind: str, data: st.DataObject) -> None:
     values, encode, decode = PAIRS[kind]
     row = msgpack.unpackb(encode(data.draw(values)))
-    for schema in (0, 2, True, 1.0, "1", None):
+    for schema in (0, 3 - row[0], True, float(row[0]), str(row[0]), None):
         with pytest.raises(IntegrityError):
             decode(msgpack.packb([schema, *row[1:]]))
 
@@ -240,18 +240,21 @@ def test_heading_paths_survive_being_written_as_differences(paths: list[tuple[st
 
 def test_a_heading_path_has_one_form() -> None:
     """Saying again what is shared, or sharing more than there is, would be a second encoding."""
-    first = [bytes(32), 1, 0, 0, ["A", "B"]]
+    columns = [2, bytes(64), [1, 1], [0, 0]]
     for shared, rest in ((0, ["A", "C"]), (3, ["C"]), (1, ["B"])):
         with pytest.raises(IntegrityError):
-            model.decode_manifest(msgpack.packb([1, [first, [bytes(32), 1, 0, shared, rest]], [], []]))
-    assert model.decode_manifest(msgpack.packb([1, [first, [bytes(32), 1, 0, 1, ["C"]]], [], []]))
+            model.decode_manifest(msgpack.packb([*columns, [0, shared], [["A", "B"], rest], b"", [], []]))
+    assert model.decode_manifest(msgpack.packb([*columns, [0, 1], [["A", "B"], ["C"]], b"", [], []]))
 
 
-@pytest.mark.parametrize("empty", ["", b"", {}, None, 0, False])
-def test_nothing_but_a_list_is_an_empty_list(empty: object) -> None:
-    for lie in ([1, empty, [], []], [1, [], empty, []], [1, [], [], empty]):
+@pytest.mark.parametrize("place", range(1, 9))
+@pytest.mark.parametrize("wrong", ["", b"", {}, None, 0, False, [], b"x" * 31, [1], ["a"], [-1], [b""]])
+def test_the_columns_of_a_manifest_have_one_type_and_one_length(place: int, wrong: object) -> None:
+    empty: list[object] = [2, b"", [], [], [], [], b"", [], []]
+    assert model.decode_manifest(msgpack.packb(empty)) == Manifest((), (), [])
+    if wrong != empty[place]:
         with pytest.raises(IntegrityError):
-            model.decode_manifest(msgpack.packb(lie))
+            model.decode_manifest(msgpack.packb([*empty[:place], wrong, *empty[place + 1 :]]))
 
 
 def test_the_log_of_a_commit_fits_its_size_and_its_parents() -> None:

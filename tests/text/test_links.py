@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from arbor.text.extraction import Link
-from arbor.text.links import find_front_matter_links, find_links, split_destination
+from arbor.objects.links import Link, check_rows, expand_links
+from arbor.text.links import LinkFinder, find_front_matter_links, split_destination
 from arbor.text.reading import extract
+
+
+def find_links(text: str) -> tuple[Link, ...]:
+    data = b"\n" + text.encode()
+    finder = LinkFinder(data, 1)
+    finder.find_links(data)
+    check_rows(finder.rows)
+    return expand_links(finder.rows, text.encode())
 
 
 def found(text: str) -> list[tuple[str, str, str, str]]:
@@ -39,6 +47,12 @@ def found(text: str) -> list[tuple[str, str, str, str]]:
         ("[]( b.md)", ("markdown", "b.md", "", "")),
         (r"[a\]b](c.md)", ("markdown", "c.md", "", "a]b")),
         (r"[a](b\(c.md)", ("markdown", "b(c.md", "", "a")),
+        (r"[a \[x\]](b\#c%20d.md#e)", ("markdown", "b", "c d.md#e", "a [x]")),
+        ("[a](b%20c.md#d%20e)", ("markdown", "b c.md", "d e", "a")),
+        ("[a](https://x.org/b%20c#d)", ("markdown", "https://x.org/b%20c#d", "", "a")),
+        ("[`a` two\n  words](b.md)", ("markdown", "b.md", "", "a two words")),
+        ("[[ page ]]", ("wikilink", "page", "", "")),
+        (r"[[page\|a \[b\]]]", ("wikilink", "page", "", "a [b]")),
         ("[[page]]", ("wikilink", "page", "", "")),
         ("[[page|shown]]", ("wikilink", "page", "", "shown")),
         ("[[page#part]]", ("wikilink", "page", "part", "")),

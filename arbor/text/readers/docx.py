@@ -9,7 +9,8 @@ import zlib
 from collections.abc import Callable
 from xml.parsers import expat
 
-from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.objects.links import Link
+from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.links import split_destination
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading

@@ -9,8 +9,9 @@ import email.policy
 from collections.abc import Iterator, Sequence
 from email.message import Message
 
+from arbor.objects.links import Link, expand_links
 from arbor.text.encodings import UTF8, decode_passage, detect_encoding
-from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.front_matter import clean_text
 from arbor.text.links import find_addresses
 from arbor.text.readers import get_reader
@@ -91,10 +92,10 @@ def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy) -> None:
         # The page reader brings its parser with it, which a message in plain text does not need.
         page = get_reader("html")(shown.encode("utf-8", "replace"), policy)
         shown = "".join(decode_passage(passage.data, UTF8) for passage in page.passages)
-        links = page.links
+        links = expand_links(page.link_rows, b"")
     else:
         shown = shown.strip("\n")
-        links = find_addresses(shown, 1)
+        links = find_addresses(shown)
     text.add_paragraph(shown, links)
 
 

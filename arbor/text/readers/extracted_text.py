@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from arbor.objects.links import Link, explicit_rows
 from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer
-from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.front_matter import clean_text
 from arbor.text.readers.reading_result import Reading
 
@@ -77,4 +78,5 @@ class ExtractedText:
         structure = Structure(self._marks, self._blocks)
         passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
         shown = " ".join(title.split()) or self._title
-        return Reading(passages, clean_text(shown), fields or {}, self._links, warnings, extractor)
+        rows = explicit_rows(self._links)
+        return Reading(passages, clean_text(shown), fields or {}, rows, warnings, extractor)

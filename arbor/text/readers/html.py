@@ -7,8 +7,9 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from arbor.objects.links import Link
 from arbor.text.encodings import decode_passage, detect_encoding
-from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.links import split_destination
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading

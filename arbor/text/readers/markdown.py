@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from arbor.objects.links import explicit_rows
 from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer, without_mark
-from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, read_front_matter
-from arbor.text.links import find_front_matter_links, find_links
+from arbor.text.links import LinkFinder, find_front_matter_links
 from arbor.text.readers.reading_result import Reading, Streamer
 
 EXTRACTOR_ID = "markdown/1"
@@ -28,6 +29,7 @@ _EVENT = re.compile(
 
 _HEADING_TEXT, _COMMENT_BEGINS, _FENCES = 2, 3, 6
 _UNDERLINES = {4: 1, 5: 2}
+_INDENTS = b" \t>"
 
 _FENCE = re.compile(rb"\n[ \t>]{0,64}+(`{3,}+|~{3,}+)[ \t]*+\r?(?=\n|\Z)")
 _COMMENT = b"<!--"
@@ -58,7 +60,7 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
     buffer = b"\n" + text
     fields: dict[str, FrontValue] = {}
     warnings: Sequence[str] = ()
-    links: list[Link] = []
+    finder = LinkFinder(buffer, 1)
     body = 1
     if text.startswith(FRONT_MATTER_OPENERS):
         front = read_front_matter(text)
@@ -66,13 +68,14 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
         fields, warnings = front.fields, front.warnings
         if fields:
             links = find_front_matter_links(fields, text[: front.size_bytes].decode("utf-8", "replace"))
+            finder.rows += explicit_rows(links)
     structure = find_structure(without_mark(buffer), body)
     if body > 1:
         structure.blocks.insert(0, Block(1, body))
     passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
-    links += find_links(_blank_out(buffer, structure.blocks), 0)
+    finder.find_links(_blank_out(buffer, structure.blocks))
     title = find_title(fields) or _choose_title(structure.marks)
-    return Reading(passages, title, fields, links, warnings, EXTRACTOR_ID)
+    return Reading(passages, title, fields, finder.rows, warnings, EXTRACTOR_ID)
 
 
 def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
@@ -95,9 +98,9 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
         if line < covered:
             continue
         kind = match.lastindex or 0
-        if kind < _FENCES:
+        if buffer[line] in _INDENTS and kind < _FENCES:
             sign = match.start(1 if kind == _HEADING_TEXT else kind) - 1
-            if sign > line and (sign > line + 3 or buffer[line:sign].strip(b" ")):
+            if sign > line + 3 or buffer[line:sign].strip(b" "):
                 continue  # indented code, or part of a quotation
         if kind <= _HEADING_TEXT:
             title = clean_title(match[2])
@@ -159,18 +162,18 @@ def _read_block(buffer: bytes, start: int, position: int, opener: bytes) -> Bloc
     return Block(start, size, opener, size)
 
 
-def _blank_out(buffer: bytes, blocks: list[Block]) -> str:
-    """The text with the insides of blocks left out; every line keeps its number."""
+def _blank_out(buffer: bytes, blocks: list[Block]) -> bytes:
+    """The buffer with line ends in place of blocks; what is between them keeps its place."""
     if not blocks:
-        return buffer.decode("utf-8", "replace")
+        return buffer
     pieces = []
     done = 0
     for start, end, _, _ in blocks:
         pieces.append(buffer[done:start])
-        pieces.append(b"\n" * buffer.count(b"\n", start, end))
+        pieces.append(b"\n" * (end - start))
         done = end
     pieces.append(buffer[done:])
-    return b"".join(pieces).decode("utf-8", "replace")
+    return b"".join(pieces)
 
 
 def _measure_front(text: bytes) -> int:

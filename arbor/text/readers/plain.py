@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbor.text.chunker import NO_STRUCTURE, Structure, chunk_text
 from arbor.text.extraction import ChunkPolicy
-from arbor.text.links import find_addresses
+from arbor.text.links import LinkFinder
 from arbor.text.readers.reading_result import Reading, Streamer
 
 EXTRACTOR_ID = "plain/1"
@@ -12,8 +12,10 @@ EXTRACTOR_ID = "plain/1"
 
 def read(text: bytes, policy: ChunkPolicy) -> Reading:
     """Read a plain text; it has no title of its own."""
-    links = find_addresses(text.decode("utf-8", "replace"), 1) if b"http" in text else []
-    return Reading(chunk_text(text, policy), "", {}, links, (), EXTRACTOR_ID)
+    finder = LinkFinder(text)
+    if b"http" in text:
+        finder.find_addresses(text)
+    return Reading(chunk_text(text, policy), "", {}, finder.rows, (), EXTRACTOR_ID)
 
 
 def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:

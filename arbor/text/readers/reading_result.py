@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from arbor.objects.links import Rows
 from arbor.text.chunker import Structure
-from arbor.text.extraction import FrontValue, Link, Passage
+from arbor.text.extraction import FrontValue, Passage
 
 
 class Reading(NamedTuple):
@@ -16,7 +17,7 @@ class Reading(NamedTuple):
         passages: UTF-8 passages. For a text format they join to the text that was given.
         title: From the content; empty when there is none.
         front_matter: The document's own fields.
-        links: In text order within each kind.
+        link_rows: The links, in text order within each kind, as `arbor.objects.links` stores them.
         warnings: What could not be read as it should, one sentence each.
         extractor: Name and version of the reader, and of the library it rests on where that decides the text.
     """
@@ -24,7 +25,7 @@ class Reading(NamedTuple):
     passages: Sequence[Passage]
     title: str
     front_matter: dict[str, FrontValue]
-    links: Sequence[Link]
+    link_rows: Rows
     warnings: Sequence[str]
     extractor: str
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from arbor.objects.links import Link, explicit_rows
 from arbor.text.chunker import HEADING_BYTES_MAX, Mark, Structure, cut_buffer, without_mark
-from arbor.text.extraction import ChunkPolicy, FrontValue, Link
+from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.front_matter import find_title
 from arbor.text.links import find_addresses, split_destination
 from arbor.text.readers.reading_result import Reading
@@ -34,7 +35,7 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
     passages, _ = cut_buffer(buffer, 1, Structure(marks, []), policy, [], final=True)
     fields = _find_fields(decoded)
     title = find_title(fields) or (marks[0].title if marks else "")
-    return Reading(passages, title, fields, _find_links(decoded), (), EXTRACTOR_ID)
+    return Reading(passages, title, fields, explicit_rows(_find_links(decoded)), (), EXTRACTOR_ID)
 
 
 def _find_titles(buffer: bytes) -> list[Mark]:
@@ -82,5 +83,5 @@ def _find_links(text: str) -> list[Link]:
         target, anchor = split_destination(destination)
         links.append(Link("rst", relation, target, anchor, " ".join(label.split()), line))
     return links + [
-        link for link in find_addresses(text, 1) if link.target not in {each.target for each in links}
+        link for link in find_addresses(text) if link.target not in {each.target for each in links}
     ]

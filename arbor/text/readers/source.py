@@ -6,7 +6,7 @@ import re
 
 from arbor.text.chunker import Mark, Structure, cut_buffer, without_mark
 from arbor.text.extraction import ChunkPolicy
-from arbor.text.links import find_addresses
+from arbor.text.links import LinkFinder
 from arbor.text.readers.reading_result import Reading, Streamer
 
 EXTRACTOR_ID = "source/1"
@@ -26,8 +26,10 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
     buffer = b"\n" + text
     structure = find_structure(without_mark(buffer), 1)
     passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
-    links = find_addresses(text.decode("utf-8", "replace"), 1) if b"http" in text else []
-    return Reading(passages, "", {}, links, (), EXTRACTOR_ID)
+    finder = LinkFinder(text)
+    if b"http" in text:
+        finder.find_addresses(text)
+    return Reading(passages, "", {}, finder.rows, (), EXTRACTOR_ID)
 
 
 def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:

@@ -19,8 +19,7 @@ from arbor.errors import IntegrityError
 from arbor.objects import merkle, model
 from arbor.objects.codec import MAX_ITEMS
 from arbor.objects.ids import OID_BYTES
-from arbor.objects.links import KINDS as LINK_KINDS
-from arbor.objects.links import WINDOW_BYTES
+from arbor.objects.links import WIDTH, check_rows
 
 Fields = tuple[int, bytes, int, bytes, int]
 Manifest = tuple[Fields, bytes, bytes]
@@ -47,34 +46,22 @@ class _UnsoundError(ValueError):
     """Something in a batch is not as it must be."""
 
 
-def chunk_oids(data: bytes) -> tuple[list[bytes], list[bytes]]:
-    """(passages, pieces of the original) of a manifest whose hash was just checked.
-
-    The links, most of its bytes, are not read.
-
-    Raises:
-        IntegrityError: when it does not decode.
-    """
-    unpacker = msgpack.Unpacker(None, use_list=False, max_buffer_size=0, read_size=len(data) + 1)
-    unpacker.feed(data)
-    try:
-        unpacker.read_array_header()
-        unpacker.skip()
-        return [row[0] for row in unpacker.unpack()], [row[0] for row in unpacker.unpack()]
-    except _FAULTS as error:
-        raise IntegrityError("a manifest does not decode") from error
-
-
 def decode_manifests(encoded: Sequence[bytes]) -> list[Manifest] | None:
     """What each manifest comes to, or None when one of them may be unsound."""
     try:
-        rows = _unpack(encoded, 4)
-        _check_links(list(chain.from_iterable(_tuples(row[3] for row in rows))))
-        passages = _tuples(row[1] for row in rows)
-        originals = _tuples(row[2] for row in rows)
-        _check_passages(list(chain.from_iterable(passages)))
-        _check_pieces(list(chain.from_iterable(originals)))
-        return [_manifest(*row) for row in zip(passages, originals, strict=True)]
+        rows = _unpack(encoded, 9, model.MANIFEST_SCHEMA)
+        columns = list(zip(*rows, strict=True))
+        for place in (2, 3, 4, 7):
+            _counts(_joined(columns[place]))
+        rests = _joined(columns[5])
+        _only({tuple}, rests)
+        _only({str}, chain.from_iterable(rests))
+        links = columns[8]
+        _only({tuple}, links)
+        if any(len(row) % WIDTH for row in links):
+            return None
+        check_rows(list(chain.from_iterable(links)))
+        return [_manifest(*row[1:8]) for row in rows]
     except _FAULTS:
         return None
 
@@ -82,7 +69,7 @@ def decode_manifests(encoded: Sequence[bytes]) -> list[Manifest] | None:
 def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
     """What each document says, or None when one of them may be unsound."""
     try:
-        rows = _unpack(encoded, 18)
+        rows = _unpack(encoded, 18, model.SCHEMA)
         columns = list(zip(*rows, strict=True))
         for place in (1, 2, 3, 4, 5, 8, 9, 10):
             _only({str}, columns[place])
@@ -104,7 +91,29 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
         return None
 
 
-def _unpack(encoded: Sequence[bytes], width: int) -> list[tuple[Any, ...]]:
+def document_row(data: bytes) -> tuple[bytes, int, bytes, int, bytes, int, bytes]:
+    """What one document says; raises IntegrityError when it is unsound."""
+    d = model.decode_document(data)
+    return d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation
+
+
+def manifest_row(data: bytes) -> tuple[tuple[int, bytes, int, bytes, int], bytes, bytes]:
+    """What one manifest comes to; raises IntegrityError when it is unsound."""
+    found = model.decode_manifest(data)
+    leaves = [ref.oid for ref in found.passages]
+    pieces = [oid for oid, _ in found.original]
+    leaf_sizes = [ref.size for ref in found.passages]
+    piece_sizes = [size for _, size in found.original]
+    try:
+        sizes = array("I", leaf_sizes + piece_sizes).tobytes()
+    except OverflowError as error:
+        raise IntegrityError("a manifest has a passage that is larger than any may be") from error
+    fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
+              sum(piece_sizes if pieces else leaf_sizes))  # fmt: skip
+    return fields, b"".join(leaves + pieces), sizes
+
+
+def _unpack(encoded: Sequence[bytes], width: int, schema: int) -> list[tuple[Any, ...]]:
     """The objects' fields, when every encoding is the shortest one of what it holds and ends where its object does."""
     joined = b"".join(encoded)
     size = min(len(joined), MAX_ITEMS)
@@ -120,9 +129,7 @@ def _unpack(encoded: Sequence[bytes], width: int) -> list[tuple[Any, ...]]:
         if unpacker.tell() != end:
             raise _UnsoundError("length")
     _only({tuple}, rows)
-    if set(map(len, rows)) != {width} or any(
-        type(row[0]) is not int or row[0] != model.SCHEMA for row in rows
-    ):
+    if set(map(len, rows)) != {width} or any(type(row[0]) is not int or row[0] != schema for row in rows):
         raise _UnsoundError("schema")
     if msgpack.packb(rows, use_bin_type=True) != msgpack.Packer().pack_array_header(len(rows)) + joined:
         raise _UnsoundError("encoding")
@@ -146,75 +153,26 @@ def _oids(values: Sequence[Any]) -> None:
         raise _UnsoundError("oid")
 
 
-def _tuples(values: Iterable[Any]) -> list[tuple[Any, ...]]:
-    found = list(values)
-    _only({tuple}, found)
-    return found
+def _joined(values: Sequence[Any]) -> list[Any]:
+    _only({tuple}, values)
+    return list(chain.from_iterable(values))
 
 
-def _columns(rows: list[tuple[Any, ...]], width: int) -> list[tuple[Any, ...]]:
-    _only({tuple}, rows)
-    columns = list(zip(*rows, strict=True)) if rows else [()] * width
-    if len(columns) != width:
-        raise _UnsoundError("width")
-    return columns
-
-
-def _check_passages(rows: list[tuple[Any, ...]]) -> None:
-    oids, sizes, newlines, shared, rests = _columns(rows, 5)
-    _oids(oids)
-    for numbers in (sizes, newlines, shared):
-        _counts(numbers)
-    _only({tuple}, rests)
-    _only({str}, chain.from_iterable(rests))
-
-
-def _check_pieces(rows: list[tuple[Any, ...]]) -> None:
-    oids, sizes = _columns(rows, 2)
-    _oids(oids)
-    _counts(sizes)
-
-
-def _check_links(rows: list[tuple[Any, ...]]) -> None:
-    """There are more links than anything else, so their six columns are slices of one list."""
-    _only({tuple}, rows)
-    if not rows:
-        return
-    if set(map(len, rows)) != {6}:
-        raise _UnsoundError("width")
-    flat = list(chain.from_iterable(rows))
-    kinds = flat[0::6]
-    _only({int, str}, kinds)
-    numbers = {kind for kind in set(kinds) if type(kind) is int}
-    if numbers and not 0 <= min(numbers) <= max(numbers) < len(LINK_KINDS):
-        raise _UnsoundError("link")
-    _only({str}, flat[1::6])
-    _only({int}, flat[2::6])
-    for column in (3, 4, 5):
-        values = flat[column::6]
-        if set(map(type, values)) == {str}:
-            continue
-        _only({str, tuple}, values)
-        starts, lengths = zip(*[value for value in values if type(value) is tuple], strict=True)
-        _only({int}, starts)
-        _counts(lengths)
-        if max(lengths) > WINDOW_BYTES:
-            raise _UnsoundError("span")
-
-
-def _manifest(passages: tuple[Any, ...], original: tuple[Any, ...]) -> Manifest:
-    """The sums over one manifest; raises _UnsoundError where a heading path does not go on from the one before."""
+def _manifest(
+    joined: bytes, sizes: tuple[int, ...], newlines: tuple[int, ...], shared: tuple[int, ...],
+    rests: tuple[tuple[str, ...], ...], joined_pieces: bytes, piece_sizes: tuple[int, ...],
+) -> Manifest:  # fmt: skip
+    """The sums over one manifest; raises ValueError where its columns do not fit each other."""
     before: tuple[str, ...] = ()
-    for _, _, _, shared, rest in passages:
-        if not rest and shared == len(before):
+    for same, rest in zip(shared, rests, strict=True):
+        if not rest and same == len(before):
             continue
-        if shared > len(before) or (rest and shared < len(before) and before[shared] == rest[0]):
+        if same > len(before) or (rest and same < len(before) and before[same] == rest[0]):
             raise _UnsoundError("headings")
-        before = before[:shared] + rest
-    leaves = [row[0] for row in passages]
-    pieces = [row[0] for row in original]
-    leaf_sizes = [row[1] for row in passages]
-    piece_sizes = [row[1] for row in original]
+        before = before[:same] + rest
+    leaves, pieces = model.split_oids(joined), model.split_oids(joined_pieces)
+    if not len(leaves) == len(sizes) == len(newlines) == len(shared) or len(pieces) != len(piece_sizes):
+        raise _UnsoundError("columns")
     fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
-              sum(piece_sizes if pieces else leaf_sizes))  # fmt: skip
-    return fields, b"".join(leaves + pieces), array("I", leaf_sizes + piece_sizes).tobytes()
+              sum(piece_sizes if pieces else sizes))  # fmt: skip
+    return fields, joined + joined_pieces, array("I", sizes + piece_sizes).tobytes()

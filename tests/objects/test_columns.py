@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import msgpack
@@ -11,25 +12,16 @@ from hypothesis import strategies as st
 from arbor.errors import IntegrityError
 from arbor.objects import model
 from arbor.objects.codec import encode
-from arbor.objects.links import WINDOW_BYTES
-from arbor.remote.batches import decode_documents, decode_manifests
-from arbor.remote.inspecting import document_row, manifest_row
+from arbor.objects.columns import decode_documents, decode_manifests, document_row, manifest_row
+from arbor.objects.links import KINDS
 
 OIDS = st.binary(min_size=32, max_size=32)
 COUNTS = st.integers(0, 2**31)
 HEADINGS = st.lists(st.sampled_from(["a", "b", "ä"]), max_size=3)
-PLACES = st.one_of(st.text(max_size=40), st.tuples(st.integers(-99, 70_000), st.integers(0, WINDOW_BYTES)))
-LINKS = st.lists(
-    st.tuples(
-        st.integers(0, 4) | st.text(max_size=3),
-        st.text(max_size=3),
-        st.integers(-5, 300),
-        PLACES,
-        PLACES,
-        PLACES,
-    ).map(list),
-    max_size=3,
-)
+CODES = st.integers(0, 4 * len(KINDS) - 1)
+PLACED = st.tuples(CODES, st.integers(-99, 70_000), st.integers(-9, 99), *[st.integers(0, 2**20)] * 4)
+TOLD = st.tuples(CODES, st.integers(1, 300), *[st.text(max_size=9)] * 4, st.just(0))
+LINKS = st.lists(PLACED | TOLD, max_size=3).map(lambda links: list(chain.from_iterable(links)))
 MANIFESTS = st.builds(
     lambda rows, original, links: model.encode_manifest(
         model.Manifest(tuple(model.ChunkRef(*row) for row in rows), tuple(original), links)
