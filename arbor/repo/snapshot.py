@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from arbor.errors import ColdDocument, UsageError
+from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
@@ -14,7 +15,8 @@ from arbor.objects.links import Link, expand_links
 from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
 from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
-from arbor.text.reading import decode_passage
+
+reading = lazy_module("arbor.text.reading")
 
 DOCUMENTS = "d/"
 CORES = "c/"
@@ -108,7 +110,7 @@ class Snapshot:
     def texts(self, document: Document, manifest: Manifest) -> list[str]:
         """The decoded passages of a document, in order."""
         encoding = passage_encoding(document)
-        return [decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
+        return [reading.decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
 
     def links(self, manifest: Manifest) -> tuple[Link, ...]:
         """The links found in a document's text, in order."""

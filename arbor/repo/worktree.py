@@ -131,9 +131,35 @@ class _Walk:
                 continue
             if self._use_ignore and not names.isdisjoint(IGNORE_FILES):
                 rules = rules_for(fs_path, prefix, names, rules)
-            below = [self._take(entry, prefix, fs_prefix, rules) for entry in entries]
+            others = self._keep_tracked(entries, prefix, fs_prefix)
+            below = [self._take(entry, prefix, fs_prefix, rules) for entry in others]
             if self._deep:
                 stack += reversed([item for item in below if item is not None])
+
+    def _keep_tracked(
+        self, entries: list[os.DirEntry[str]], prefix: str, fs_prefix: str
+    ) -> list[os.DirEntry[str]]:
+        """Take in the tracked files with plain names, nearly all there is; what is left of the folder."""
+        files, tracked = self.found.files, self._tracked
+        others = []
+        for entry in entries:
+            name = entry.name
+            path = prefix + name
+            if (
+                name.isascii()
+                and tracked(path)
+                and path not in files
+                and entry.is_file(follow_symlinks=False)
+            ):
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    others.append(entry)
+                    continue
+                files[path] = fs_prefix + name, state_of(status)
+            else:
+                others.append(entry)
+        return others
 
     def _take(
         self, entry: os.DirEntry[str], prefix: str, fs_prefix: str, rules: IgnoreRules | None

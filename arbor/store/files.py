@@ -15,6 +15,7 @@ from blake3 import blake3
 
 from arbor.errors import IntegrityError, StorageError
 
+_HASH_BLOCK_BYTES = 4 * 1024 * 1024
 TEMPORARY_PREFIX = ".arbor-tmp-"
 """What the names of files that are not finished begin with; no ref and no pack can be called so."""
 CHECK_BYTES = 16
@@ -179,7 +180,11 @@ def unseal(sealed: bytes, what: str) -> bytes:
 
 def hash_file(fs_path: Path) -> bytes:
     """The plain BLAKE3-256 of a file, read by as many threads as there are cores."""
-    return blake3(max_threads=blake3.AUTO).update_mmap(fs_path).digest()
+    hasher = blake3(max_threads=blake3.AUTO)
+    with open(fs_path, "rb", buffering=0) as file:
+        while block := file.read(_HASH_BLOCK_BYTES):
+            hasher.update(block)
+    return hasher.digest()
 
 
 class PositionedFile:
