@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from arbor.repo import desk as trust_desk
     from arbor.repo.adding import AddResult
+    from arbor.repo.merging import MergeResult
     from arbor.repo.restoring import RestoreResult
     from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
     from arbor.repo.verify import VerifyReport
@@ -156,12 +157,16 @@ class KnowledgeBase:
     @property
     def sharing(self) -> share_desk.ShareDesk:
         """Remotes, fetching, pulling, pushing and bundles."""
-        return share_desk.ShareDesk(self.repo, self.branches.merge)
+        return share_desk.ShareDesk(self.repo, self._merge)
 
     @property
     def trust(self) -> trust_desk.TrustDesk:
         """Proofs, cores, tiers, collection and the journal."""
         return trust_desk.TrustDesk(self.repo)
+
+    def _merge(self, *what: Any, **how: Any) -> MergeResult:
+        """Merge a revision, through a desk that is only opened for it."""
+        return self.branches.merge(*what, **how)
 
     def _ask(self) -> asking.Asker:
         """The search desk, opened at the first use."""

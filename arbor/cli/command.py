@@ -72,6 +72,11 @@ def _set_pager(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.obj.out.use_pager = False
 
 
+def _set_quiet(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Session):
+        ctx.obj.out.quiet = True
+
+
 def arbor_command(
     name: str,
     *,
@@ -100,6 +105,12 @@ def paths_after_dashes(ctx: click.Context) -> tuple[str, ...] | None:
 def json_option(function: F) -> F:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")(function)
+
+
+def quiet_option(function: F) -> F:
+    """`-q`, `--quiet`: nothing is said but warnings, errors and a JSON answer."""
+    return click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_set_quiet,
+                        help="Say nothing but warnings and errors.")(function)  # fmt: skip
 
 
 def dry_run_option(function: F) -> F:

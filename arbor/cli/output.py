@@ -35,6 +35,7 @@ class Output:
         self.stderr: TextIO = sys.stderr or _nowhere()
         self.json_errors = False
         self.use_pager = True
+        self.quiet = False
         self.colour = "auto"
         self._paged: pager.Paged | None = None
         self._coloured: dict[tuple[str, bool], bool] = {}
@@ -85,7 +86,9 @@ class Output:
         self.text(text + "\n")
 
     def text(self, text: str) -> None:
-        """Whole lines of the answer, with their ends."""
+        """Whole lines of the answer, with their ends; none where the caller wants quiet."""
+        if self.quiet:
+            return
         data = text.encode(self.stdout.encoding or "utf-8", "backslashreplace")
         if self._paged is not None:
             self._paged.write(text, data)
@@ -131,11 +134,13 @@ class Output:
 
     def note(self, text: str) -> None:
         """A remark beside the answer."""
-        self._beside(text)
+        if not self.quiet:
+            self._beside(text)
 
     def hint(self, text: str) -> None:
         """What can be typed next."""
-        self._beside(f"{self._style_beside('hint:', 'cyan')} {clean_line(text)}")
+        if not self.quiet:
+            self._hint(text)
 
     def warning(self, text: str) -> None:
         """Something the person should know before relying on the answer."""
@@ -149,7 +154,15 @@ class Output:
             return
         self._beside(f"{self._style_beside('error:', 'bold', 'red')} {clean_line(message)}")
         if hint:
-            self.hint(hint)
+            self._hint(hint)
+
+    def _hint(self, text: str) -> None:
+        self._beside(f"{self._style_beside('hint:', 'cyan')} {clean_line(text)}")
+
+    @property
+    def progress_stream(self) -> TextIO | None:
+        """Where long work shows how far it is; None where it shows nothing."""
+        return None if self.quiet else self.stderr
 
     def _beside(self, text: str) -> None:
         with contextlib.suppress(

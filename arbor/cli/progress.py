@@ -14,9 +14,9 @@ _BAR_CELLS = 30
 class StatusLine:
     """One line of a terminal, drawn again as work goes on; nothing for quick work, no trace when it is done."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
-        self._enabled = stream.isatty()
+        self._enabled = stream is not None and stream.isatty()
         self._next = time.monotonic() + _FIRST_AFTER_S
         self._drawn = False
 
@@ -36,14 +36,15 @@ class StatusLine:
             self._write("\r\x1b[K")
 
     def _write(self, text: str) -> None:
-        self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
-        self._stream.buffer.flush()
+        if self._stream is not None:
+            self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
+            self._stream.buffer.flush()
 
 
 class Progress:
     """Called with (done, in all); draws nothing for quick work and leaves no trace when it is done."""
 
-    def __init__(self, stream: TextIO, verb: str) -> None:
+    def __init__(self, stream: TextIO | None, verb: str) -> None:
         self._line = StatusLine(stream)
         self._verb = verb
 

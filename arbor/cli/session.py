@@ -67,7 +67,7 @@ class Session:
 
     def progress(self, verb: str) -> Progress:
         """A progress bar beside the answer."""
-        return Progress(self.out.stderr, verb)
+        return Progress(self.out.progress_stream, verb)
 
     @property
     def input_is_terminal(self) -> bool:

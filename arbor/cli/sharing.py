@@ -36,7 +36,7 @@ def connect_options(session: Session) -> ConnectOptions:
 class TransferBar:
     """Objects and bytes on one line of standard error, only where it is a terminal."""
 
-    def __init__(self, stream: TextIO, verb: str) -> None:
+    def __init__(self, stream: TextIO | None, verb: str) -> None:
         self._line = StatusLine(stream)
         self._verb = verb
 
@@ -57,7 +57,7 @@ class TransferBar:
 
 def transfer_bar(session: Session, verb: str) -> TransferBar:
     """A bar for this run."""
-    return TransferBar(session.out.stderr, verb)
+    return TransferBar(session.out.progress_stream, verb)
 
 
 def short_ref(name: str) -> str:

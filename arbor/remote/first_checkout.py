@@ -14,12 +14,12 @@ from arbor.objects.passages import chunk_oids
 from arbor.objects.paths import collision_key
 from arbor.processes import map_forked
 from arbor.repo.checkout import apply_checkout, plan_checkout
+from arbor.repo.fresh_files import FreshFiles
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import UNKNOWN, FileState, Stage
 from arbor.repo.status import remember_states
 from arbor.repo.tiers import read_tiers
-from arbor.repo.worktree import check_out
 from arbor.store.sequential import SequentialReader
 
 _DOCUMENTS_A_TASK = 250
@@ -60,8 +60,9 @@ def _write_all(repo: Repository, rows: Sequence[Row]) -> dict[str, tuple[bytes, 
 
 def _write(repo: Repository, fs_root: Path, rows: Sequence[Row]) -> Iterator[FileState]:
     reader = SequentialReader(repo.store)
-    for path, oid in rows:
-        yield check_out(fs_root, path, _pieces(reader, oid))
+    with FreshFiles(fs_root) as files:
+        for path, oid in rows:
+            yield files.write(path, _pieces(reader, oid))
 
 
 def _pieces(reader: SequentialReader, oid: bytes) -> list[bytes]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -203,7 +202,7 @@ def open_quarantine(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMIT
         try:
             stack.enter_context(_locked(folder))
         except Locked:
-            folder = arbor_folder / f"{INCOMING_PREFIX}{key}-{secrets.token_hex(4)}"
+            folder = arbor_folder / f"{INCOMING_PREFIX}{key}-{os.urandom(4).hex()}"
             stack.enter_context(_locked(folder))
         quarantine = Quarantine(folder, limits)
         keep = False

@@ -360,3 +360,19 @@ def test_a_setting_leaves_the_index_to_the_next_search(kb: Cli) -> None:
     assert kb("commit", "--allow-empty", "-m", "x", "--json").json["index"] == "skipped"
     kb("config", "core.index", "true")
     assert kb("commit", "--allow-empty", "-m", "x", "--json").json["index"] != "skipped"
+
+
+def test_quiet_commands_say_nothing_but_what_is_wrong(kb: Cli) -> None:
+    kb.write("a.md", "# A\n")
+    for line in (
+        "add -q .",
+        "commit -q -m one",
+        "rm -q a.md",
+        "commit -q -m two",
+        "switch -q -c other",
+        "gc -q",
+    ):
+        outcome = kb(*line.split())
+        assert (outcome.out, outcome.err) == ("", "")
+    assert "hint:" in kb("add", "-q", "nowhere.md", code=2).err
+    assert kb("commit", "-q", "--allow-empty", "-m", "two", "--json").json["subject"] == "two"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
+from arbor.remote import planning
 from arbor.remote.bundle import Bundle, bundle_refs, create_bundle
 from arbor.remote.bundle_check import verify_bundle
 from arbor.remote.connecting import connect
@@ -154,3 +156,40 @@ def test_the_header_of_a_bundle_is_read_without_its_frames(tmp_path: Path) -> No
     opened = Bundle(file)
     assert opened.info.shown.head == "refs/heads/main"
     opened.close()
+
+
+def test_after_a_change_only_the_new_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = make_kb(tmp_path / "a", notes(10))
+    bundle(source, tmp_path / "1")
+    first = source.refs.head_oid()
+    change(source, {"n.md": "# New\n", next(iter(notes(1))): None})
+    asked = []
+    select = planning.select_missing
+
+    def watched(repo: Repository, wants: object, haves: Iterable[bytes], *rest: object) -> object:
+        asked.append(list(haves))
+        return select(repo, wants, asked[-1], *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planning, "select_missing", watched)
+    noted = bundle(source, tmp_path / "2").read_bytes()
+    again = bundle(source, tmp_path / "3").read_bytes()
+    (source.folder / "cache/whole-packs").unlink()
+    assert bundle(source, tmp_path / "4").read_bytes() == noted == again
+    assert asked == [[first], [source.refs.head_oid()], []]
+    verify_bundle(tmp_path / "2")
+
+
+def test_what_was_noted_and_is_reached_no_more_is_not_sent(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(10))
+    first = source.refs.head_oid()
+    change(source, {"secret.md": "# the secret word is plumfruit\n"})
+    bundle(source, tmp_path / "1")
+    branching.reset(source, first.hex(), "hard")  # type: ignore[union-attr]
+    change(source, {"other.md": "# Other\n"})
+    file = bundle(source, tmp_path / "2")
+    clone_to(file, tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    texts = [data for pack in repo.store.packs() for _, frame in pack.iter_frames() if frame
+             for _, _, data in frame.objects()]  # fmt: skip
+    assert not any(b"plumfruit" in text for text in texts)
+    assert any(b"# Other" in text for text in texts)

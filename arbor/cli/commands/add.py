@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
+from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
 from arbor.cli.failures import EXIT_PARTLY
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
@@ -70,6 +70,7 @@ _MAX_LISTED = 20
 @click.option(
     "--source-uri", default="", metavar="URI", help="With -: where it came from; kept with the document."
 )
+@quiet_option
 @json_option
 def command(
     session: Session, paths: tuple[str, ...], update: bool, everything: bool, force: bool, dry_run: bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, transfer_bar
@@ -55,6 +55,7 @@ FIELDS = {
 @click.option("--no-checkout", is_flag=True, help="Write no files.")
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
 @click.option("--no-index", is_flag=True, help="Leave the index for the first search.")
+@quiet_option
 @json_option
 def command(
     session: Session, url: str, folder: str | None, bare: bool, cold: bool, filter_text: str, prefix: str,
@@ -114,9 +115,8 @@ def _show(session: Session, result: CloneResult, as_json: bool) -> None:
         if result.commit
         else clean_line(result.branch)
     )
-    out.line(
-        f"cloned into {place}: {where}, {count(result.documents, 'document')}, {size(result.received_bytes)}"
-    )
+    held = count(result.documents, "document") if result.documents else count(result.objects, "object")
+    out.line(f"cloned into {place}: {where}, {held}, {size(result.received_bytes)}")
     if result.cold:
         out.warning(f"{count(result.cold, 'document')} came without passages (cold)")
         out.hint("bring them here with: arbor rehydrate --all, or arbor rehydrate PATH")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.identity import parse_author, set_identity
 from arbor.cli.ripple_view import ripple_fields, ripple_line
@@ -62,6 +62,7 @@ _TEMPLATE = """
 @click.option("-S", "--sign/--no-sign", default=None, help="Sign it with the key in sign.key, or not.")
 @click.option("--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
 @click.option("--no-index", is_flag=True, help="Leave the search index for the next search.")
+@quiet_option
 @json_option
 def command(
     session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
@@ -36,6 +36,7 @@ FIELDS = {
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
+@quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, no_tags: bool,

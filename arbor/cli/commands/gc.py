@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.byte_sources import parse_age
-from arbor.cli.command import arbor_command, dry_run_option, json_option
+from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
 from arbor.lazy import lazy_module
@@ -35,6 +35,7 @@ FIELDS = {
               help="How long an object must have been unreachable: 14d, 12h.")  # fmt: skip
 @click.option("--now", is_flag=True, help="No grace: only when no other command is at work.")
 @dry_run_option
+@quiet_option
 @json_option
 def command(session: Session, grace: str, now: bool, dry_run: bool, as_json: bool) -> None:
     """Drop what nothing reaches, after a grace period, and merge many packs into few.

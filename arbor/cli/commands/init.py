@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.kb import init
@@ -22,6 +22,7 @@ FIELDS = {
     "-b", "--branch", default="main", metavar="NAME", help="Name of the first branch (default: main)."
 )
 @click.option("--bare", is_flag=True, help="Only the store, without a folder of documents: for sharing.")
+@quiet_option
 @json_option
 def command(session: Session, folder: str, branch: str, bare: bool, as_json: bool) -> None:
     """Make a knowledge base in FOLDER (default: here).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
@@ -30,6 +30,7 @@ FIELDS = {
 @click.option("--abort", is_flag=True, help="Leave a merge in progress: everything as before it.")
 @click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
 @click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
+@quiet_option
 @json_option
 def command(
     session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,

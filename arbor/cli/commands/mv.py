@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.session import Session
 from arbor.cli.views import count
@@ -17,6 +17,7 @@ _MAX_LISTED = 10
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=DOCUMENT)
 @click.argument("target", metavar="TARGET", type=click.Path())
 @click.option("-f", "--force", is_flag=True, help="Replace what is at the target.")
+@quiet_option
 @json_option
 def command(session: Session, sources: tuple[str, ...], target: str, force: bool, as_json: bool) -> None:
     """Rename a document or folder, or move several into a folder.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import finish_merge, merge_fields
@@ -40,6 +40,7 @@ FIELDS = {
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
+@quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, branch: str | None, ff_only: bool, no_ff: bool, no_commit: bool,

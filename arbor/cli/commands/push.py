@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, dry_run_option, json_option
+from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, show_push, transfer_bar
@@ -37,6 +37,7 @@ FIELDS = {
               help="Force only where the other side is still where it was last seen.")  # fmt: skip
 @click.option("-u", "--set-upstream", is_flag=True, help="Let the branch follow what was pushed.")
 @dry_run_option
+@quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, refs: tuple[str, ...], everything: bool, tags: bool, delete: bool,

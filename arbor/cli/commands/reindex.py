@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.session import Session
 
 FIELDS = {"seconds": "how long it took"}
 
 
 @arbor_command("reindex", fields=FIELDS)
+@quiet_option
 @json_option
 def command(session: Session, as_json: bool) -> None:
     """Rebuild the search index from the objects.

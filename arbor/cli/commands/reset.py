@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
@@ -27,6 +27,7 @@ FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"
 @click.option(
     "--hard", "mode", flag_value="hard", help="Also bring back the files: what is not committed is LOST."
 )
+@quiet_option
 @json_option
 def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
     """Move the current branch to a revision.

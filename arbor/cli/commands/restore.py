@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, documents_argument, json_option
+from arbor.cli.command import arbor_command, documents_argument, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.session import Session
 from arbor.cli.views import count
@@ -25,6 +25,7 @@ _MAX_LISTED = 10
     "-S", "--staged", is_flag=True, help="Change what is staged (and not the files, unless -W is given)."
 )
 @click.option("-W", "--worktree", is_flag=True, help="Change the files (the default without -S).")
+@quiet_option
 @json_option
 def command(
     session: Session, paths: tuple[str, ...], source: str | None, staged: bool, worktree: bool, as_json: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
@@ -16,6 +16,7 @@ from arbor.repo import merging
 @arbor_command("revert", fields=FIELDS)
 @click.argument("revision", metavar="REV", type=REVISION)
 @click.option("-n", "--no-commit", is_flag=True, help="Stage the undoing and leave the commit to you.")
+@quiet_option
 @json_option
 def command(session: Session, revision: str, no_commit: bool, as_json: bool) -> None:
     """Undo what a commit changed, as a new commit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
+from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
 from arbor.cli.session import Session
 from arbor.cli.views import count
 
@@ -22,6 +22,7 @@ _MAX_LISTED = 10
 @click.option("-f", "--force", is_flag=True, help="Even where changes that are not committed are lost.")
 @click.option("--cached", is_flag=True, help="Stop tracking them but keep the files.")
 @dry_run_option
+@quiet_option
 @json_option
 def command(
     session: Session,

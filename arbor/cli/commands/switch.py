@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
@@ -24,6 +24,7 @@ FIELDS = {
 @click.option("-c", "--create", is_flag=True, help="Make the branch here first.")
 @click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
 @click.option("-f", "--force", is_flag=True, help="Throw away changes that are not committed.")
+@quiet_option
 @json_option
 def command(session: Session, target: str, create: bool, detach: bool, force: bool, as_json: bool) -> None:
     """Go to another branch.
