@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +9,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
 from arbor.errors import IntegrityError
+from arbor.memory import collector_paused
 from arbor.objects import ledger, model
 from arbor.objects.columns import decode_documents, decode_manifests, document_row, manifest_row
 from arbor.objects.ids import OID_BYTES, Kind
@@ -98,7 +97,7 @@ def inspect_frames(source: FrameSource, frames: Sequence[tuple[int, FrameHeader]
     tasks = [(i, frames[i : i + _FRAMES_A_TASK]) for i in range(0, len(frames), _FRAMES_A_TASK)]
 
     def work(task: tuple[int, Sequence[tuple[int, FrameHeader]]]) -> _Part:
-        with _collector_paused():
+        with collector_paused():
             return _inspect_task(source, *task)
 
     found = Inspection()
@@ -112,18 +111,6 @@ def inspect_frames(source: FrameSource, frames: Sequence[tuple[int, FrameHeader]
         found.tags.update(part.others[Kind.TAG])
         found.derivations.update(oid for oid, _ in part.others[Kind.DERIVATION])
     return found
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """The cycle collector would walk the many small values of a task again and again; none of them is cyclic."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _inspect_task(source: FrameSource, first: int, frames: Sequence[tuple[int, FrameHeader]]) -> _Part:

@@ -19,7 +19,7 @@ from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import Entries, FileState, Stage, write_stage
+from arbor.repo.stage import Entries, FileState, Stage, size_of, write_stage
 from arbor.repo.status import cold_paths, displaced, folders_of, remember_states, same_bytes, tracked_files
 from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.store.frames import FrameCollector
@@ -121,7 +121,7 @@ def _add(
     todo = [(path, name) for path, (name, state) in sorted(found.files.items())
             if path not in tracked or tracked[path][1] != state or path in stage.conflicts]  # fmt: skip
     snapshot = Snapshot(repo.store, stage.base)
-    jobs = [_Job(path, f"{fs_root}/{name}", found.files[path][1][2], _source_of(snapshot, tracked.get(path)))
+    jobs = [_Job(path, f"{fs_root}/{name}", size_of(found.files[path][1]), _source_of(snapshot, tracked.get(path)))
             for path, name in todo]  # fmt: skip
     limit = None if force else policy.max_file_bytes
     results: list[FileResult] = []

@@ -12,10 +12,10 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Entries, Stage
+from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
 from arbor.repo.status import same_bytes, tracked_files
 from arbor.repo.tiers import read_tiers
-from arbor.repo.worktree import check_out, remove_file, state_of
+from arbor.repo.worktree import check_out, remove_file
 
 _NAMED = 5
 

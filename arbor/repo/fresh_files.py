@@ -14,8 +14,8 @@ from pathlib import Path
 
 from arbor.errors import PartlyDone
 from arbor.objects.paths import check_path
-from arbor.repo.stage import FileState
-from arbor.repo.worktree import check_out, state_of
+from arbor.repo.stage import FileState, state_of
+from arbor.repo.worktree import check_out
 
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

@@ -14,7 +14,7 @@ from arbor.repo.adding import select_tracked
 from arbor.repo.checkout import absent_documents
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, write_stage
+from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, state_of, write_stage
 from arbor.repo.status import displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.worktree import (
     check_out,
@@ -22,7 +22,6 @@ from arbor.repo.worktree import (
     refuse_beyond_link,
     remove_empty_folders,
     remove_file,
-    state_of,
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,11 +13,12 @@ import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError
+from arbor.memory import collector_paused
 from arbor.objects import ledger
 from arbor.store.files import seal, unseal, write_atomically
 
 _STAGE_VERSION = 1
-_CACHE_VERSION = 2
+_CACHE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +107,38 @@ def clear_stage(folder: Path) -> None:
     (folder / "stage").unlink(missing_ok=True)
 
 
-FileState: TypeAlias = tuple[int, int, int, int]
-"""What the file system said of a file when its bytes were last read: (mtime ns, ctime ns, bytes, inode)."""
+FileState: TypeAlias = bytes
+"""What tells whether a file was touched: modification and status change in nanoseconds, bytes, inode number, each as
+eight bytes, the highest first. One value instead of four, since every tracked file has one."""
 
 Entries: TypeAlias = dict[str, tuple[bytes, FileState]]
 """Tracked path to (document oid, state of its file when it was equal to that document)."""
 
-UNKNOWN: FileState = (0, 0, -1, 0)
+UNKNOWN: FileState = b""
 """The state of no file: never equal to one that was read."""
+
+_STATE = struct.Struct(">QQQQ")
+_WHOLE = 2**64 - 1
+
+
+def state_of(status: os.stat_result) -> FileState:
+    """The part of a stat that tells whether a file was touched."""
+    try:
+        return _STATE.pack(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    except struct.error:  # a time before 1970, or a number of more than 64 bits, as some systems have them
+        values = status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+        return _STATE.pack(*(value & _WHOLE for value in values))
+
+
+def size_of(state: FileState) -> int:
+    """The bytes of a file whose state is known."""
+    size: int = _STATE.unpack(state)[2]
+    return size
+
+
+def moment_of(time_ns: int) -> bytes:
+    """Nanoseconds since 1970 in the form that states hold them: their first eight bytes, and the next."""
+    return max(time_ns, 0).to_bytes(8, "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +158,20 @@ def read_worktree_cache(folder: Path) -> WorkTreeCache | None:
     """The cache, or None where it is absent, damaged or of another version: it can be made again."""
     try:
         data = unseal((folder / "cache" / "worktree").read_bytes(), "the work tree cache")
-        version, stamp, rows = msgpack.unpackb(data, use_list=False)
+        with collector_paused():
+            version, stamp, entries = msgpack.unpackb(data, use_list=False)
     except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError):
         return None
     if version != _CACHE_VERSION:
         return None
-    return WorkTreeCache(stamp, {row[0]: row[1:] for row in rows})
+    return WorkTreeCache(stamp, entries)
 
 
 def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
     """Keep the cache; not durable, since it can be made again."""
-    rows = [(path, oid, state) for path, (oid, state) in cache.entries.items()]
     (folder / "cache").mkdir(exist_ok=True)
     write_atomically(
-        folder / "cache" / "worktree", seal(msgpack.packb([_CACHE_VERSION, cache.stamp, rows])), durable=False
+        folder / "cache" / "worktree",
+        seal(msgpack.packb([_CACHE_VERSION, cache.stamp, cache.entries])),
+        durable=False,
     )

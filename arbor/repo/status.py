@@ -17,6 +17,7 @@ from arbor.repo.stage import (
     Entries,
     Stage,
     WorkTreeCache,
+    moment_of,
     read_worktree_cache,
     write_worktree_cache,
 )
@@ -85,11 +86,11 @@ def tracked_files(repo: Repository, stage: Stage) -> Entries:
 
 def safe_states(entries: Entries, now_ns: int) -> Entries:
     """The entries, without the states of files touched so lately that a further write could go unseen."""
-    limit = now_ns - _RACY_NS
-    return {
-        path: (oid, UNKNOWN) if state[0] >= limit or state[1] >= limit else (oid, state)
-        for path, (oid, state) in entries.items()
-    }
+    limit = moment_of(now_ns - _RACY_NS)
+    young = [
+        (path, oid) for path, (oid, state) in entries.items() if state[:8] >= limit or state[8:16] >= limit
+    ]
+    return {**entries, **{path: (oid, UNKNOWN) for path, oid in young}} if young else entries
 
 
 def get_status(repo: Repository) -> Status:

@@ -14,8 +14,7 @@ from arbor.errors import UsageError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Manifest, encode_document, encode_manifest
 from arbor.repo.ingest import ORIGINAL_PIECE_BYTES, document_of
-from arbor.repo.stage import FileState
-from arbor.repo.worktree import state_of
+from arbor.repo.stage import FileState, state_of
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import open_stream

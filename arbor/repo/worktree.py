@@ -16,7 +16,7 @@ from blake3 import blake3
 from arbor.errors import PartlyDone, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault
 from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
-from arbor.repo.stage import FileState
+from arbor.repo.stage import FileState, state_of
 from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
 
 _READ_TRIES = 3
@@ -46,11 +46,6 @@ class Scan:
             path == shut or (path.startswith(shut) and (not shut or shut.endswith("/")))
             for shut in self.unreadable
         )
-
-
-def state_of(status: os.stat_result) -> FileState:
-    """The part of a stat that tells whether a file was touched."""
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def scan(

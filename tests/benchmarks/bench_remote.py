@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import arbor
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
 from arbor.objects.model import encode_commit
 from arbor.repo.committing import build_commit
 from arbor.repo.ingest import store_extraction
-from arbor.repo.merging import merge_ledgers
+from arbor.repo.merging import merge, merge_ledgers
 from arbor.repo.repository import Repository, init_repository, open_repository
 from arbor.store.frames import FrameCollector
 from arbor.text.reading import extract
@@ -276,16 +277,48 @@ def merging(settings: Settings) -> Table:
         if found != CHANGED_DOCUMENTS or outcome.conflicts:
             raise MeasurementError("the branches do not differ as they should")
     shutil.rmtree(folder)
+    whole = merging_files(settings, rounds)
+    timed = (("diff", compared), ("merge of the ledgers", merged), ("merge with stage and files", whole))
     rows = tuple(
-        (
-            what,
-            format_seconds(Spread.of(times)),
-            verdict(round(Spread.of(times).median, 4), MERGE_LIMIT_S) + " s",
-        )
-        for what, times in (("diff", compared), ("merge of the ledgers", merged))
+        (what, format_seconds(spread), verdict(round(spread.median, 4), MERGE_LIMIT_S) + " s")
+        for what, spread in ((what, Spread.of(times)) for what, times in timed)
     )
     title = f"Two branches that differ in {CHANGED_DOCUMENTS} of {LARGE_DOCUMENTS:,} documents, in process, just opened"
-    return Table(title, ("what", "time", "kept"), rows, data={"seconds": {"diff": compared, "merge": merged}})
+    return Table(title, ("what", "time", "kept"), rows, data={"seconds": dict(timed)})
+
+
+def merging_files(settings: Settings, rounds: int) -> list[float]:
+    """Seconds of merges that also stage what comes and write its files; the commit and its index follow."""
+    folder = settings.fast / "large"
+    paths = [corpus.note_path(number) for number in range(LARGE_DOCUMENTS)]
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(f"# {path}\n\nits text\n", "utf-8")
+    half = CHANGED_DOCUMENTS // 2
+    with arbor.init(folder) as kb:
+        kb.add([""])
+        kb.commit("base", index=False)
+        kb.branches.create("theirs")
+        for side, branch in enumerate(("main", "theirs")):
+            kb.branches.switch(branch)
+            chosen = paths[side :: LARGE_DOCUMENTS // half][:half]
+            for path in chosen:
+                (folder / path).write_text(f"# {path}\n\nchanged on side {side}\n", "utf-8")
+            kb.add(chosen)
+            kb.commit(f"side {side}", index=False)
+        kb.branches.switch("main")
+    times = []
+    for _ in range(rounds):
+        with arbor.open(folder) as kb:
+            kb.status()
+            start = time.perf_counter()
+            outcome = merge(kb.repo, "theirs")
+            times.append(time.perf_counter() - start)
+            if len(outcome.changed) != half or outcome.conflicts:
+                raise MeasurementError("the merge is not what it should be")
+            kb.branches.reset("HEAD", "hard")
+    shutil.rmtree(folder)
+    return times
 
 
 def large_branches(repo: Repository) -> tuple[bytes, bytes, bytes]:

@@ -12,6 +12,7 @@ import pytest
 import arbor
 from arbor.errors import IntegrityError, StorageError, UsageError
 from arbor.repo import adding, worktree
+from arbor.repo.stage import UNKNOWN, size_of
 from arbor.repo.status import displaced
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
@@ -416,11 +417,11 @@ def test_a_state_is_kept_only_when_it_was_old_at_the_first_look(
     monkeypatch.setattr("time.time_ns", lambda: moment + 1_000_000)
     kb.add()
     entries = adding.tracked_files(kb.repo, kb.repo.stage())
-    assert {path: state[2] for path, (_, state) in entries.items()} == {"old.md": -1, "young.md": -1}
+    assert {path: state for path, (_, state) in entries.items()} == {"old.md": UNKNOWN, "young.md": UNKNOWN}
     monkeypatch.setattr("time.time_ns", lambda: moment + 10**9)
     assert kb.status().unstaged == ()
     entries = adding.tracked_files(kb.repo, kb.repo.stage())
-    assert {path: state[2] for path, (_, state) in entries.items()} == {"old.md": 1, "young.md": 1}
+    assert {path: size_of(state) for path, (_, state) in entries.items()} == {"old.md": 1, "young.md": 1}
 
 
 def test_large_files_are_refused_unless_forced(tmp_path: Path) -> None:

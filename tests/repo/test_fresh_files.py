@@ -11,7 +11,7 @@ import pytest
 from arbor.errors import ArborError, PartlyDone
 from arbor.repo import fresh_files
 from arbor.repo.fresh_files import FreshFiles
-from arbor.repo.worktree import state_of
+from arbor.repo.stage import state_of
 
 
 @pytest.fixture(params=["handles", "paths"])
