@@ -30,7 +30,8 @@ def check_proof_file(
     )
     if as_json:
         out.json("verify", {"ok": True, "commit": found.commit, "ledger_root": found.ledger_root, "checked": {},
-                            "damaged": [], "proof": proof_fields(found), "signatures": None})  # fmt: skip
+                            "damaged": [], "proof": proof_fields(found), "signatures": None,
+                            "checkpoint": None})  # fmt: skip
         return
     _show(out, found)
 

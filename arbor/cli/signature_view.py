@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
-from arbor.errors import AnswerNo, IntegrityError
-from arbor.repo import history, signing
+from arbor.errors import AnswerNo, IntegrityError, UsageError
+from arbor.repo import checkpoint_notes, history, signing
 from arbor.repo.signing import SealReport
 
 _STYLES = {"good": "green", "bad": "red", "unknown": "yellow", "none": "dim"}
@@ -35,9 +37,11 @@ def check_signatures(session: Session, revision: str, *, as_json: bool) -> int:
              for entry in history.iter_log(kb.repo, [kb.resolve(revision)])]  # fmt: skip
     states = [report.state for _, report in found]
     if as_json:
-        rows = [{"commit": oid, "state": r.state, "signer": r.signer or None, "key": r.key or None,
-                 "reason": r.reason or None} for oid, r in found]  # fmt: skip
-        session.out.json("verify", {"ok": set(states) <= {"good"}, "signatures": rows})
+        rows = [{"commit": oid, **_seal_fields(r)} for oid, r in found]
+        session.out.json("verify", {
+            "ok": set(states) <= {"good"}, "commit": kb.resolve(revision).hex(), "ledger_root": None, "checked": {},
+            "damaged": [], "proof": None, "signatures": rows, "checkpoint": None,
+        })  # fmt: skip
     else:
         for oid, report in found:
             if report.state != "good":
@@ -46,3 +50,40 @@ def check_signatures(session: Session, revision: str, *, as_json: bool) -> int:
     if "bad" in states:
         return IntegrityError.exit_code
     return 0 if set(states) <= {"good"} else AnswerNo.exit_code
+
+
+def _seal_fields(report: SealReport) -> dict[str, str | None]:
+    return {"state": report.state, "signer": report.signer or None, "key": report.key or None,
+            "reason": report.reason or None}  # fmt: skip
+
+
+def check_checkpoint(session: Session, fs_path: Path, revision: str | None, *, as_json: bool) -> int:
+    """Compare a history with the checkpoint in a file: 0 when it has all of it, else 12.
+
+    Raises:
+        IntegrityError: when it has not, or the note is no checkpoint.
+        UsageError: when the file cannot be read.
+    """
+    try:
+        note = fs_path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{fs_path}' cannot be read: {error}") from error
+    report = session.open().trust.check_checkpoint(note, revision)
+    noted = report.checkpoint
+    if as_json:
+        session.out.json("verify", {
+            "ok": report.ok, "commit": report.commit.hex(), "ledger_root": None, "checked": {}, "damaged": [],
+            "proof": None, "signatures": None, "checkpoint": {
+                "origin": noted.origin, "size": noted.size, "log_root": noted.log_root.hex(),
+                "commit": noted.commit.hex(), "state": report.state, "log_size": report.size,
+                "seal": _seal_fields(report.seal),
+            },
+        })  # fmt: skip
+        return 0 if report.ok else IntegrityError.exit_code
+    checkpoint_notes.require_ok(report)
+    since = report.size - noted.size
+    more = f", and {count(since, 'commit')} since" if since else ""
+    verified = session.out.style("verified", "green", "bold")
+    session.out.line(f"{verified} the history has all {count(noted.size, 'commit')} of the checkpoint{more}")
+    session.out.line(f"checkpoint: {_words(session, report.seal)}")
+    return 0

@@ -213,6 +213,7 @@ def _decode_header(row: Message) -> BundleInfo:
 class BundleTransport:
     """Reads a bundle as if it were a KB that can only be fetched from."""
 
+    is_peer = False
     whole_packs = False
 
     def __init__(self, fs_path: Path) -> None:

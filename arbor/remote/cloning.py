@@ -10,7 +10,12 @@ from pathlib import Path
 
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER
-from arbor.remote.fetching import FetchOptions, advertised, choose_refs, require_prerequisites
+from arbor.remote.fetching import (
+    FetchOptions,
+    advertised,
+    choose_refs,
+    require_prerequisites,
+)
 from arbor.remote.first_checkout import check_out_all
 from arbor.remote.messages import FULL, Advertisement, RemoteRef
 from arbor.remote.receiving import INCOMING_PREFIX
@@ -18,6 +23,7 @@ from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
 from arbor.remote.wire import Interrupted, Transport
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
+from arbor.repo.witness import remember
 from arbor.store.files import write_atomically
 from arbor.store.refs import HEADS, Refs
 
@@ -105,6 +111,9 @@ def clone(
                 tip = shown.find(HEADS + head)
                 written = check_out_all(repo, tip.oid) if tip and options.checkout and not options.bare else 0
                 _record(repo, transport, options, transfer.filter, chosen, head)
+                if transport.is_peer:
+                    heads = {ref.name: ref.oid for ref, _ in chosen if ref.name.startswith(HEADS)}
+                    remember(repo, transport.url, heads)
                 result = _describe(target, transport, shown, head, written, arrival)
     return result
 

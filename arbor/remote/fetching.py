@@ -12,6 +12,7 @@ from arbor.remote.negotiating import find_haves
 from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
 from arbor.remote.wire import Transport, open_packets
 from arbor.repo.repository import Repository
+from arbor.repo.witness import Seen, read_witnessed, remember
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 ROLLED_BACK = "the other side has rolled it back from what it showed before"
@@ -126,12 +127,23 @@ def fetch(
     haves = find_haves(repo, transport, shown, complete, seen) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
     with download(repo, transport, wants, haves, targets, transfer) as arrival:
-        changes = [_judge(repo, arrival.checked, ref, here, force=options.force) for ref, here in chosen]
+        seen_before = read_witnessed(repo.folder, transport.url) if transport.is_peer else {}
+        changes = [
+            _judge(repo, arrival.checked, ref, here, seen_before.get(ref.name), force=options.force)
+            for ref, here in chosen
+        ]
         if wants and any(change.status != "rejected" and change.new in _hex(wants) for change in changes):
             arrival.publish()
         _move_refs(repo, changes, transport.url)
         if options.prune and remote:
             changes += _prune(repo, remote, shown)
+        if transport.is_peer:
+            accepted = [
+                change for change in changes if change.there.startswith(HEADS) and change.status != "rejected"
+            ]
+            remember(
+                repo, transport.url, {change.there: bytes.fromhex(change.new) or None for change in accepted}
+            )
     return _result(transport, shown, changes, arrival)
 
 
@@ -196,12 +208,25 @@ def _is_here(repo: Repository, ref: RemoteRef, known: set[bytes], complete: set[
     return ref.peeled in (complete | known) and repo.store.holds(ref.oid)
 
 
-def _judge(repo: Repository, checked: Checked, ref: RemoteRef, here: str, *, force: bool) -> RefChange:
-    """What is to become of a ref here."""
+def _judge(
+    repo: Repository, checked: Checked, ref: RemoteRef, here: str, seen: Seen | None, *, force: bool
+) -> RefChange:
+    """What is to become of a ref here.
+
+    Args:
+        repo: Where.
+        checked: What came.
+        ref: As the other side shows it.
+        here: Its name here; "" where none moves.
+        seen: What the same address showed of it last.
+        force: Whether the person accepts what goes back.
+    """
     old = repo.refs.read(here) if here else None
     change = RefChange(ref.name, here, old.hex() if old else "", ref.oid.hex(), "new")
     if checked.peeled[ref.oid] != ref.peeled:
         return _with(change, "rejected", "the other side says another commit than its tag does")
+    if seen is not None and not descends(repo, checked, ref.peeled, seen.commit):
+        return _with(change, "forced") if force else _with(change, "rejected", ROLLED_BACK)
     if old is None:
         return change
     if old == ref.oid:

@@ -34,6 +34,7 @@ class HttpTransport:
         limits: Bounds.
     """
 
+    is_peer = True
     whole_packs = False
 
     def __init__(self, url: str, token: str, limits: Limits) -> None:

@@ -19,6 +19,7 @@ class LocalTransport:
         RemoteError: when there is none.
     """
 
+    is_peer = True
     whole_packs = True
 
     def __init__(self, fs_path: Path, limits: Limits = DEFAULT_LIMITS) -> None:

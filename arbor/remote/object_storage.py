@@ -54,6 +54,7 @@ def first_line(error: BaseException) -> str:
 class StoreTransport:
     """Talks to the KB in a bucket, below the bucket's own prefix."""
 
+    is_peer = True
     whole_packs = False
 
     def __init__(self, bucket: Bucket, url: str, limits: Limits = DEFAULT_LIMITS) -> None:

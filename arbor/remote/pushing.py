@@ -27,6 +27,7 @@ from arbor.remote.wire import Message, Transport, open_packets
 from arbor.repo.history import is_ancestor
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
+from arbor.repo.witness import remember
 from arbor.store.pack_format import HEADER_BYTES, decode_frame_header
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
@@ -119,7 +120,7 @@ def push(
         refs.append(
             PushedRef(done.there, done.old, done.new, "rejected", reason) if pushed and reason else done
         )
-    _follow(repo, remote, refs)
+    _follow(repo, remote, transport, refs)
     return PushResult(transport.url, tuple(refs), objects, sent)
 
 
@@ -212,15 +213,15 @@ class _Counter:
                 self._progress(self._objects, self._total, self.sent_bytes)
 
 
-def _follow(repo: Repository, remote: str, refs: Sequence[PushedRef]) -> None:
-    """Remote-tracking refs stand where the other side's branches stand now."""
-    if not remote:
-        return
+def _follow(repo: Repository, remote: str, transport: Transport, refs: Sequence[PushedRef]) -> None:
+    """Remote-tracking refs stand where the other side's branches stand now, and so does what is remembered of it."""
+    moved = {ref.there: bytes.fromhex(ref.new) or None for ref in refs
+             if ref.status != "rejected" and ref.there.startswith(HEADS)}  # fmt: skip
     with repo.lock():
-        for ref in refs:
-            if ref.status == "rejected" or not ref.there.startswith(HEADS):
-                continue
-            name = f"{REMOTES}{remote}/{ref.there[len(HEADS) :]}"
-            old, new = repo.refs.read(name), bytes.fromhex(ref.new) or None
+        for there, new in moved.items():
+            name = f"{REMOTES}{remote}/{there[len(HEADS) :]}"
+            old = repo.refs.read(name) if remote else new
             if old != new:
                 repo.refs.move(name, old, new, repo.who(), "push")
+        if transport.is_peer:
+            remember(repo, transport.url, moved)

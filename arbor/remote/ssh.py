@@ -39,6 +39,7 @@ def ssh_arguments(
 class SshTransport:
     """Keeps one process for all calls."""
 
+    is_peer = True
     whole_packs = False
 
     def __init__(

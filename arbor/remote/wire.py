@@ -63,6 +63,10 @@ class Transport(Protocol):
         """What the other KB is called, without any secret."""
 
     @property
+    def is_peer(self) -> bool:
+        """Whether it answers for itself again and again, and so can be held to what it showed; a file cannot."""
+
+    @property
     def whole_packs(self) -> bool:
         """Whether the other side may hand out its packs as they are: it is the same person's own disk."""
 

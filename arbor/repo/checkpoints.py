@@ -92,15 +92,15 @@ def parse_note(note: str) -> tuple[Checkpoint, str, list[NoteSignature]]:
     if len(note) > _MAX_NOTE_CHARS:
         raise IntegrityError("a checkpoint is too long")
     text, mark, below = note.rpartition("\n\n")
-    text = text + "\n" if mark else note
+    text, below = (text + "\n", below) if mark else (note, "")
     try:
-        origin, size, root, commit, *rest = text.split("\n")
-        if not origin or rest != [""] or not commit.startswith("commit ") or str(int(size)) != size:
-            raise ValueError("lines")
+        origin, size, root, commit, *_ = text.split("\n")
         log_root, oid = base64.b64decode(root, validate=True), bytes.fromhex(commit.removeprefix("commit "))
-        if len(log_root) != OID_BYTES or len(oid) != OID_BYTES:
-            raise ValueError("hash")
         found = Checkpoint(origin, int(size), log_root, oid)
+        if not origin or found.size < 1 or len(log_root) != OID_BYTES or len(oid) != OID_BYTES:
+            raise ValueError("field")
+        if format_checkpoint(found) != text:
+            raise ValueError("form")
         return found, text, [_parse_signature(line) for line in below.splitlines()]
     except ValueError as error:
         raise IntegrityError("this is not a checkpoint of an arbor log") from error

@@ -10,6 +10,7 @@ from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
 from arbor.repo import (
     adding,
+    checkpoint_notes,
     checkpoints,
     cores,
     distilling,
@@ -20,6 +21,7 @@ from arbor.repo import (
     revisions,
     tiering,
 )
+from arbor.repo.checkpoint_notes import CheckpointReport
 from arbor.repo.copies import ByteSource, Fetch
 from arbor.repo.core_check import CoreChecker, CoreState
 from arbor.repo.cores import CoreInfo
@@ -85,6 +87,29 @@ class TrustDesk:
         branch = head.removeprefix("refs/heads/") if isinstance(head, str) else "HEAD"
         name = origin or checkpoints.default_origin(self.repo, commit_oid, branch)
         return checkpoints.get_checkpoint(self.repo, commit_oid, name)
+
+    def checkpoint_note(
+        self, revision: str | None = None, *, origin: str = "", sign: bool | None = None
+    ) -> str:
+        """A checkpoint as a note to hand out.
+
+        Args:
+            revision: Where the log ends; HEAD without.
+            origin: Names the log; by default after its first commit and the branch.
+            sign: Whether to sign it; None does where the setting `sign.key` names a key.
+
+        Raises:
+            UsageError: when the key cannot sign.
+        """
+        return checkpoint_notes.write_note(self.repo, self.checkpoint(revision, origin=origin), sign=sign)
+
+    def check_checkpoint(self, note: str, revision: str | None = None) -> CheckpointReport:
+        """Whether a revision's history goes on from a checkpoint, and who signed it.
+
+        Raises:
+            IntegrityError: when the note is no checkpoint.
+        """
+        return checkpoint_notes.check_note(self.repo, note, self._commit(revision))
 
     # --- tiers
 

@@ -11,6 +11,7 @@ import binascii
 import importlib.util
 import re
 import shlex
+from collections.abc import Iterator
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -65,6 +66,53 @@ def sign_with_key(key_path: Path, data: bytes) -> str | None:
     unsigned = SshSignature(blob, NAMESPACE, _HASH, b"")
     made = write_strings(_ED25519.encode(), key.sign(signed_blob(unsigned, data)))
     return format_signature(SshSignature(blob, NAMESPACE, _HASH, made))
+
+
+def sign_raw(key_path: Path, data: bytes) -> tuple[bytes, bytes]:
+    """(public key, signature) of bytes under an unencrypted Ed25519 key file, each as bare bytes.
+
+    Raises:
+        UsageError: when there is no such key there, or no library to use it.
+    """
+    hint = "name an Ed25519 key without a passphrase with: arbor config sign.key PATH"
+    if not AVAILABLE:
+        raise UsageError("a checkpoint is signed by the cryptography library, which is not installed",
+                         "install arbor-kb[sign]")  # fmt: skip
+    try:
+        key = serialization.load_ssh_private_key(key_path.read_bytes(), None)
+    except OSError as error:
+        raise UsageError(f"'{key_path}' cannot sign: {error.strerror}", hint) from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise UsageError(f"'{key_path}' cannot sign a checkpoint: it cannot be read", hint) from error
+    if not isinstance(key, ed25519.Ed25519PrivateKey):
+        raise UsageError(f"'{key_path}' cannot sign a checkpoint: it is no Ed25519 key", hint)
+    public = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    return public, key.sign(data)
+
+
+def is_raw_signature(public_key: bytes, signature: bytes, data: bytes) -> bool | None:
+    """Whether a bare Ed25519 signature is right; None where nothing here can tell."""
+    if not AVAILABLE:
+        return None
+    try:
+        ed25519.Ed25519PublicKey.from_public_bytes(public_key).verify(signature, data)
+    except (ValueError, InvalidSignature):
+        return False
+    return True
+
+
+def ed25519_signers(allowed: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """(blob, bare public key) of each Ed25519 key in an allowed-signers file."""
+    for line in allowed.decode("utf-8", "replace").splitlines():
+        row = _parse_line(line)
+        if row is None:
+            continue
+        try:
+            name, public, *_ = read_strings(row[2])
+        except (IntegrityError, ValueError):
+            continue
+        if name == _ED25519.encode():
+            yield row[2], public
 
 
 def verify_with_key(signature: SshSignature, blob: bytes) -> bool:

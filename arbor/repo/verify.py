@@ -14,6 +14,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.stage import read_stage
 from arbor.repo.tiers import TIERS_FILE, read_tiers
+from arbor.repo.witness import WITNESS_FILE, read_witnessed
 
 _MAX_NAMED = 200
 
@@ -130,6 +131,10 @@ def _check_names(repo: Repository) -> list[Finding]:
         repo.settings.items()
     except ArborError as error:
         found.append(Finding("", "config.toml", error.message))
+    try:
+        read_witnessed(repo.folder, "")
+    except ArborError as error:
+        found.append(Finding("", WITNESS_FILE, error.message))
     return found
 
 

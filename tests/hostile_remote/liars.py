@@ -122,6 +122,7 @@ class Liar:
     """A transport that answers what it was given."""
 
     url = "liar://"
+    is_peer = True
     whole_packs = False
 
     def __init__(

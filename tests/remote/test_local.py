@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import ConflictError, IntegrityError, RemoteError, UsageError
+from arbor.objects.proofs import log_state
 from arbor.remote.fetching import ROLLED_BACK
 from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching
 from arbor.repo.repository import open_repository
 from arbor.repo.status import get_status
 from arbor.repo.tiers import read_tiers
+from arbor.repo.witness import Seen, read_witnessed
 from arbor.store.refs import HEADS
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, head, make_kb, notes, push_to
 
@@ -167,6 +169,48 @@ def test_a_branch_that_was_rolled_back_is_refused_unless_told(tmp_path: Path) ->
     assert fetch_from(repo, tmp_path / "a", force=True).changes[0].status == "forced"
     assert repo.refs.read("refs/remotes/origin/main") == source.refs.head_oid()
     assert_whole(repo)
+
+
+def test_an_address_without_a_name_is_held_to_what_it_showed(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    first = source.refs.head_oid()
+    shown = change(source, {"a.md": "a\n"})
+    repo = make_kb(tmp_path / "b")
+    fetch_from(repo, tmp_path / "a", "")
+    seen = read_witnessed(repo.folder, str(tmp_path / "a"))["refs/heads/main"]
+    assert seen == Seen(*log_state(shown, source.commit(shown)), shown)
+    branching.reset(source, first.hex(), "hard")  # type: ignore[union-attr]
+    for _ in range(2):
+        assert [c.reason for c in fetch_from(repo, tmp_path / "a", "").rejected] == [ROLLED_BACK]
+    assert not fetch_from(repo, tmp_path / "a", "", force=True).rejected
+    assert not fetch_from(repo, tmp_path / "a", "").rejected
+    (repo.folder / "witnessed").write_bytes(b"?" * 40)
+    with pytest.raises(IntegrityError, match="damaged"):
+        fetch_from(repo, tmp_path / "a", "")
+
+
+def test_what_was_pushed_with_force_is_what_is_remembered(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(3), bare=False)
+    clone_to(tmp_path / "a", tmp_path / "hub", bare=True)
+    clone_to(tmp_path / "hub", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    change(repo, {"b.md": "b\n"})
+    push_to(repo, tmp_path / "hub")
+    branching.reset(repo, "HEAD~1", "hard")
+    change(repo, {"c.md": "c\n"})
+    assert push_to(repo, tmp_path / "hub", force=True).refs[0].status == "forced"
+    assert not fetch_from(repo, tmp_path / "hub").rejected
+    assert not fetch_from(repo, tmp_path / "hub", "").rejected
+
+
+def test_a_pruned_branch_may_begin_anew(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    branching.create_branch(source, "side")
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    branching.delete_branch(source, "side")
+    fetch_from(repo, tmp_path / "a", prune=True)
+    assert set(read_witnessed(repo.folder, str(tmp_path / "a"))) == {"refs/heads/main"}
 
 
 def test_prune_removes_tracking_refs_of_branches_that_are_gone(tmp_path: Path) -> None:

@@ -21,10 +21,9 @@ from arbor.lazy import lazy_module
 if TYPE_CHECKING:
     from arbor.cli import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo import checkpoints, desk
+    from arbor.repo import desk
     from arbor.repo.results import CommitInfo, TextDiff
 else:
-    checkpoints = lazy_module("arbor.repo.checkpoints")
     desk = lazy_module("arbor.repo.desk")
     signature_view = lazy_module("arbor.cli.signature_view")
 
@@ -32,7 +31,7 @@ FIELDS = {
     "commits": "newest first; each with "
     + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
     + ", and with --stat or --name-status its `changes`, with --checkpoint its `checkpoint` "
-    "(`origin`, `size`, `log_root`)"
+    "(`origin`, `size`, `log_root`, `note`)"
 }
 
 
@@ -88,13 +87,14 @@ def command(
 
 
 def _show_checkpoint(session: Session, info: CommitInfo, *, as_json: bool) -> None:
-    """The checkpoint as it is compared and signed: origin, size, root, commit."""
-    found = desk.TrustDesk(session.open().repo).checkpoint(info.commit)
+    """The checkpoint as it is compared: origin, size, root, commit; signed where there is a key."""
+    trust = desk.TrustDesk(session.open().repo)
+    found, note = trust.checkpoint(info.commit), trust.checkpoint_note(info.commit)
     if as_json:
-        fields = {"origin": found.origin, "size": found.size, "log_root": found.log_root.hex()}
+        fields = {"origin": found.origin, "size": found.size, "log_root": found.log_root.hex(), "note": note}
         session.out.json("log", {"commits": [{**commit_fields(info), "checkpoint": fields}]})
         return
-    session.out.text(checkpoints.format_checkpoint(found))
+    session.out.text(note)
 
 
 class _Form(NamedTuple):

@@ -31,6 +31,8 @@ FIELDS = {
     "each document that needs it",
     "signatures": "with --signatures: `commit`, `state` (good, bad, unknown, none), `signer`, `key`, `reason` of each; "
     "else null",
+    "checkpoint": "with --checkpoint: `origin`, `size`, `log_root` and `commit` as noted, `state` (current, extended, "
+    "short, diverged), `log_size` of the history, and `seal` (`state`, `signer`, `key`, `reason`); else null",
     "proof": "with --proof: what was proven, from `kind`, `anchor` (what was vouched for: `commit`, `root`, both "
     "with a `+`, or null), `room`, `path`, `document`, `title`, `media_type`, `source_uri`, `file_hash`, `index`, "
     "`passages`, `leaf`, `text`, `text_matched`, `old_commit`, `old_log_size`, `log_size`, `old_log_root` and "
@@ -48,12 +50,14 @@ _ANOTHER_ROOT = "ledger root"
 @click.option("--proof", "proof_file", metavar="FILE", help="Check a proof instead; needs no knowledge base.")
 @click.option("--commit", metavar="OID", help="With --proof: the commit that it must belong to.")
 @click.option("--text", metavar="FILE", help="With --proof: the passage, or the file, that it must be about.")
+@click.option("--checkpoint", "checkpoint_file", metavar="FILE",
+              help="Check that the history of REV goes on from this checkpoint instead.")  # fmt: skip
 @click.option("--deep", is_flag=True, help="Also check the inner structure of the search index.")
 @click.option("--signatures", is_flag=True, help="Check the signatures of the commits up to REV instead.")
 @json_option
 def command(
     session: Session, revision: str | None, root: str | None, proof_file: str | None, commit: str | None,
-    text: str | None, deep: bool, signatures: bool, as_json: bool,
+    text: str | None, checkpoint_file: str | None, deep: bool, signatures: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Read everything again and check every hash, tree, root and proof.
 
@@ -62,6 +66,9 @@ def command(
 
     With --proof FILE a proof made by arbor prove is checked. Give --commit or --root with what you
     know from elsewhere: a proof alone says only that its parts belong together.
+
+    With --checkpoint FILE the history is compared with a checkpoint that arbor log --checkpoint wrote, here or
+    elsewhere: nothing that it counted may be gone or other.
     """
     if proof_file is not None:
         if revision is not None or deep:
@@ -76,6 +83,9 @@ def command(
         return 0
     if commit is not None or text is not None:
         raise UsageError("--commit and --text go with --proof FILE")
+    if checkpoint_file is not None:
+        note = session.from_here(checkpoint_file)
+        return signature_view.check_checkpoint(session, note, revision, as_json=as_json)
     if signatures:
         return signature_view.check_signatures(session, revision or "HEAD", as_json=as_json)
     report = session.open().verify(revision, root=root, deep=deep)
@@ -99,6 +109,7 @@ def _answer_json(out: Output, report: VerifyReport) -> None:
         ],
         "proof": None,
         "signatures": None,
+        "checkpoint": None,
     })  # fmt: skip
 
 

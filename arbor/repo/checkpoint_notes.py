@@ -1,0 +1,133 @@
+"""Checkpoints handed from one person to another: signed with an Ed25519 key, and compared with a history.
+
+Source: https://c2sp.org/signed-note, signature type 0x01 (Ed25519).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from arbor.errors import IntegrityError
+from arbor.objects.proofs import log_state
+from arbor.repo import checkpoints, signing, ssh_keys
+from arbor.repo.checkpoints import ED25519, Checkpoint, NoteSignature
+from arbor.repo.repository import Repository
+from arbor.repo.signing import SealReport
+from arbor.repo.ssh_signatures import NAMESPACE
+
+_KEY_NAME = "arbor"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointReport:
+    """How a history stands to a checkpoint.
+
+    Attributes:
+        checkpoint: The checkpoint.
+        state: `current` (the history ends there), `extended` (it goes on from there), `short` (it ends before), or
+            `diverged` (it has other commits there).
+        size: Commits in the history's log.
+        commit: The newest one.
+        seal: The best that is known of the note's signatures.
+    """
+
+    checkpoint: Checkpoint
+    state: str
+    size: int
+    commit: bytes
+    seal: SealReport
+
+    @property
+    def ok(self) -> bool:
+        """Whether the history has all that the checkpoint says, and no signature is wrong."""
+        return self.state in ("current", "extended") and self.seal.state != "bad"
+
+
+def write_note(repo: Repository, checkpoint: Checkpoint, *, sign: bool | None = None) -> str:
+    """The note of a checkpoint.
+
+    Args:
+        repo: Whose settings name the key.
+        checkpoint: What it says.
+        sign: Whether to sign it; None does where there is a key.
+
+    Raises:
+        UsageError: when it is to be signed and cannot be.
+    """
+    text = checkpoints.format_checkpoint(checkpoint)
+    if sign is False or (sign is None and not repo.settings.get("sign.key")):
+        return text
+    public, signature = ssh_keys.sign_raw(signing.signing_key(repo), text.encode("utf-8"))
+    name = _key_name(repo)
+    key_id = checkpoints.key_id(name, ED25519, public)
+    return checkpoints.format_note(text, [NoteSignature(name, key_id, signature)])
+
+
+def _key_name(repo: Repository) -> str:
+    """The signer's name on a note, which may hold neither spaces nor a plus."""
+    email = repo.who().email
+    return _KEY_NAME if not email or "+" in email or any(map(str.isspace, email)) else email
+
+
+def check_note(repo: Repository, note: str, tip: bytes) -> CheckpointReport:
+    """Compare a note with the history that ends in a commit.
+
+    Raises:
+        IntegrityError: when the note is no checkpoint.
+    """
+    checkpoint, text, signatures = checkpoints.parse_note(note)
+    size, root = log_state(tip, repo.commit(tip))
+    oid, reached = tip, size
+    while reached > checkpoint.size:
+        oid = repo.commit(oid).parents[0]
+        reached -= 1
+    state = "short" if size < checkpoint.size else "current" if size == checkpoint.size else "extended"
+    if state != "short":
+        root = log_state(oid, repo.commit(oid))[1]
+        if (oid, root) != (checkpoint.commit, checkpoint.log_root):
+            state = "diverged"
+    seal = check_signatures(text, signatures, signing.allowed_signers(repo))
+    return CheckpointReport(checkpoint, state, size, tip, seal)
+
+
+def check_signatures(text: str, signatures: list[NoteSignature], allowed: bytes | None) -> SealReport:
+    """The best that is known of the signatures over a note's text; a wrong one by a known key counts most."""
+    if not signatures:
+        return SealReport("none", reason="it is not signed")
+    if allowed is None:
+        return SealReport("unknown", reason="no allowed-signers file is set (sign.allowed_signers)")
+    best = SealReport("unknown", reason="no key that signed it is in the allowed-signers file")
+    for blob, public in ssh_keys.ed25519_signers(allowed):
+        for each in signatures:
+            if checkpoints.key_id(each.name, ED25519, public) != each.key_id:
+                continue
+            key = signing.fingerprint(blob)
+            right = ssh_keys.is_raw_signature(public, each.signature, text.encode("utf-8"))
+            if right is False:
+                return SealReport("bad", "", key, "the signature does not fit the checkpoint")
+            signer, reason = ssh_keys.find_signer(allowed, blob, NAMESPACE, int(time.time()))
+            if right is None:
+                best = SealReport("unknown", "", key, "the cryptography library is not here to check it")
+            elif signer:
+                best = SealReport("good", signer, key)
+            elif best.state != "good":
+                best = SealReport("unknown", "", key, reason)
+    return best
+
+
+def require_ok(report: CheckpointReport) -> None:
+    """Refuse a history that does not stand to its checkpoint.
+
+    Raises:
+        IntegrityError: saying what is wrong.
+    """
+    if report.ok:
+        return
+    seen = f"{report.checkpoint.size:,} commits up to {report.checkpoint.commit.hex()[:12]}"
+    if report.seal.state == "bad":
+        raise IntegrityError(f"the checkpoint is not to be believed: {report.seal.reason}")
+    if report.state == "short":
+        raise IntegrityError(f"the history has {report.size:,} commits, and the checkpoint {seen}",
+                             "if it was not fetched yet, run: arbor pull")  # fmt: skip
+    raise IntegrityError(f"the history is another one than the checkpoint's {seen}")
