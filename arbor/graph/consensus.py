@@ -68,7 +68,7 @@ class Consensus:
             store.close()
             store = ConsensusStore.create(fs_path)
             with store.transaction():
-                store.write_meta({**stamp, "ledger_root": ""})
+                store.write_meta({**stamp, "ledger_root": "", "tiers": ""})
         return cls(store, policy)
 
     def close(self) -> None:
@@ -88,6 +88,17 @@ class Consensus:
             root = self._store.read_meta().get("ledger_root", "")
         return bytes.fromhex(root) if root else None
 
+    @property
+    def tiers(self) -> str:
+        """The word of the tiers that the state was brought to."""
+        with self._lock:
+            return self._store.read_meta().get("tiers", "")
+
+    def keys(self) -> set[str]:
+        """Every key that has a document."""
+        with self._lock:
+            return {row.key for row in self._store.iter_keys()}
+
     # Changing the set
 
     def apply(
@@ -96,6 +107,7 @@ class Consensus:
         removed: Iterable[str] = (),
         *,
         ledger_root: bytes = b"",
+        tiers: str = "",
         at_once: bool | None = None,
     ) -> Ripple:
         """Bring the state up to date with a change of the set, in one transaction.
@@ -104,6 +116,7 @@ class Consensus:
             changed: Facts of the documents at keys that are new or changed; of several for one key the last counts.
             removed: Keys that are no longer there; a key that is in `changed` as well counts as changed.
             ledger_root: Stamped on the state.
+            tiers: The word of the tiers; stamped on the state too.
             at_once: True makes everything anew, False updates one by one; by default whichever is faster. The result
                 is the same.
 
@@ -117,10 +130,10 @@ class Consensus:
                 count = len(wanted) + len(dropped)
                 at_once = count > max(REBUILD_FROM, self._store.count_documents() // REBUILD_SHARE)
             if at_once:
-                return self._apply_at_once(wanted, dropped, ledger_root)
+                return self._apply_at_once(wanted, dropped, _place(ledger_root, tiers))
             with self._store.transaction():
                 ripple = self._apply_stepwise(wanted, dropped)
-                self._store.write_meta({"ledger_root": ledger_root.hex()})
+                self._store.write_meta(_place(ledger_root, tiers))
             return ripple
 
     def preview(self, changed: Iterable[DocumentFacts] = (), removed: Iterable[str] = ()) -> Ripple:
@@ -133,18 +146,21 @@ class Consensus:
             with self._store.transaction(keep=False):
                 return self._apply_stepwise(wanted, dropped)
 
-    def rebuild(self, documents: Iterable[DocumentFacts], *, ledger_root: bytes = b"") -> None:
+    def rebuild(
+        self, documents: Iterable[DocumentFacts], *, ledger_root: bytes = b"", tiers: str = ""
+    ) -> None:
         """Make the state anew from the facts of all documents.
 
         Args:
             documents: One for each key; taken one by one, so a generator saves memory.
             ledger_root: Stamped on the state.
+            tiers: The word of the tiers; stamped on the state too.
         """
         collection = Collection()
         for facts in documents:
             collection.put(facts)
         collection.prune()
-        with self._lock, self._make_anew(collection, ledger_root):
+        with self._lock, self._make_anew(collection, _place(ledger_root, tiers)):
             pass
 
     def _apply_stepwise(self, changed: Mapping[str, DocumentFacts], removed: list[str]) -> Ripple:
@@ -154,7 +170,7 @@ class Consensus:
         return witness.tell(self._store, update.difference, self.policy)
 
     def _apply_at_once(
-        self, changed: Mapping[str, DocumentFacts], removed: list[str], ledger_root: bytes
+        self, changed: Mapping[str, DocumentFacts], removed: list[str], place: dict[str, str]
     ) -> Ripple:
         witness = _call_witness(self._store, changed, removed)
         collection = Collection.load(self._store)
@@ -163,15 +179,15 @@ class Consensus:
         for facts in changed.values():
             collection.put(facts)
         collection.prune()
-        with self._make_anew(collection, ledger_root) as new:
+        with self._make_anew(collection, place) as new:
             difference = compare_states(self._store, new, [*changed, *removed])
             return witness.tell(new, difference, self.policy)
 
     @contextlib.contextmanager
-    def _make_anew(self, collection: Collection, ledger_root: bytes) -> Iterator[ConsensusStore]:
+    def _make_anew(self, collection: Collection, place: dict[str, str]) -> Iterator[ConsensusStore]:
         """The new state beside the old one, which it replaces at the end."""
         old, fs_path = self._store, self._store.fs_path
-        stamp = {"engine": ENGINE_ID, "policy": self.policy.policy_id, "ledger_root": ledger_root.hex()}
+        stamp = {"engine": ENGINE_ID, "policy": self.policy.policy_id, **place}
         if fs_path is None:
             new = ConsensusStore.create(None)
             rebuilding.rebuild(new, collection, self.policy, stamp)
@@ -262,6 +278,11 @@ class Consensus:
         texts = store.term_texts(best)
         members = tuple(row.key for peer in group for row in store.keys_of(peer.document))
         return PeerGroup(members, group[0].similarity_ppm, tuple(texts[term] for term in best), independent)
+
+
+def _place(ledger_root: bytes, tiers: str) -> dict[str, str]:
+    """What a state was brought to, as it is stamped."""
+    return {"ledger_root": ledger_root.hex(), "tiers": tiers}
 
 
 def _signature(store: ConsensusStore, document: int) -> Signature:

@@ -148,10 +148,14 @@ class ConsensusDesk:
             UsageError: when there is no such document, or it has no text.
         """
         commit = self._commit(revision)
-        self._repo.snapshot(commit).get(path)
+        snapshot = self._repo.snapshot(commit)
+        oid = snapshot.get(path)
         with self._at(commit, progress) as consensus:
             standing = consensus.label(path)
             if standing is None:
+                if oid in snapshot.tiers().cold:
+                    raise UsageError(f"'{path}' is cold here, so it has no consensus",
+                                     "run: arbor rehydrate-cold PATH")  # fmt: skip
                 raise UsageError(f"'{path}' has no text, so it has no consensus")
             return ConsensusReport(path, standing, tuple(consensus.peers(path)))
 

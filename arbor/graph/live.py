@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from arbor.errors import IntegrityError
 from arbor.graph.consensus import Consensus
 from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
 from arbor.graph.policy import ConsensusPolicy, parse_policy
@@ -107,9 +106,8 @@ class LiveConsensus:
     ) -> Ripple:
         """What staging these (path, document oid or None) over a version would do."""
         rows = list(documents)
-        facts = [
-            read_facts(before, path, oid) for path, oid in rows if oid is not None and path != POLICY_FILE
-        ]
+        cold = before.tiers().cold
+        facts = [read_facts(before, path, oid, cold) for path, oid in rows if oid is not None]
         return consensus.preview(
             [each for each in facts if each is not None], [path for path, oid in rows if oid is None]
         )
@@ -117,47 +115,53 @@ class LiveConsensus:
     def _bring(
         self, consensus: Consensus, snapshot: Snapshot, progress: Callable[[str], None] | None
     ) -> Ripple:
-        root = self._usable_root(consensus)
-        if root == snapshot.ledger_root:
+        root, tiers = self._usable_root(consensus), snapshot.tiers_word()
+        if root == snapshot.ledger_root and consensus.tiers == tiers:
             return NO_RIPPLE
         if root is None:
             rows = list(snapshot.paths())
             if progress is not None and len(rows) > EAGER_DOCUMENTS:
                 progress(f"working out the consensus of {len(rows):,} documents")
-            consensus.rebuild(gather_documents(snapshot, rows), ledger_root=snapshot.ledger_root)
+            facts = gather_documents(snapshot, rows)
+            consensus.rebuild(facts, ledger_root=snapshot.ledger_root, tiers=tiers)
             return NO_RIPPLE
-        changes = [change for change in snapshot.changes_since(root) if change.key != POLICY_FILE]
-        removed = [change.key for change in changes if change.after is None]
-        facts = gather_documents(
-            snapshot, [(change.key, change.after) for change in changes if change.after is not None]
-        )
-        textless = {change.key for change in changes if change.after is not None} - {
-            each.key for each in facts
-        }
-        return consensus.apply(facts, [*removed, *textless], ledger_root=snapshot.ledger_root)
+        changes = {each.key: each.after for each in snapshot.changes_since(root) if each.key != POLICY_FILE}
+        if consensus.tiers != tiers:
+            changes |= _moved_by_tiers(consensus, snapshot)
+        facts = gather_documents(snapshot, [(key, oid) for key, oid in changes.items() if oid is not None])
+        textless = changes.keys() - {each.key for each in facts}
+        return consensus.apply(facts, sorted(textless), ledger_root=snapshot.ledger_root, tiers=tiers)
+
+
+def _moved_by_tiers(consensus: Consensus, snapshot: Snapshot) -> dict[str, bytes | None]:
+    """What documents that went cold, or came back, change of the set: a cold one has no text that could count."""
+    cold, held = snapshot.tiers().cold, consensus.keys()
+    moved: dict[str, bytes | None] = {}
+    for path, oid in snapshot.paths():
+        if (oid in cold) == (path in held):
+            moved[path] = None if oid in cold else oid
+    return moved
 
 
 def gather_documents(snapshot: Snapshot, rows: list[tuple[str, bytes]]) -> list[DocumentFacts]:
     """The facts of these (path, document) that have text, worked out over several processes where there are many."""
-    found = gather_facts(rows, lambda row: read_facts(snapshot, *row) or _NO_FACTS)
+    cold = snapshot.tiers().cold
+    found = gather_facts(rows, lambda row: read_facts(snapshot, *row, cold) or _NO_FACTS)
     return [facts for facts in found if facts is not _NO_FACTS and facts.key]
 
 
 _NO_FACTS = DocumentFacts("", b"", (), (), b"")
 
 
-def read_facts(snapshot: Snapshot, path: str, oid: bytes) -> DocumentFacts | None:
-    """What consensus needs to know of a document; None for the policy file and what has no text, or none here."""
+def read_facts(
+    snapshot: Snapshot, path: str, oid: bytes, cold: frozenset[bytes] = frozenset()
+) -> DocumentFacts | None:
+    """What consensus needs to know of a document; None for the policy file, cold documents, and what has no text."""
     document = snapshot.document(oid)
-    if path == POLICY_FILE or not document.passage_count:
+    if path == POLICY_FILE or not document.passage_count or oid in cold:
         return None
     manifest = snapshot.manifest(document)
-    try:
-        text = _beginning(snapshot, document, manifest)
-    except IntegrityError:
-        if snapshot.is_cold(document):
-            return None
-        raise
+    text = _beginning(snapshot, document, manifest)
     return document_facts(
         path, oid, text, media_type=document.media_type, origins=declared_origins(document),
         disputes=disputed_paths(path, _disputing_links(snapshot, document, manifest)),

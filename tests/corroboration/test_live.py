@@ -205,3 +205,32 @@ def test_what_has_no_text_has_no_consensus(kb: KnowledgeBase) -> None:
     with pytest.raises(UsageError, match="no text"):
         kb.consensus("image.png")
     assert [path for path, _ in kb.standings()] == ["a.md"]
+
+
+def test_a_cold_document_counts_for_nobody_until_it_comes_back(kb: KnowledgeBase, tmp_path: Path) -> None:
+    """Incremental and anew alike: what is not here to be read is no evidence, and the cache makes no difference."""
+    put(kb, TIDES)
+    assert kb.fs_root is not None
+    archive = tmp_path / "archive"
+    shutil.copytree(kb.fs_root, archive, ignore=shutil.ignore_patterns(".arbor"))
+    whole = fingerprint(kb)
+    assert kb.consensus("anna/tides.md").standing.label is Label.CORROBORATED
+    third = demo_documents.THIRD[0]
+    for cold in ([third], [third, "anna/tides.md"]):
+        kb.trust.evict(cold, places=[archive])
+        followed = fingerprint(kb)
+        assert followed != whole
+        (kb.folder / "cache/consensus.db").unlink()
+        assert fingerprint(kb) == followed
+    assert kb.consensus("ben/harbour.md").standing.label is not Label.CORROBORATED
+    with pytest.raises(UsageError, match="is cold here"):
+        kb.consensus("anna/tides.md")
+    put(kb, {"new.md": "# Bread\n\nNothing of the sea.\n"})
+    followed = fingerprint(kb)
+    (kb.folder / "cache/consensus.db").unlink()
+    assert fingerprint(kb) == followed
+    kb.trust.rehydrate(places=[archive])
+    followed = fingerprint(kb)
+    (kb.folder / "cache/consensus.db").unlink()
+    assert fingerprint(kb) == followed
+    assert kb.consensus("anna/tides.md").standing.label is Label.CORROBORATED
