@@ -1,0 +1,92 @@
+"""Copies that lie with others: a document goes cold because a remote or a bundle gives it, and comes back from it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.harness import IDENTITY, Cli
+from tests.trust.conftest import long_note
+
+NOTES = {f"n{number}.md": long_note(3, f"n{number}") for number in range(4)}
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Cli, Cli]:
+    """A bare knowledge base and a clone of it, whose `origin` it is."""
+    for name, value in IDENTITY.items():
+        monkeypatch.setenv(name, value)
+    first = Cli(tmp_path / "maker")
+    first.folder.mkdir()
+    first("init")
+    for name, text in NOTES.items():
+        (first.folder / name).write_text(text)
+    first("add", ".")
+    first("commit", "-m", "notes")
+    Cli(tmp_path)("clone", "--bare", str(first.folder), "hub.arbor")
+    Cli(tmp_path)("clone", str(tmp_path / "hub.arbor"), "second")
+    return Cli(tmp_path / "hub.arbor"), Cli(tmp_path / "second")
+
+
+def is_cold(cli: Cli, path: str) -> bool:
+    return bool(cli("tier", path, "--json").json["documents"][0]["tier"] == "cold")
+
+
+def drop_files(cli: Cli) -> None:
+    """The work tree's own files would be copies too."""
+    for name in NOTES:
+        os.unlink(cli.folder / name)
+
+
+@pytest.mark.parametrize("named", ["origin", "{hub}", "{bundle}"])
+def test_a_document_goes_to_another_kb_and_comes_back(
+    pair: tuple[Cli, Cli], tmp_path: Path, named: str
+) -> None:
+    hub, second = pair
+    hub("bundle", "create", str(tmp_path / "kb.bundle"))
+    place = named.format(hub=hub.folder, bundle=tmp_path / "kb.bundle")
+    second("remote", "remove", "origin") if named != "origin" else None
+    drop_files(second)
+    before = second("verify", "--json").json
+    said = second("evict", "n0.md", "n1.md", "--from", place)
+    assert "2 documents" in said.out
+    assert is_cold(second, "n0.md")
+    assert second("verify", "--json").json["ledger_root"] == before["ledger_root"]
+    second("rehydrate-cold", "--all", "--from", place)
+    assert not is_cold(second, "n0.md")
+    assert second("cat", "n0.md").out == NOTES["n0.md"]
+    assert second("verify", "--json").json["ok"]
+
+
+def test_a_remote_is_asked_without_being_named(pair: tuple[Cli, Cli]) -> None:
+    _, second = pair
+    drop_files(second)
+    second("evict", "n2.md")
+    assert is_cold(second, "n2.md")
+    second("rehydrate", "n2.md")
+    assert second("cat", "n2.md").out == NOTES["n2.md"]
+
+
+def test_a_remote_that_has_forgotten_too_is_no_copy(pair: tuple[Cli, Cli], tmp_path: Path) -> None:
+    hub, second = pair
+    drop_files(second)
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    for name, text in NOTES.items():
+        (archive / name).write_text(text)
+    hub("evict", "n0.md", "--from", str(archive))
+    refused = second("evict", "n0.md", code=1)
+    assert "no other copy was found" in refused.err
+    assert not is_cold(second, "n0.md")
+    assert second("cat", "n0.md").out == NOTES["n0.md"]
+
+
+def test_two_copies_are_two_places(pair: tuple[Cli, Cli], tmp_path: Path) -> None:
+    hub, second = pair
+    drop_files(second)
+    assert second("evict", "n0.md", "--copies", "2", code=1).code == 1
+    hub("bundle", "create", str(tmp_path / "kb.bundle"))
+    second("evict", "n0.md", "--copies", "2", "--from", str(tmp_path / "kb.bundle"))
+    assert is_cold(second, "n0.md")
