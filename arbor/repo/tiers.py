@@ -14,12 +14,14 @@ import msgpack
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
+from arbor.store.compression import compress, decompress
 from arbor.store.files import CHECK_BYTES, fsync_folder, seal, unseal, write_atomically
 
 TIERS_FILE = "tiers"
 WORDS_FILE = "cold-words"
 TIER_NAMES = ("hot", "warm", "cold")
 _VERSION = 1
+_WORDS_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +81,31 @@ def write_tiers(folder: Path, tiers: Tiers) -> None:
 
 
 def read_cold_words(folder: Path) -> dict[bytes, str]:
-    """The keywords that were kept of documents when they went cold, so that searches still find them by these."""
+    """The keywords that were kept of documents when they went cold, so that searches still find them by these.
+
+    Raises:
+        IntegrityError: when the file is damaged.
+    """
     try:
         data = (folder / WORDS_FILE).read_bytes()
     except FileNotFoundError:
         return {}
     try:
-        version, words = msgpack.unpackb(unseal(data, "the keywords of cold documents"))
+        version, size, packed = msgpack.unpackb(unseal(data, "the keywords of cold documents"))
+        if version != _WORDS_VERSION:
+            raise IntegrityError("the keywords of cold documents were written by another version of arbor")
+        return dict(msgpack.unpackb(decompress(packed, size)))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise IntegrityError("the keywords of cold documents are damaged") from error
-    return dict(words) if version == _VERSION else {}
 
 
 def write_cold_words(folder: Path, words: Mapping[bytes, str]) -> None:
     """Replace the keywords of cold documents, durably."""
-    if words:
-        write_atomically(folder / WORDS_FILE, seal(msgpack.packb([_VERSION, dict(sorted(words.items()))])))
-    else:
+    if not words:
         (folder / WORDS_FILE).unlink(missing_ok=True)
+        return
+    raw = msgpack.packb(dict(sorted(words.items())))
+    write_atomically(folder / WORDS_FILE, seal(msgpack.packb([_WORDS_VERSION, len(raw), compress(raw)])))
 
 
 def _split(joined: bytes) -> frozenset[bytes]:
