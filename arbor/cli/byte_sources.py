@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options
 from arbor.errors import ArborError, UsageError
@@ -17,11 +18,12 @@ from arbor.repo.copies import ByteSource, ChunkSource, Fetch, file_identity
 if TYPE_CHECKING:
     from arbor.remote import chunks, connecting, remotes
     from arbor.remote.wire import Transport
-    from arbor.repo import fetching
+    from arbor.repo import desk, fetching
 else:
     chunks = lazy_module("arbor.remote.chunks")
     connecting = lazy_module("arbor.remote.connecting")
     remotes = lazy_module("arbor.remote.remotes")
+    desk = lazy_module("arbor.repo.desk")
     fetching = lazy_module("arbor.repo.fetching")
 
 
@@ -74,6 +76,22 @@ def open_places(session: Session, named: Sequence[str], *, offline: bool, privat
     finally:
         for transport in opened:
             transport.close()
+
+
+def bring_back(session: Session, path: str) -> bool:
+    """Bring one cold document of HEAD back from the remotes; whether it is whole now.
+
+    A document's own address is not asked: what a clone says is not followed by merely reading it.
+    """
+    trust = desk.TrustDesk(session.open().repo)
+    with open_places(session, (), offline=False, private=False) as found:
+        try:
+            report = trust.rehydrate([path], places=found.folders, others=found.others)
+        except UsageError:  # it is in another revision only
+            return False
+    for done in report.whole:
+        session.out.note(f"brought back from {clean_line(', '.join(done.sources))}: {session.shown(path)}")
+    return bool(report.whole)
 
 
 def _source(session: Session, name: str, url: str, opened: list[Transport]) -> ByteSource:

@@ -90,3 +90,19 @@ def test_two_copies_are_two_places(pair: tuple[Cli, Cli], tmp_path: Path) -> Non
     hub("bundle", "create", str(tmp_path / "kb.bundle"))
     second("evict", "n0.md", "--copies", "2", "--from", str(tmp_path / "kb.bundle"))
     assert is_cold(second, "n0.md")
+
+
+def test_a_cold_document_is_read_from_its_remote_when_it_is_asked_for(
+    pair: tuple[Cli, Cli], tmp_path: Path
+) -> None:
+    hub, _ = pair
+    Cli(tmp_path)("clone", "--cold", str(hub.folder), "third")
+    third = Cli(tmp_path / "third")
+    assert third.run("cat", "n0.md", "--offline").err.startswith("error: the document is cold")
+    done = third("cat", "n0.md")
+    assert done.out == NOTES["n0.md"]
+    assert "brought back from" in done.err
+    again = third("cat", "n0.md")
+    assert (again.out, again.err) == (NOTES["n0.md"], "")
+    third("remote", "remove", "origin")
+    assert third.run("cat", "n1.md").err.startswith("error: the document is cold")
