@@ -33,9 +33,26 @@ def iter_log(
         IntegrityError: when a commit is absent or damaged.
     """
     hidden = ancestors(repo, exclude) if exclude else set()
+    follow = _Following(repo, paths)
+    tips = [oid for oid in dict.fromkeys(starts) if oid not in hidden]
+    # Below a single commit with a single parent nothing else leads to that parent, so no look ahead is needed.
+    while len(tips) == 1:
+        entry = LogEntry(tips[0], repo.commit(tips[0]))
+        parents = follow.parents(entry.oid, entry.commit)
+        if len(parents) > 1:
+            break
+        if not paths or touches(repo, entry.commit, paths):
+            yield entry
+        tips = [parent for parent in parents if parent not in hidden]
+    yield from _iter_branching(repo, tips, hidden, follow, paths)
+
+
+def _iter_branching(
+    repo: Repository, starts: Sequence[bytes], hidden: set[bytes], follow: _Following, paths: Sequence[str]
+) -> Iterator[LogEntry]:
+    """The log from commits on that several ways may lead to; it counts the children of all before the first."""
     pending: list[tuple[int, int, bytes]] = []
     seen: set[bytes] = set()
-    follow = _Following(repo, paths)
     waiting = _child_counts(repo, starts, hidden, follow)
     order = 0
 
@@ -44,8 +61,8 @@ def iter_log(
         heapq.heappush(pending, (-repo.commit(oid).committer.seconds, order, oid))
         order += 1
 
-    for oid in dict.fromkeys(starts):
-        if oid not in hidden and not waiting.get(oid):
+    for oid in starts:
+        if not waiting.get(oid):
             push(oid)
     while pending:
         _, _, oid = heapq.heappop(pending)
@@ -89,7 +106,7 @@ def _child_counts(
 ) -> dict[bytes, int]:
     """How many children of each commit in the log are in it themselves."""
     counts: dict[bytes, int] = {}
-    stack = [oid for oid in dict.fromkeys(starts) if oid not in hidden]
+    stack = list(starts)
     seen = set(stack)
     while stack:
         oid = stack.pop()

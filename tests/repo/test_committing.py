@@ -9,7 +9,9 @@ import pytest
 import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger, merkle
+from arbor.objects.model import Commit
 from arbor.repo import committing
+from arbor.repo.repository import Repository
 from arbor.repo.stage import Stage, read_stage, write_stage
 from tests.repo.kit import files_in, new_kb, read_all, record, short, signature, write
 
@@ -249,3 +251,23 @@ def test_documents_are_counted_without_what_else_the_ledger_holds(tmp_path: Path
     extra = {f"{room}/{n}": bytes(32) for room in ("a", "c", "e", "f") for n in range(50)}
     write_stage(kb.folder, stage.with_changes(kb.repo.store, extra))
     assert kb.commit("more", index=False).documents == 300
+
+
+def test_the_newest_commits_are_listed_without_a_walk_to_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path)
+    for number in range(6):
+        write(tmp_path, {"a.md": f"{number}\n"})
+        kb.add()
+        kb.commit(str(number))
+    read: set[bytes] = set()
+    commit = Repository.commit
+
+    def watched(self: Repository, oid: bytes) -> Commit:
+        read.add(oid)
+        return commit(self, oid)
+
+    monkeypatch.setattr(Repository, "commit", watched)
+    assert [entry.subject for entry in kb.log(limit=2)] == ["5", "4"]
+    assert len(read) <= 3
