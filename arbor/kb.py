@@ -467,18 +467,19 @@ class KnowledgeBase:
         with contextlib.suppress(IntegrityError) if revision is None else contextlib.nullcontext():
             tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
         expected = parse_oid(root) if root is not None else None
-        problems: list[str] = []
+        problems: list[tuple[str, str]] = []
 
-        def check_index() -> None:
-            if revision is None:
-                with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
-                    problems.extend(index_checking.check_current(self.repo, deep=deep))
+        def check_caches() -> None:
+            if revision is not None:
+                return
+            with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
+                problems.extend(index_checking.check_caches(self.repo, deep=deep))
 
         report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None,
-                               meanwhile=check_index)  # fmt: skip
+                               meanwhile=check_caches)  # fmt: skip
         if not problems or not report.ok:
             return report
-        found = tuple(verify.Finding("", "cache/index.db", problem) for problem in problems)
+        found = tuple(verify.Finding("", where, problem) for where, problem in problems)
         return replace(report, ok=False, damaged=found)
 
     # --- settings

@@ -9,12 +9,19 @@ from pathlib import Path
 
 from arbor.errors import IntegrityError
 from arbor.index.checksum import is_unchanged
+from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
 from arbor.objects.ledger import EMPTY_LEDGER
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
+
+
+def check_caches(repo: Repository, *, deep: bool = False) -> list[tuple[str, str]]:
+    """(file, what is wrong) of the index and the consensus state."""
+    found = [(f"cache/{CONSENSUS_FILE}", problem) for problem in check_consensus(repo)]
+    return found + [(f"cache/{INDEX_FILE}", problem) for problem in check_current(repo, deep=deep)]
 
 
 def check_current(repo: Repository, *, deep: bool = False) -> list[str]:
@@ -30,6 +37,14 @@ def check_current(repo: Repository, *, deep: bool = False) -> list[str]:
             return []
         snapshot = Snapshot(repo.store, older)
     return check(path, snapshot, deep=deep)
+
+
+def check_consensus(repo: Repository) -> list[str]:
+    """What is wrong with the consensus state's file; an absent one is made when somebody asks."""
+    path = repo.folder / "cache" / CONSENSUS_FILE
+    if path.exists() and is_unchanged(path) is False:
+        return ["the consensus state is not as it was written: its checksum does not fit"]
+    return []
 
 
 def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = False) -> list[str]:

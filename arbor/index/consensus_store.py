@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from arbor.errors import Locked
+from arbor.index.checksum import drop_sum, write_sum
 from arbor.index.consensus_rows import (
     Content,
     DocumentRow,
@@ -24,6 +25,7 @@ from arbor.index.consensus_rows import (
     pack_numbers,
     unpack_numbers,
 )
+from arbor.index.write_ahead import fold, fold_if_large, guarded
 from arbor.store.files import temporary_path
 
 CONSENSUS_FILE = "consensus.db"
@@ -68,6 +70,7 @@ class ConsensusStore:
 
     def __init__(self, connection: sqlite3.Connection, fs_path: Path | None) -> None:
         self.fs_path = fs_path
+        self._is_file_writable = fs_path is not None and os.access(fs_path.parent, os.W_OK)
         self._connection = connection
         self._run = connection.execute
         self._run_many = connection.executemany
@@ -96,8 +99,11 @@ class ConsensusStore:
             connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             return cls._fill_schema(connection, None)
         fs_path.parent.mkdir(parents=True, exist_ok=True)
+        drop_sum(fs_path)
         _remove(fs_path)
-        return cls._fill_schema(_connect(fs_path, create=True), fs_path)
+        store = cls._fill_schema(_connect(fs_path, create=True), fs_path)
+        fold(store._connection, fs_path)
+        return store
 
     @classmethod
     def _fill_schema(cls, connection: sqlite3.Connection, fs_path: Path | None) -> ConsensusStore:
@@ -111,7 +117,15 @@ class ConsensusStore:
 
     def close(self) -> None:
         """Give the file back."""
-        self._connection.close()
+        if self.fs_path is None or not self._is_file_writable:
+            self._connection.close()
+            return
+        try:
+            with guarded(self.fs_path):
+                fold_if_large(self._connection, self.fs_path)
+                self._connection.close()
+        except sqlite3.DatabaseError:  # a file that is no state, or that somebody else holds
+            self._connection.close()
 
     @contextlib.contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
@@ -394,10 +408,15 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         store = ConsensusStore._fill_schema(connection, aside)
         yield store
-        store.close()
+        connection.execute(
+            "PRAGMA journal_mode = WAL"
+        ).fetchall()  # later it would change the file behind its checksum
+        connection.close()
         fsync_file(aside)
         _remove(fs_path, keep_main=True)
+        drop_sum(fs_path)
         os.replace(aside, fs_path)
+        write_sum(fs_path)
     finally:
         _remove(aside)
 
@@ -425,6 +444,7 @@ def _connect(fs_path: Path, *, create: bool = False) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode = WAL")
             # In write-ahead mode a power cut may lose the last update and never harms the file; the stamp tells.
             connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     except BaseException:
         connection.close()

@@ -22,7 +22,6 @@ from arbor.index.entries import group_paths, iter_entries
 from arbor.index.schema import (
     PAGE_BYTES,
     Stamp,
-    connect_to_read,
     connect_to_write,
     create_lookups,
     create_tables,
@@ -31,13 +30,12 @@ from arbor.index.schema import (
     write_stamp,
 )
 from arbor.index.tables import DocumentTable, insert_all
+from arbor.index.write_ahead import fold_if_large, guarded
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import fsync_folder, remove_temporaries, temporary_path
 
 BUILD_HASH_BYTES = 32 * 1024 * 1024
 """How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
-FOLD_BYTES = 8 * 1024 * 1024
-"""The write-ahead file is folded into the main file beyond this size."""
 UPDATE_SHARE_MAX = 0.4
 """An update that touches more than this share of the documents is slower than a rebuild."""
 LOCK_WAIT_S = 120.0
@@ -157,41 +155,22 @@ def update(fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collec
 
 @contextlib.contextmanager
 def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
-    """A writing connection that leaves the write-ahead file as it is when it closes, unless that is large.
-
-    The last connection to close folds the write-ahead file into the database by itself, which would change
-    the main file behind its checksum. A connection that cannot write does not, so one of them is closed last.
-    """
+    """A writing connection that leaves the write-ahead file as it is when it closes, unless that is large."""
     try:
-        guard = connect_to_read(fs_path)
-    except sqlite3.OperationalError as error:
-        raise CannotUpdate(str(error)) from error
-    connection = connect_to_write(fs_path)
-    try:
-        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA cache_size = -65536")
-        guard.execute("SELECT 1 FROM meta").fetchall()
-        yield connection
-        _fold_if_large(connection, fs_path)
+        with guarded(fs_path):
+            connection = connect_to_write(fs_path)
+            try:
+                connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute("PRAGMA cache_size = -65536")
+                yield connection
+                fold_if_large(connection, fs_path)
+            finally:
+                connection.close()
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if _is_disk_error(error):
             raise
         raise CannotUpdate(str(error)) from error
-    finally:
-        connection.close()
-        guard.close()
-
-
-def _fold_if_large(connection: sqlite3.Connection, fs_path: Path) -> None:
-    """Fold a large write-ahead file into the main file, whose checksum is missing while it changes."""
-    with contextlib.suppress(FileNotFoundError):
-        if os.stat(f"{fs_path}-wal").st_size < FOLD_BYTES:
-            return
-    drop_sum(fs_path)
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if not busy:
-        write_sum(fs_path)
 
 
 def apply_changes(

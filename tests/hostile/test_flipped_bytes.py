@@ -122,3 +122,25 @@ def test_a_flip_in_the_cache_changes_no_answer(original: Path, tmp_path: Path) -
         assert state_of(folder) == truth
     shutil.rmtree(folder / ".arbor/cache")
     assert state_of(folder) == truth
+
+
+def test_flips_in_the_caches_are_found(original: Path, tmp_path: Path) -> None:
+    """The index and the consensus state change no document, but what they say must be what was written."""
+    folder = shutil.copytree(original, tmp_path / "kb")
+    kb = arbor.open(folder)
+    kb.search("alpha")
+    kb.consensus("a.md")
+    assert kb.verify().ok
+    kb.close()
+    source = random.Random(4)
+    for name in ("index.db", "consensus.db"):
+        path = folder / ".arbor/cache" / name
+        whole = path.read_bytes()
+        for place in source.sample(range(len(whole)), 12):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << source.randrange(8)
+            path.write_bytes(changed)
+            kb = arbor.open(folder)
+            assert [each.where for each in kb.verify().damaged] == [f"cache/{name}"], (name, place)
+            kb.close()
+        path.write_bytes(whole)

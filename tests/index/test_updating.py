@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arbor.index import entries, writer
+from arbor.index import entries, write_ahead, writer
 from arbor.index.access import bring_up_to_date, index_path, open_at, rebuild_or_update
 from arbor.index.checking import check
 from arbor.index.writer import CannotUpdate, build, update
@@ -138,7 +138,7 @@ def test_the_write_ahead_file_is_folded_in_when_it_grows(
     main, files = path.read_bytes(), {"a": "one", "b": "two"}
     update(path, kb.commit(files))
     assert path.read_bytes() == main, "an update changed the main file behind its checksum"
-    monkeypatch.setattr(writer, "FOLD_BYTES", 0)
+    monkeypatch.setattr(write_ahead, "FOLD_BYTES", 0)
     snapshot = kb.commit({**files, "c": "three"})
     update(path, snapshot)
     assert path.read_bytes() != main
