@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -72,6 +73,8 @@ class ConsensusStore:
         self.fs_path = fs_path
         self._is_file_writable = fs_path is not None and os.access(fs_path.parent, os.W_OK)
         self._connection = connection
+        if fs_path is None:  # a state in memory may simply be dropped
+            weakref.finalize(self, connection.close)
         self._run = connection.execute
         self._run_many = connection.executemany
 

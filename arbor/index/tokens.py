@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 
 from arbor.index.schema import COLUMNS
@@ -67,6 +68,7 @@ class Tokenizer:
     def _table_of(self, texts: Sequence[str]) -> _FilledTable:
         if self._connection is None:
             self._connection = _open_table()
+            weakref.finalize(self, self._connection.close)
         return _FilledTable(self._connection, texts)
 
 
