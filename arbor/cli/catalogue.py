@@ -113,7 +113,11 @@ ALIASES = {"rehydrate-cold": "rehydrate"}
 """Other names of commands."""
 
 ELSEWHERE = {
-    "checkout": "run: arbor restore PATH, which brings a document back",
+    "checkout": "run: arbor switch BRANCH (-c makes one), or arbor restore PATH to bring a document back",
+    "blame": "run: arbor log -- PATH, and arbor show REV",
+    "cherry-pick": "run: arbor merge, or arbor revert REV for the opposite",
+    "rebase": "there is none: histories are joined by arbor merge",
+    "stash": "commit on a branch of its own: arbor switch -c NAME",
     "find": "run: arbor search WORDS",
     "grep": "run: arbor search WORDS",
     "query": "run: arbor search WORDS",

@@ -36,14 +36,17 @@ def finish_merge(session: Session, result: MergeResult, *, commit: bool) -> Merg
     if not out.json_errors:
         out.line(
             _WORDS[result.kind].format(
-                commit=short(result.commit), changed=count(len(result.changed), "document")
+                verb="merge" if kb.repo.stage().merge_parents else "revert",
+                commit=short(result.commit),
+                changed=count(len(result.changed), "document"),
             )
         )
         for path in result.conflicts:
             out.line(f"  conflict: {session.shown(path)}")
     if result.conflicts:
+        verb = "merge" if kb.repo.stage().merge_parents else "revert"
         out.hint(
-            "resolve them, then run: arbor add PATH and arbor commit; or leave with: arbor merge --abort"
+            f"resolve them, then run: arbor add PATH and arbor commit; or leave with: arbor {verb} --abort"
         )
     return result
 
@@ -52,7 +55,7 @@ _WORDS = {
     "up-to-date": "already up to date",
     "fast-forward": "fast-forward to {commit}, {changed} changed",
     "staged": "staged, {changed} changed; run: arbor commit",
-    "conflict": "the merge has conflicts",
+    "conflict": "the {verb} has conflicts",
 }
 
 

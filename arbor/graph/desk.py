@@ -11,6 +11,7 @@ from arbor.graph.consensus import Consensus
 from arbor.graph.live import LiveConsensus
 from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import Label, PeerGroup, Standing
+from arbor.repo.committing import count_documents
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve, resolve_range
@@ -248,6 +249,6 @@ class ConsensusDesk:
         live.close()
         return fork
 
-    def is_live_at(self, snapshot: Snapshot) -> bool:
-        """Whether the state on disk is that of a version."""
-        return self._live.state_root(snapshot) == snapshot.ledger_root
+    def is_at_hand(self, snapshot: Snapshot) -> bool:
+        """Whether the state of a version is on disk, or made in a moment because there is little of it."""
+        return self._live.is_at_hand(snapshot, count_documents(self._repo, snapshot.ledger_root))

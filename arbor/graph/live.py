@@ -67,6 +67,10 @@ class LiveConsensus:
         """Whether a commit should bring the state along: it is live already, or quickly made."""
         return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) is not None
 
+    def is_at_hand(self, snapshot: Snapshot, documents: int) -> bool:
+        """Whether a version's state is on disk, or made in a moment because there are few documents."""
+        return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) == snapshot.ledger_root
+
     def open_at(
         self, snapshot: Snapshot, progress: Callable[[str], None] | None = None
     ) -> tuple[Consensus, Ripple]:

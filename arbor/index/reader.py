@@ -9,6 +9,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,6 +74,11 @@ class Statistics(NamedTuple):
     mean_tokens: float
 
 
+def _close_all(connections: list[sqlite3.Connection]) -> None:
+    for connection in connections:
+        connection.close()
+
+
 class IndexReader:
     """An open index. Close it, or use it as a context manager."""
 
@@ -95,6 +101,7 @@ class IndexReader:
         self._private = private
         self._mutex = threading.Lock()
         self._idle = [connect_to_read(fs_path, immutable=immutable)]
+        weakref.finalize(self, _close_all, self._idle)  # a reader that is dropped leaves nothing open
         self._closed = False
         self._identity = _identity(fs_path)
         self._frequencies: tuple[str, dict[str, int]] = ("", {})

@@ -53,8 +53,11 @@ MARKDOWN, WIKILINK, FRONT_MATTER, HTML, URL, RST = range(0, 24, 4)
 EMBEDS, MARKUP = 1, 2
 
 WIDTH = 7
-MAX_EXPANDED_BYTES = 256 * 1024 * 1024
+MAX_EXPANDED_BYTES = 64 * 1024 * 1024
 """Rows are small and can all point at one long stretch, so what they come to is bounded."""
+
+MAX_WALKS = 16
+"""How often rows may go over the whole text: each kind of link is looked for once from its beginning."""
 
 _CODES = {name: 4 * number for number, name in enumerate(KINDS)}
 _RELATIONS = ("links", "embeds")
@@ -81,13 +84,16 @@ def expand_links(rows: Rows, data: bytes) -> tuple[Link, ...]:
         IntegrityError: when a link points outside of the text or is of another shape.
     """
     links: list[Link] = []
-    line, start, expanded = 1, 0, 0
+    line, start, expanded, walked = 1, 0, 0, 0
     try:
         for code, gap, target, target_bytes, anchor, label, label_bytes in _records(rows):
             kind, relation = KINDS[code >> 2], _RELATIONS[code & EMBEDS]
             if type(target) is str:
                 link = Link(kind, target or relation, target_bytes, anchor, label, gap)
             else:
+                walked += abs(gap)
+                if walked > MAX_WALKS * len(data):
+                    raise ValueError("walked")
                 line += _lines_between(data, start, start + gap)
                 start += gap
                 place, end = start + target, start + target + target_bytes
@@ -132,7 +138,9 @@ def _lines_between(data: bytes, before: int, start: int) -> int:
 def _read(data: bytes, start: int, size: int) -> str:
     if start < 0 or size < 0 or start + size > len(data):
         raise ValueError("place")
-    return data[start : start + size].decode("utf-8")
+    return data[start : start + size].decode(
+        "utf-8", "replace"
+    )  # files that are not all sound are kept as they are
 
 
 def check_rows(rows: Any) -> None:

@@ -333,7 +333,8 @@ def is_nfc(text: str) -> bool:
 def _fields(data: bytes, width: int, what: str, trusted: bool, schema: int = SCHEMA) -> list[Any]:
     row = codec.decode(data, trusted=trusted)
     if not isinstance(row, list) or not row or type(row[0]) is not int or row[0] != schema:
-        raise IntegrityError(f"a {what} is of a schema this version does not know")
+        raise IntegrityError(f"a {what} is of a schema this version does not know",
+                             "another version of arbor wrote it; add the documents again with this one")  # fmt: skip
     if len(row) != width:
         raise IntegrityError(f"a {what} has {len(row)} fields instead of {width}")
     return row

@@ -47,19 +47,6 @@ def decode_parts(data: bytes) -> Manifest:
         raise IntegrityError(f"a manifest does not decode: {type(error).__name__}") from error
 
 
-def chunk_sizes(data: bytes) -> tuple[list[bytes], tuple[int, ...], list[bytes], tuple[int, ...]]:
-    """(passages, their bytes, pieces of the original, their bytes) of a manifest whose hash was just checked.
-
-    Raises:
-        IntegrityError: when the bytes are not those of a manifest.
-    """
-    try:
-        leaves, sizes, _, _, _, pieces, piece_sizes = _read(data, 7)
-        return split_oids(leaves), sizes, split_oids(pieces), piece_sizes
-    except _FAULTS as error:
-        raise IntegrityError(f"a manifest does not decode: {type(error).__name__}") from error
-
-
 def chunk_oids(data: bytes) -> tuple[list[bytes], list[bytes]]:
     """(passages, pieces of the original) of an encoded manifest whose hash was just checked.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from arbor.errors import RemoteError, UsageError
@@ -115,7 +115,11 @@ def fetch(
     known = {oid for oid in before.values() if oid is not None}
     complete = _complete(repo, ({ref.peeled for ref, _ in chosen} - known) | set(shown.prerequisites))
     wants = sorted({ref.oid for ref, _ in chosen if not _is_here(repo, ref, known, complete)})
-    if not wants and all(here and before[here] == ref.oid for ref, here in chosen) and not options.prune:
+    seen_before = read_witnessed(repo.folder, transport.url) if transport.is_peer else {}
+    is_same = all(
+        here and before[here] == ref.oid and _is_as_seen(transport, seen_before, ref) for ref, here in chosen
+    )
+    if not wants and is_same and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
         return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
     seen = [
@@ -127,23 +131,21 @@ def fetch(
     haves = find_haves(repo, transport, shown, complete, seen) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
     with download(repo, transport, wants, haves, targets, transfer) as arrival:
-        seen_before = read_witnessed(repo.folder, transport.url) if transport.is_peer else {}
         changes = [
             _judge(repo, arrival.checked, ref, here, seen_before.get(ref.name), force=options.force)
             for ref, here in chosen
         ]
         if wants and any(change.status != "rejected" and change.new in _hex(wants) for change in changes):
             arrival.publish()
+        if transport.is_peer:
+            # Before the refs: what the person accepted must not look like a step back if this is cut short.
+            _remember(repo, transport.url, changes)
         _move_refs(repo, changes, transport.url)
         if options.prune and remote:
-            changes += _prune(repo, remote, shown)
-        if transport.is_peer:
-            accepted = [
-                change for change in changes if change.there.startswith(HEADS) and change.status != "rejected"
-            ]
-            remember(
-                repo, transport.url, {change.there: bytes.fromhex(change.new) or None for change in accepted}
-            )
+            pruned = _prune(repo, remote, shown)
+            changes += pruned
+            if transport.is_peer:
+                _remember(repo, transport.url, pruned)
     return _result(transport, shown, changes, arrival)
 
 
@@ -206,6 +208,18 @@ def _is_here(repo: Repository, ref: RemoteRef, known: set[bytes], complete: set[
     if ref.oid in known:
         return True
     return ref.peeled in (complete | known) and repo.store.holds(ref.oid)
+
+
+def _is_as_seen(transport: Transport, seen: Mapping[str, Seen], ref: RemoteRef) -> bool:
+    """Whether a branch stands where its address showed it last, so that nothing has to be looked at."""
+    if not transport.is_peer or not ref.name.startswith(HEADS):
+        return True
+    return ref.name in seen and seen[ref.name].commit == ref.peeled
+
+
+def _remember(repo: Repository, url: str, changes: Sequence[RefChange]) -> None:
+    accepted = [each for each in changes if each.there.startswith(HEADS) and each.status != "rejected"]
+    remember(repo, url, {change.there: bytes.fromhex(change.new) or None for change in accepted})
 
 
 def _judge(

@@ -11,7 +11,7 @@ from arbor.objects.columns import DOCUMENT_MANIFEST
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.passages import chunk_oids
-from arbor.objects.paths import collision_key
+from arbor.objects.paths import PRIVATE_FOLDER, collision_key
 from arbor.processes import map_forked
 from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.fresh_files import FreshFiles
@@ -20,6 +20,7 @@ from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import UNKNOWN, FileState, Stage
 from arbor.repo.status import remember_states
 from arbor.repo.tiers import read_tiers
+from arbor.repo.worktree import check_out
 from arbor.store.sequential import SequentialReader
 
 _DOCUMENTS_A_TASK = 250
@@ -49,8 +50,10 @@ def _write_all(repo: Repository, rows: Sequence[Row]) -> dict[str, tuple[bytes, 
     fs_root = repo.work_tree()
     tasks = [rows[start : start + _DOCUMENTS_A_TASK] for start in range(0, len(rows), _DOCUMENTS_A_TASK)]
 
+    is_empty = all(entry.name == PRIVATE_FOLDER for entry in fs_root.iterdir())
+
     def work(task: Sequence[Row]) -> list[FileState]:
-        return list(_write(repo, fs_root, task))
+        return list(_write(repo, fs_root, task, is_empty=is_empty))
 
     entries: dict[str, tuple[bytes, FileState]] = {}
     for task, states in zip(tasks, map_forked(work, tasks), strict=True):
@@ -58,11 +61,13 @@ def _write_all(repo: Repository, rows: Sequence[Row]) -> dict[str, tuple[bytes, 
     return entries
 
 
-def _write(repo: Repository, fs_root: Path, rows: Sequence[Row]) -> Iterator[FileState]:
+def _write(repo: Repository, fs_root: Path, rows: Sequence[Row], *, is_empty: bool) -> Iterator[FileState]:
+    """Write documents; into a folder that an earlier try left something in, beside what is there and then over it."""
     reader = SequentialReader(repo.store)
     with FreshFiles(fs_root) as files:
         for path, oid in rows:
-            yield files.write(path, _pieces(reader, oid))
+            pieces = _pieces(reader, oid)
+            yield files.write(path, pieces) if is_empty else check_out(fs_root, path, pieces)
 
 
 def _pieces(reader: SequentialReader, oid: bytes) -> list[bytes]:

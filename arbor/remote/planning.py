@@ -45,15 +45,16 @@ def plan_answer(
     everything = not haves and filter_text == FULL
     note = _read_note(repo, wants) if everything else _NOTHING
     known = [peel(repo, tip) for tip in note.tips]
-    whole = [pack for pack in repo.store.packs() if pack.name in note.packs]
+    packs = repo.store.packs()
+    whole = [pack for pack in packs if pack.name in note.packs]
     selection = select_missing(repo, wants, known or haves, filter_text)
     fresh = [oid for oid in selection.oids if all(pack.index.find(oid) is None for pack in whole)]
     parts = [FramePart(pack, frame, None) for pack in whole for frame in range(len(pack.index.frame_offsets))]
     parts += plan_frames(repo.store, fresh)
-    order = {pack.name: number for number, pack in enumerate(repo.store.packs())}
-    parts.sort(key=lambda part: (order[part.pack.name], part.frame))
+    order = {pack.name: number for number, pack in enumerate(packs)}
+    parts.sort(key=lambda part: (order.get(part.pack.name, len(order)), part.frame))
     count = sum(pack.index.count for pack in whole) + len(fresh)
-    if everything and not selection.cold and _are_all(repo.store.packs(), parts, count):
+    if everything and not selection.cold and _are_all(packs, parts, count):
         _write_note(repo, wants)
     return FetchAnswer(count, tuple(sorted(selection.cold))), parts
 

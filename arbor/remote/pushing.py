@@ -10,7 +10,7 @@ from arbor.objects.ids import OID_BYTES
 from arbor.remote.accepting import NOT_FORWARD, TAG_EXISTS
 from arbor.remote.connectivity import complete_commits
 from arbor.remote.enumerating import select_missing
-from arbor.remote.fetching import advertised
+from arbor.remote.fetching import ROLLED_BACK, advertised
 from arbor.remote.limits import HELD_BYTES
 from arbor.remote.messages import (
     Advertisement,
@@ -27,7 +27,7 @@ from arbor.remote.wire import Message, Transport, open_packets
 from arbor.repo.history import is_ancestor
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
-from arbor.repo.witness import remember
+from arbor.repo.witness import Seen, read_witnessed, remember
 from arbor.store.pack_format import HEADER_BYTES, decode_frame_header
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
@@ -107,7 +107,8 @@ def push(
     for spec in specs:
         check_ref_name(spec.there)
     shown = advertised(transport)
-    judged = [_judge(repo, shown, spec) for spec in specs]
+    seen = read_witnessed(repo.folder, transport.url) if transport.is_peer else {}
+    judged = [_judge(repo, shown, spec, seen.get(spec.there)) for spec in specs]
     updates = [update for update, done in judged if done.status not in ("same", "rejected")]
     if not updates or dry_run:
         return PushResult(transport.url, tuple(done for _, done in judged))
@@ -124,7 +125,9 @@ def push(
     return PushResult(transport.url, tuple(refs), objects, sent)
 
 
-def _judge(repo: Repository, shown: Advertisement, spec: PushSpec) -> tuple[RefUpdate, PushedRef]:
+def _judge(
+    repo: Repository, shown: Advertisement, spec: PushSpec, seen: Seen | None
+) -> tuple[RefUpdate, PushedRef]:
     """What is to be asked of the other side for one ref, and what that will be called."""
     there = shown.find(spec.there)
     old = there.oid if there else b""
@@ -137,6 +140,11 @@ def _judge(repo: Repository, shown: Advertisement, spec: PushSpec) -> tuple[RefU
         return as_("same") if old else as_("rejected", "there is no such ref on the other side")
     if spec.lease is not None and spec.lease != old:
         return as_("rejected", STALE)
+    went_back = seen is not None and old not in (b"", seen.commit) and repo.store.has(old) and (
+        not is_ancestor(repo, seen.commit, old)
+    )  # fmt: skip
+    if went_back and not spec.force:
+        return as_("rejected", ROLLED_BACK)
     if not spec.new:
         return as_("removed")
     if not old:
@@ -171,8 +179,9 @@ def _send(
             return refused, 0, 0
     oids = [oid for oid in selection.oids if oid[:HELD_BYTES] not in held]
     if selection.cold and not held:
-        raise ColdDocument(f"{len(selection.cold)} documents are cold here and not on the other side",
-                           "bring them back first: arbor rehydrate-cold")  # fmt: skip
+        raise ColdDocument(f"passages of {len(selection.cold)} of the documents to be sent are cold here, and the "
+                           f"other side lacks them (first: document {min(selection.cold).hex()[:12]})",
+                           "bring them back first: arbor rehydrate-cold --all")  # fmt: skip
     meter = _Counter(iter_frames(plan_frames(repo.store, oids)), len(oids), progress)
     message, frames = open_packets(transport.call("push", arguments, meter))
     for _ in frames:

@@ -206,7 +206,8 @@ def _all_slots(part: FramePart) -> tuple[int, ...]:
 def _require_push(may_push: bool) -> None:
     if not may_push:
         raise RemoteError(
-            "pushing to this knowledge base is not allowed", "ask its owner for a token that may push"
+            "pushing to this knowledge base is not allowed",
+            "ask its owner for a token that may push, and set ARBOR_TOKEN to it",
         )
 
 

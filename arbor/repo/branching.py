@@ -220,7 +220,7 @@ def switch(
         else:
             oid = resolve(repo, target)
         stage = repo.stage()
-        if stage.merge_parents and not force:
+        if (stage.merge_parents or stage.conflicts) and not force:
             raise ConflictError(
                 "a merge is in progress", "finish it with commit, or leave it with merge --abort"
             )

@@ -150,7 +150,7 @@ class TrustDesk:
                 "nothing says which documents to evict", "give paths, or --older-than, --larger-than ..."
             )
         documents = self.choose(paths, criteria or Criteria())
-        with self._sources(places, others, fetch) as sources:
+        with self._sources(places, others, fetch, work_tree=False) as sources:
             return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,
                                   dry_run=dry_run, progress=progress)  # fmt: skip
 
@@ -190,9 +190,14 @@ class TrustDesk:
 
     @contextlib.contextmanager
     def _sources(
-        self, places: Sequence[Path], others: Sequence[ByteSource], fetch: Fetch | None
+        self,
+        places: Sequence[Path],
+        others: Sequence[ByteSource],
+        fetch: Fetch | None,
+        *,
+        work_tree: bool = True,
     ) -> Iterator[list[ByteSource]]:
-        sources = tiering.default_sources(self.repo, places, fetch=fetch, others=others)
+        sources = tiering.default_sources(self.repo, places, fetch=fetch, others=others, work_tree=work_tree)
         try:
             yield sources
         finally:

@@ -64,10 +64,7 @@ def merge(
     theirs = resolve(repo, revision)
     with repo.lock():
         ours, stage = repo.refs.head_oid(), repo.stage()
-        if stage.merge_parents:
-            raise ConflictError(
-                "a merge is in progress", "finish it with commit, or leave it with merge --abort"
-            )
+        _refuse_unfinished(stage)
         if ours is not None and is_ancestor(repo, theirs, ours):
             return MergeResult("up-to-date", theirs.hex())
         if ours is None or (fast_forward and is_ancestor(repo, ours, theirs)):
@@ -104,12 +101,22 @@ def revert(repo: Repository, revision: str) -> MergeResult:
         raise UsageError("a merge cannot be reverted as a whole", "revert the commits that it brought")
     with repo.lock():
         stage = repo.stage()
-        if stage.changes or stage.merge_parents:
+        _refuse_unfinished(stage)
+        if stage.changes:
             raise ConflictError("there are staged changes", "commit them before reverting")
         before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         subject = commit.message.split("\n", 1)[0]
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
         return _three_way(repo, stage, commit.ledger_root, before, oid, f"parent of {revision}", message, ())
+
+
+def _refuse_unfinished(stage: Stage) -> None:
+    """Nothing new begins while a merge or a revert waits to be finished."""
+    if stage.merge_parents or stage.conflicts:
+        what = "merge" if stage.merge_parents else "revert"
+        raise ConflictError(
+            f"a {what} is in progress", f"finish it with commit, or leave it with {what} --abort"
+        )
 
 
 def abort_merge(repo: Repository) -> None:

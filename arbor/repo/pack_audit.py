@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from arbor.errors import IntegrityError
-from arbor.objects import columns, ledger, merkle, model
+from arbor.objects import columns, ledger, model
 from arbor.objects.ids import Kind
 from arbor.objects.model import split_oids
-from arbor.objects.passages import chunk_sizes
 from arbor.processes import map_forked
 from arbor.store.pack_format import FrameHeader
 from arbor.store.pack_index import KEY_BYTES
@@ -180,9 +179,8 @@ def _audit_frames(pack: Pack, frames: list[tuple[int, FrameHeader]]) -> _Part:
 
 def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], where: str) -> None:
     """Decode the objects of one kind in a frame: together where all are sound, else one by one."""
-    values: Sequence[Any] | None = None
-    if kind == Kind.DOCUMENT:
-        values = columns.decode_documents([data for _, data in found])
+    batch = _BATCHES.get(kind)
+    values = batch([data for _, data in found]) if batch else None
     for number, (oid, data) in enumerate(found):
         try:
             value = _DECODE[kind](data) if values is None else values[number]
@@ -190,7 +188,7 @@ def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], whe
             part.damaged.append(Damage(oid, where, error.message))
             continue
         if kind == Kind.MANIFEST:
-            part.manifests.append(ManifestFacts(oid, *value))
+            part.manifests.append(ManifestFacts._make((oid, *value[0], value[1])))
         elif kind == Kind.DOCUMENT:
             part.documents.append(DocumentFacts(oid, *value))
         elif kind == Kind.NODE:
@@ -201,23 +199,12 @@ def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], whe
             part.tags.append((oid, value))
 
 
-def _manifest_facts(data: bytes) -> tuple[int, bytes, int, bytes, int, bytes]:
-    """What a manifest comes to.
-
-    Its hash is right, and its form was checked in full when it was written or received, so only what the roots and
-    sizes need is looked at here.
-    """
-    leaves, leaf_sizes, pieces, piece_sizes = chunk_sizes(data)
-    try:
-        size = sum(piece_sizes if pieces else leaf_sizes)
-    except TypeError as error:
-        raise IntegrityError("a manifest has a size that is no number") from error
-    original_root = merkle.tree_root(pieces) if pieces else b""
-    return len(leaves), merkle.tree_root(leaves), len(pieces), original_root, size, b"".join(leaves + pieces)
-
-
+_BATCHES: dict[int, Callable[[list[bytes]], Sequence[Any] | None]] = {
+    int(Kind.MANIFEST): columns.decode_manifests,
+    int(Kind.DOCUMENT): columns.decode_documents,
+}
 _DECODE: dict[int, Callable[[bytes], Any]] = {
-    int(Kind.MANIFEST): _manifest_facts,
+    int(Kind.MANIFEST): columns.manifest_row,
     int(Kind.DOCUMENT): columns.document_row,
     int(Kind.NODE): ledger.decode_node,
     int(Kind.COMMIT): model.decode_commit,

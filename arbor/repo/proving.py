@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import ColdDocument, IntegrityError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Manifest
@@ -130,6 +130,9 @@ def prove(
         )
     leaves = [ref.oid for ref in manifest.passages]
     inclusion = tuple(merkle.inclusion_path(leaves, index))
+    if not repo.store.has(leaves[index]) and value in snapshot.tiers().cold:
+        raise ColdDocument(f"'{path}' is cold here, and a proof of a passage holds its text",
+                           "run: arbor rehydrate-cold PATH")  # fmt: skip
     passage = repo.store.get_kind(leaves[index], Kind.CHUNK)
     return _checked(
         Proof("passage", commit_oid, commit_data, key, nodes, document_data, index, inclusion, passage)

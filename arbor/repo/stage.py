@@ -127,7 +127,7 @@ def state_of(status: os.stat_result) -> FileState:
         return _STATE.pack(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
     except struct.error:  # a time before 1970, or a number of more than 64 bits, as some systems have them
         values = status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
-        return _STATE.pack(*(value & _WHOLE for value in values))
+        return _STATE.pack(*(max(value, 0) & _WHOLE for value in values))
 
 
 def size_of(state: FileState) -> int:

@@ -149,6 +149,7 @@ def default_sources(
     *,
     fetch: Fetch | None = None,
     others: Sequence[ByteSource] = (),
+    work_tree: bool = True,
 ) -> list[ByteSource]:
     """The sources to ask, in order: named places, plugged-in ones, the work tree, each document's own URI.
 
@@ -157,12 +158,14 @@ def default_sources(
         places: Folders: of files, or knowledge bases.
         fetch: Fetches http(s) addresses; without it they are not asked.
         others: What other rooms plug in, such as remotes and bundles.
+        work_tree: Whether the work tree's own files count: to bring bytes back they do, but they are no copy to
+            rely on, since the next edit changes them.
     """
     sources: list[ByteSource] = []
     for fs_path in places:
         sources += open_place(fs_path, repo.store)
     sources += others
-    if repo.fs_root is not None:
+    if work_tree and repo.fs_root is not None:
         sources.append(WorkTreeSource(repo.fs_root))
     sources.append(UriSource(fetch, repo.folder))
     return sources

@@ -91,9 +91,10 @@ def read_cold_words(folder: Path) -> dict[bytes, str]:
     except FileNotFoundError:
         return {}
     try:
-        version, size, packed = msgpack.unpackb(unseal(data, "the keywords of cold documents"))
+        version, *rest = msgpack.unpackb(unseal(data, "the keywords of cold documents"))
         if version != _WORDS_VERSION:
-            raise IntegrityError("the keywords of cold documents were written by another version of arbor")
+            return {}  # another version's: the documents are found by title and path all the same
+        size, packed = rest
         return dict(msgpack.unpackb(decompress(packed, size)))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise IntegrityError("the keywords of cold documents are damaged") from error

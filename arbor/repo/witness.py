@@ -1,11 +1,12 @@
 """What other sides showed last: a checkpoint for each branch of each address, so that none of them can take it back.
 
-Tracking refs say the same of a remote that has a name. This record also holds for addresses without one, and for
-branches whose tracking ref was pruned.
+Tracking refs say the same of a remote that has a name. This record also holds for addresses without one, and for two
+names of one address. A branch that was pruned, as the person asked, may begin anew.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +38,7 @@ def read_witnessed(folder: Path, url: str) -> dict[str, Seen]:
     Raises:
         IntegrityError: when the record is damaged.
     """
-    return _read(folder).get(url, {})
+    return _read(folder).get(_address(url), {})
 
 
 def remember(repo: Repository, url: str, branches: Mapping[str, bytes | None]) -> None:
@@ -50,7 +51,7 @@ def remember(repo: Repository, url: str, branches: Mapping[str, bytes | None]) -
         url: The address.
         branches: Full ref name to the commit it stands at; None where the branch is gone with our consent.
     """
-    record = _read(repo.folder)
+    record, url = _read(repo.folder), _address(url)
     known = record.pop(url, {})
     now = {name: seen for name, seen in known.items() if name not in branches}
     now.update((name, _seen(repo, oid)) for name, oid in branches.items() if oid is not None)
@@ -59,6 +60,11 @@ def remember(repo: Repository, url: str, branches: Mapping[str, bytes | None]) -
     record[url] = now
     kept = dict(list(record.items())[-_MAX_ADDRESSES:])
     write_atomically(repo.folder / WITNESS_FILE, seal(msgpack.packb([_VERSION, kept])))
+
+
+def _address(url: str) -> str:
+    """One name for a folder that has several."""
+    return os.path.realpath(url) if os.path.isabs(url) else url
 
 
 def _seen(repo: Repository, oid: bytes) -> Seen:
@@ -75,8 +81,11 @@ def _read(folder: Path) -> dict[str, dict[str, Seen]]:
         if version != _VERSION:
             raise IntegrityError("the record of what remotes showed was written by another version of arbor")
         found = {url: {name: Seen(*row) for name, row in rows.items()} for url, rows in record.items()}
+        if any(type(seen.commit) is not bytes or len(seen.commit) != OID_BYTES
+               for rows in found.values() for seen in rows.values()):  # fmt: skip
+            raise ValueError("commit")
     except (ValueError, TypeError, AttributeError, msgpack.UnpackException) as error:
-        raise IntegrityError("the record of what remotes showed is damaged") from error
-    if not all(len(seen.commit) == OID_BYTES for rows in found.values() for seen in rows.values()):
-        raise IntegrityError("the record of what remotes showed is damaged")
+        raise IntegrityError(
+            "the record of what remotes showed is damaged", f"it can be removed: {folder / WITNESS_FILE}"
+        ) from error
     return found

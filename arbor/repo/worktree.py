@@ -140,20 +140,12 @@ class _Walk:
         for entry in entries:
             name = entry.name
             path = prefix + name
-            if (
-                name.isascii()
-                and tracked(path)
-                and path not in files
-                and entry.is_file(follow_symlinks=False)
-            ):
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except OSError:
-                    others.append(entry)
-                    continue
-                files[path] = fs_prefix + name, state_of(status)
-            else:
-                others.append(entry)
+            if name.isascii() and tracked(path) and path not in files:
+                with contextlib.suppress(OSError):  # the closer look says what is wrong with it
+                    if entry.is_file(follow_symlinks=False):
+                        files[path] = fs_prefix + name, state_of(entry.stat(follow_symlinks=False))
+                        continue
+            others.append(entry)
         return others
 
     def _take(

@@ -27,21 +27,22 @@ class LabelDesk:
 
     def __init__(self, repo: Repository) -> None:
         self._desk = ConsensusDesk(repo)
-        self._held: tuple[bytes, Consensus] | None = None
+        self._held: tuple[tuple[bytes, str], Consensus] | None = None
 
     @contextlib.contextmanager
     def at(self, snapshot: Snapshot, *, required: bool) -> Iterator[Consensus | None]:
         """The consensus of a version; None where it is not at hand and not `required`."""
         held = self._held
-        if held is not None and held[0] == snapshot.ledger_root == held[1].ledger_root:
+        place = snapshot.ledger_root, snapshot.tiers_word()
+        if held is not None and held[0] == place and place == (held[1].ledger_root, held[1].tiers):
             yield held[1]
             return
         self.close()
-        if not required and not self._desk.is_live_at(snapshot):
+        if not required and not self._desk.is_at_hand(snapshot):
             yield None
             return
         consensus = self._desk.labels(snapshot)
-        self._held = (snapshot.ledger_root, consensus)
+        self._held = (place, consensus)
         yield consensus
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from arbor.objects.links import (
     HTML,
     MARKDOWN,
     MARKUP,
+    MAX_EXPANDED_BYTES,
     URL,
     WIKILINK,
     Link,
@@ -43,10 +44,13 @@ _DEFINITION = re.compile(
 )
 _REFERENCE = re.compile(rf"\[({_LABEL})\](?:\[([^\[\]]*+)\])?+(?![(:])".encode())
 _HREF = re.compile(rb"""href\s*+=\s*+(?:"([^"<>]*+)"|'([^'<>]*+)'|([^\s"'<>`]++))""")
-_WIDE_ENDS = "|".join("\u3000\u00a0\u2028、。，；：！？（）「」『』【】《》").encode()
+_WIDE_SPACES = "\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_WIDE_ENDS = "|".join(_WIDE_SPACES + "、。，；：！？（）「」『』【】《》").encode()
+_WIDE_EDGES = tuple(space.encode() for space in _WIDE_SPACES)
+_WIDE_LEADS = b"\xc2\xe1\xe2\xe3"
 _ADDRESS = re.compile(
     rb"""http(?<![A-Za-z0-9_="'\[]http)(?<!\]\(http)(?<!\(<http)(?<!\]: http)s?+://"""
-    rb"""(?:[^\s<>"`|\x80-\xff]++|(?!%b)[\xc2-\xf4][\x80-\xbf]++)++""" % _WIDE_ENDS
+    rb"""(?:[^\s<>"`|\\\x80-\xff]++|\\(?![\xc1\xf5-\xff])|(?!%b)[\xc2-\xf4][\x80-\xbf]++)++""" % _WIDE_ENDS
 )
 _ADDRESS_TAIL = b".,;:!?'*_~"
 
@@ -87,6 +91,7 @@ class LinkFinder:
 
     Attributes:
         rows: What was found so far.
+        is_full: Whether some were left out, since all of them in full would be beyond `MAX_EXPANDED_BYTES`.
     """
 
     def __init__(self, source: bytes, start: int = 0) -> None:
@@ -97,6 +102,8 @@ class LinkFinder:
             start: Places are counted from here.
         """
         self.rows: list[Any] = []
+        self.is_full = False
+        self._told_bytes = 0
         self._source = source
         self._place = start
         self._line, self._counted = 1, start
@@ -159,7 +166,7 @@ class LinkFinder:
     ) -> None:
         start, end = page
         section_bytes = anchor[1] - anchor[0]
-        if text[start] <= 32 or text[end - 1] in _ODD_ENDS or escaped:
+        if text[start] <= 32 or text[end - 1] in _ODD_ENDS or escaped or _has_wide_edge(text, start, end):
             target, section, label = (_shown(text[start:end]) for start, end in (page, anchor, alias))
             target = target.strip().removesuffix("\\")
             if target or section:
@@ -181,6 +188,10 @@ class LinkFinder:
             escaped: Whether label or destination hold escaped characters.
         """
         start, end = target
+        self._told_bytes += end - start + label[1] - label[0]
+        if self._told_bytes > MAX_EXPANDED_BYTES:
+            self.is_full = True
+            return
         mark, percent = text.find(b"#", start, end), text.find(b"%", start, end)
         if escaped:
             path, section = split_destination(_shown(text[start:end]))
@@ -201,19 +212,20 @@ class LinkFinder:
 
     def _find_references(self, text: bytes) -> None:
         """Full, collapsed and shortcut references, resolved through the text's own definitions."""
-        definitions: dict[str, tuple[int, int]] = {}
+        definitions: dict[str, tuple[Span, bool]] = {}
         for match in _DEFINITION.finditer(text):
-            definitions.setdefault(_fold_label(match[1]), match.span(2 if match[3] is None else 3))
+            span = match.span(2 if match[3] is None else 3)
+            definitions.setdefault(_fold_label(match[1]), (span, text.find(b"\\", *span) >= 0))
         if not definitions:
             return
         for match in _REFERENCE.finditer(text):
             label = match[1]
-            target = definitions.get(_fold_label(match[2] or label)) if len(label) < 1000 else None
-            if target is not None:
+            found = definitions.get(_fold_label(match[2] or label)) if len(label) < 1000 else None
+            if found is not None:
+                target, escaped = found
                 at = match.start()
                 code = MARKDOWN + MARKUP + (EMBEDS if at and text[at - 1] == _EMBED else 0)
-                escaped = b"\\" in label or text.find(b"\\", *target) >= 0
-                self._add_link(text, code, at, match.span(1), target, escaped)
+                self._add_link(text, code, at, match.span(1), target, escaped or b"\\" in label)
 
     def _find_anchors(self, text: bytes) -> None:
         for match in _HREF.finditer(text):
@@ -266,17 +278,25 @@ def _fold_label(label: bytes) -> str:
 
 def _trim_address(address: bytes) -> bytes:
     """Leave off the punctuation and the closing brackets that belong to the sentence around an address."""
-    while address:
-        last = address[-1:]
-        if last in _ADDRESS_TAIL:
-            address = address.rstrip(_ADDRESS_TAIL)
-        elif last in b")]" and address.count(last) > address.count(b"(" if last == b")" else b"["):
-            surplus = address.count(last) - address.count(b"(" if last == b")" else b"[")
-            run = len(address) - len(address.rstrip(last))
-            address = address[: -min(surplus, run)]
-        else:
+    surplus = {
+        ord(")"): address.count(b")") - address.count(b"("),
+        ord("]"): address.count(b"]") - address.count(b"["),
+    }
+    end = len(address)
+    while end:
+        last = address[end - 1]
+        if last in surplus and surplus[last] > 0:
+            surplus[last] -= 1
+        elif last not in _ADDRESS_TAIL:
             break
-    return address
+        end -= 1
+    return address[:end]
+
+
+def _has_wide_edge(text: bytes, start: int, end: int) -> bool:
+    """Whether a stretch begins or ends with white space outside of ASCII."""
+    lead = text[start] in _WIDE_LEADS and text.startswith(_WIDE_EDGES, start, end)
+    return lead or (text[end - 1] >= 0x80 and text.endswith(_WIDE_EDGES, start, end))
 
 
 def _hide_literals(text: bytes) -> bytes:

@@ -194,7 +194,7 @@ def test_a_large_first_commit_waits_until_somebody_asks(
 ) -> None:
     monkeypatch.setattr("arbor.graph.live.EAGER_DOCUMENTS", 2)
     assert put(kb, TIDES).ripple is None  # type: ignore[attr-defined]
-    assert not ConsensusDesk(kb.repo).is_live_at(kb.snapshot())
+    assert not ConsensusDesk(kb.repo).is_at_hand(kb.snapshot())
     assert kb.consensus("anna/tides.md").standing.label is Label.CORROBORATED
     assert put(kb, dict([demo_documents.ISOLATED])).ripple is not None  # type: ignore[attr-defined]
 

@@ -114,11 +114,10 @@ def test_rows_of_another_shape_are_refused(rows: object) -> None:
         changed(PLACED, 4, len(TEXT)),
         changed(changed(PLACED, 6, 1), 5, -1),
         changed(changed(PLACED, 6, 5), 5, len(TEXT)),
-        PLACED,  # the first byte of a character of three
         PLACED[:6],
     ],
 )
-def test_a_place_outside_of_the_text_or_inside_a_character_is_refused(row: list[int]) -> None:
+def test_a_place_outside_of_the_text_is_refused(row: list[int]) -> None:
     with pytest.raises(IntegrityError):
         expand_links(row, TEXT)
 
@@ -129,3 +128,16 @@ def test_many_small_rows_cannot_grow_beyond_the_bound(monkeypatch: pytest.Monkey
     with pytest.raises(IntegrityError):
         expand_links(row * 11, b"x" * 1000)
     assert len(expand_links(row * 9, b"x" * 1000)) == 9
+
+
+def test_what_is_not_sound_utf8_is_shown_as_far_as_it_is() -> None:
+    """Files are kept as they are, and one bad byte must not take a document's links away."""
+    assert expand_links([MARKDOWN, 0, 0, 4, 0, 0, 0], b"caf\xe9")[0].target == "caf\ufffd"
+
+
+def test_rows_that_go_to_and_fro_are_refused_before_they_cost_much() -> None:
+    data = b"\n" * 100_000
+    rows = [MARKDOWN, len(data), 0, 0, 0, 0, 0, MARKDOWN, -len(data), 0, 0, 0, 0, 0] * 5_000
+    check_rows(rows)
+    with pytest.raises(IntegrityError):
+        expand_links(rows, data)

@@ -135,7 +135,7 @@ def test_a_cold_clone_brings_passages_when_told(ada: Cli) -> None:
     assert cold("status", "--porcelain").out.strip() == ""
     assert len(cold("log", "--oneline").out.splitlines()) == 2
     assert cold("verify").code == 0
-    assert "cold" in cold("cat", "notes/one.md", code=1).err
+    assert "cold" in cold("cat", "--offline", "notes/one.md", code=1).err
     cold("rehydrate", "notes/one.md")
     assert cold("cat", "notes/one.md").out == "# One\n\nthe first note\n"
     part = other(ada, "part")

@@ -85,7 +85,7 @@ def test_results_that_are_not_wanted_any_more_leave_no_process(monkeypatch: pyte
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_what_cannot_be_sent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "can_fork", lambda: True)
-    with pytest.raises(RuntimeError, match="pickle|local object"):
+    with pytest.raises(RuntimeError, match=r"pickle|local object"):
         list(map_forked(lambda n: lambda: n, [1, 2]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -70,7 +71,11 @@ TERMS = st.builds(
 @settings(max_examples=400)
 @given(text=TEXTS, term=TERMS)
 def test_marks_and_evidence_agree_with_the_index(text: str, term: Term) -> None:
-    connection = sqlite3.connect(":memory:")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        check_agreement(connection, text, term)
+
+
+def check_agreement(connection: sqlite3.Connection, text: str, term: Term) -> None:
     connection.execute(f"CREATE VIRTUAL TABLE f USING fts5(body, content='', tokenize='{TOKENIZER}')")
     connection.execute("INSERT INTO f(rowid, body) VALUES(1, ?)", (index_text(text),))
     units = units_of(term)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,7 @@ class Index:
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
+        weakref.finalize(self, self.connection.close)
         self.connection.execute(f"CREATE VIRTUAL TABLE texts USING fts5(body, tokenize='{TOKENIZER}')")
 
     def holds(self, text: str, unit: Unit | None) -> bool:

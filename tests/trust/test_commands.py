@@ -78,7 +78,7 @@ def test_hits_carry_their_proof(cli: Cli, tmp_path: Path) -> None:
         ]
         assert (found["leaf"], found["text"]) == (hit["chunk"]["oid"], hit["text"])
     assert "--json" in cli("search", "--proof", "word1x1", code=2).err
-    cli("evict", "a.md")
+    cli("evict", "a.md", "--from", ".")
     [cold] = [
         hit for hit in cli("search", "--json", "--proof", "long note").json["hits"] if hit["path"] == "a.md"
     ]
@@ -176,7 +176,7 @@ def test_gc(cli: Cli) -> None:
 
 
 def test_a_damaged_journal(cli: Cli) -> None:
-    cli("evict", "a.md")
+    cli("evict", "a.md", "--from", ".")
     cli("rehydrate", "a.md")
     journal = cli.folder / ".arbor" / "journal"
     journal.write_bytes(journal.read_bytes().replace(b"evict", b"fetch"))

@@ -12,7 +12,7 @@ import pytest
 
 import arbor
 from arbor import KnowledgeBase
-from arbor.errors import ColdDocument, ConflictError, IntegrityError, UsageError
+from arbor.errors import ColdDocument, ConflictError, UsageError
 from arbor.objects.ids import Kind
 from arbor.repo import rehydrating
 from arbor.repo.copies import (
@@ -88,7 +88,7 @@ def test_cold_and_back(make_kb: MakeKb, tmp_path: Path) -> None:
     assert kb.resolve("HEAD") == head
     with pytest.raises(ColdDocument, match="pieces are not stored"):
         list(kb.cat("a.md", "HEAD"))
-    with pytest.raises(IntegrityError):
+    with pytest.raises(ColdDocument, match="is cold here"):
         prove(kb.repo, head, "a.md", 0)
     assert prove(kb.repo, head, "a.md").kind == "document"
 

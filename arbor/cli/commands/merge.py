@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
@@ -49,9 +50,10 @@ def command(
         return
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")
-    result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
-                           unrelated=allow_unrelated, message=message)  # fmt: skip
-    outcome = finish_merge(session, result, commit=not no_commit)
+    with cold_noticed(session):
+        result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
+                               unrelated=allow_unrelated, message=message)  # fmt: skip
+        outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")
     if as_json:

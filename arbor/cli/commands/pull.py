@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
@@ -59,9 +60,10 @@ def command(
                                    progress=bar)  # fmt: skip
     if not as_json:
         show_fetch(session, brought.fetched)
-    result = merging.merge(kb.repo, brought.commit, fast_forward=not no_ff, only_fast_forward=ff_only,
-                           unrelated=allow_unrelated, message=brought.message)  # fmt: skip
-    outcome = finish_merge(session, result, commit=not no_commit)
+    with cold_noticed(session):
+        result = merging.merge(kb.repo, brought.commit, fast_forward=not no_ff, only_fast_forward=ff_only,
+                               unrelated=allow_unrelated, message=brought.message)  # fmt: skip
+        outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")
     if as_json:

@@ -10,8 +10,11 @@ from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, show_push, transfer_bar
+from arbor.cli.views import count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.remote.accepting import NOT_FORWARD
+from arbor.remote.pushing import STALE
 
 if TYPE_CHECKING:
     from arbor.remote import refspecs
@@ -66,7 +69,6 @@ def command(
     if result.rejected:
         if not as_json:
             first = result.rejected[0]
-            session.out.error(
-                f"{len(result.rejected)} refs were not moved: {first.reason}", "run: arbor pull", 13
-            )
+            hint = "run: arbor pull" if first.reason in (NOT_FORWARD, STALE) else ""
+            session.out.error(f"{count(len(result.rejected), 'ref')} not moved: {first.reason}", hint, 13)
         raise click.exceptions.Exit(13)

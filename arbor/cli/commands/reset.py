@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
+from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
@@ -43,7 +46,8 @@ def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
         if lost:
             named = ", ".join(lost[:5]) + (" …" if len(lost) > 5 else "")
             session.out.warning(f"changes that were not committed are lost: {named}")
-    oid = branching.reset(kb.repo, revision, mode)
+    with cold_noticed(session) if mode == "hard" else contextlib.nullcontext():
+        oid = branching.reset(kb.repo, revision, mode)
     kb.bring_up_to_date()
     if as_json:
         session.out.json("reset", {"commit": oid.hex(), "mode": mode})

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import click
 
+from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import finish_merge, merge_fields
 from arbor.cli.session import Session
+from arbor.errors import UsageError
 from arbor.repo import merging
 
 
 @arbor_command("revert", fields=FIELDS)
-@click.argument("revision", metavar="REV", type=REVISION)
+@click.argument("revision", required=False, metavar="[REV]", type=REVISION)
+@click.option("--abort", is_flag=True, help="Leave a revert in progress: everything as before it.")
 @click.option("-n", "--no-commit", is_flag=True, help="Stage the undoing and leave the commit to you.")
 @quiet_option
 @json_option
-def command(session: Session, revision: str, no_commit: bool, as_json: bool) -> None:
+def command(session: Session, revision: str | None, abort: bool, no_commit: bool, as_json: bool) -> None:
     """Undo what a commit changed, as a new commit."""
     kb = session.open()
     set_identity(kb)
-    outcome = finish_merge(session, merging.revert(kb.repo, revision), commit=not no_commit)
+    if abort:
+        merging.abort_merge(kb.repo)
+        session.out.note("the revert is left; everything is as before it")
+        return
+    if revision is None:
+        raise UsageError("name the commit to revert", "run: arbor log")
+    with cold_noticed(session):
+        outcome = finish_merge(session, merging.revert(kb.repo, revision), commit=not no_commit)
     if as_json:
         session.out.json("revert", merge_fields(session, outcome))
     if outcome.conflicts:

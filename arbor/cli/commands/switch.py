@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
@@ -34,7 +35,8 @@ def command(session: Session, target: str, create: bool, detach: bool, force: bo
     """
     kb = session.open()
     set_identity(kb)
-    oid = branching.switch(kb.repo, target, create=create, detach=detach, force=force)
+    with cold_noticed(session):
+        oid = branching.switch(kb.repo, target, create=create, detach=detach, force=force)
     run_post_hook(session, "post-checkout")
     if as_json:
         session.out.json(

@@ -74,6 +74,8 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
         structure.blocks.insert(0, Block(1, body))
     passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
     finder.find_links(_blank_out(buffer, structure.blocks))
+    if finder.is_full:
+        warnings = (*warnings, "it has more links than are kept")
     title = find_title(fields) or _choose_title(structure.marks)
     return Reading(passages, title, fields, finder.rows, warnings, EXTRACTOR_ID)
 

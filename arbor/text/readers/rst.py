@@ -82,6 +82,5 @@ def _find_links(text: str) -> list[Link]:
         counted = start
         target, anchor = split_destination(destination)
         links.append(Link("rst", relation, target, anchor, " ".join(label.split()), line))
-    return links + [
-        link for link in find_addresses(text) if link.target not in {each.target for each in links}
-    ]
+    known = {link.target for link in links}
+    return links + [link for link in find_addresses(text) if link.target not in known]

@@ -1,0 +1,32 @@
+"""Documents whose files cannot be written because their passages are elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from arbor.cli.session import Session
+from arbor.cli.views import count
+from arbor.repo.tiers import read_tiers
+
+_NAMED = 5
+
+
+@contextlib.contextmanager
+def cold_noticed(session: Session) -> Iterator[None]:
+    """Warn when HEAD moves, within the block, to documents that are cold and so get no file."""
+    repo = session.open().repo
+    before = repo.head_root()
+    yield
+    cold = read_tiers(repo.folder).cold
+    if not cold or repo.fs_root is None or repo.head_root() == before:
+        return
+    now = repo.snapshot(repo.refs.head_oid())
+    paths = [
+        change.key for change in now.changes_since(before)
+        if change.after in cold and now.lacks_pieces(change.after)
+    ]  # fmt: skip
+    if paths:
+        named = ", ".join(map(session.shown, paths[:_NAMED])) + (" …" if len(paths) > _NAMED else "")
+        session.out.warning(f"{count(len(paths), 'document')} cold here, so no file is written: {named}")
+        session.out.hint("bring them back with: arbor rehydrate-cold PATH")
