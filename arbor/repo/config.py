@@ -206,6 +206,8 @@ def parse_setting(name: str, text: str) -> Any:
         if text.lower() not in ("true", "false", "yes", "no", "on", "off", "1", "0"):
             raise UsageError(f"'{name}' is true or false, not '{text}'")
         return text.lower() in ("true", "yes", "on", "1")
+    if name == "color.ui" and text not in ("auto", "always", "never", "true", "false"):
+        raise UsageError(f"'color.ui' is auto, always or never, not '{text}'")
     return text
 
 

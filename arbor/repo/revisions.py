@@ -163,6 +163,8 @@ def parse_moment(text: str, now: float | None = None) -> int:
 def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
     """The two commits of `A..B`; a side left out is HEAD."""
     left, dots, right = text.partition("..")
+    if right.startswith("."):
+        raise UsageError(f"'{text}' has three dots", "write it as OLD..NEW")
     if not dots:
         raise UsageError(f"'{text}' is not a range", "write it as OLD..NEW")
     return resolve(repo, left or "HEAD"), resolve(repo, right or "HEAD")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from arbor.objects.proofs import log_state
 from arbor.remote.fetching import ROLLED_BACK
 from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching
+from arbor.repo.fresh_files import FreshFiles
 from arbor.repo.repository import open_repository
+from arbor.repo.stage import FileState
 from arbor.repo.status import get_status
 from arbor.repo.tiers import read_tiers
 from arbor.repo.witness import Seen, read_witnessed
@@ -187,6 +190,69 @@ def test_an_address_without_a_name_is_held_to_what_it_showed(tmp_path: Path) -> 
     (repo.folder / "witnessed").write_bytes(b"?" * 40)
     with pytest.raises(IntegrityError, match="damaged"):
         fetch_from(repo, tmp_path / "a", "")
+
+
+def test_no_name_of_an_address_and_no_push_forgets_what_it_showed(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    first = source.refs.head_oid()
+    change(source, {"a.md": "a\n"})
+    fetch_from(repo, tmp_path / "a", "")  # under no name: the tracking ref stays where it was
+    branching.reset(source, first.hex(), "hard")  # type: ignore[union-attr]
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    for name in ("a", "b/../a", "link"):
+        assert [c.reason for c in fetch_from(repo, tmp_path / name, "").rejected] == [ROLLED_BACK], name
+    assert [c.reason for c in fetch_from(repo, tmp_path / "a").rejected] == [ROLLED_BACK]
+    branching.create_branch(source, "elsewhere")
+    branching.switch(source, "elsewhere")
+    change(repo, {"b.md": "b\n"})
+    assert push_to(repo, tmp_path / "a").rejected[0].reason == ROLLED_BACK
+    assert push_to(repo, tmp_path / "a", force=True).refs[0].status in ("forward", "forced")
+
+
+def cut_short(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_was_accepted_before_a_kill_is_accepted_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    first = source.refs.head_oid()
+    change(source, {"a.md": "a\n"})
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    branching.reset(source, first.hex(), "hard")  # type: ignore[union-attr]
+    with monkeypatch.context() as patched:
+        patched.setattr("arbor.remote.fetching._move_refs", cut_short)
+        with pytest.raises(KeyboardInterrupt):
+            fetch_from(repo, tmp_path / "a", force=True)
+    assert not fetch_from(repo, tmp_path / "a", force=True).rejected
+    change(source, {"c.md": "c\n"})
+    assert [c.status for c in fetch_from(repo, tmp_path / "a").changes] == ["forward"]
+
+
+def test_a_clone_that_was_cut_short_in_its_checkout_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_kb(tmp_path / "a", notes(6))
+    write, written = FreshFiles.write, []
+
+    def cut(self: FreshFiles, path: str, pieces: Iterable[bytes]) -> FileState:
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        written.append(path)
+        return write(self, path, pieces)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FreshFiles, "write", cut)
+        with pytest.raises(KeyboardInterrupt):
+            clone_to(tmp_path / "a", tmp_path / "b")
+    if (tmp_path / "b").exists():
+        (tmp_path / "b" / written[0]).write_text("half of it")
+    assert clone_to(tmp_path / "a", tmp_path / "b").documents == 6
+    assert get_status(open_repository(tmp_path / "b")).clean
 
 
 def test_what_was_pushed_with_force_is_what_is_remembered(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
+from tests.repo.kit import new_kb, record
 
 TEXT = "".join(f"line {n}\n" for n in range(30))
 
@@ -198,3 +199,17 @@ def test_branch_and_tag_names_are_guarded(kb: KnowledgeBase) -> None:
     with pytest.raises(ConflictError):
         kb.branches.delete("subject")
     kb.branches.delete("subject", force=True)
+
+
+def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "one\n", "b.md": "one\n"})
+    for name, text in (("a.md", "two\n"), ("b.md", "two\n"), ("a.md", "three\n"), ("b.md", "three\n")):
+        record(kb, {name: text}, f"{name} {text}")
+    assert kb.branches.revert("HEAD~3").conflicts == ("a.md",)
+    for act in (lambda: kb.branches.revert("HEAD~2"), lambda: kb.branches.merge("HEAD~1"),
+                lambda: kb.branches.switch("x", create=True)):  # fmt: skip
+        with pytest.raises(ConflictError, match="in progress"):
+            act()
+    kb.branches.abort_merge()
+    assert (tmp_path / "a.md").read_text() == "three\n"
+    assert kb.status().clean

@@ -246,3 +246,50 @@ def test_agrees_with_a_markdown_parser_on_real_books(shared_data: Path) -> None:
             differing.append(path.name)
     assert len(paths) > 200
     assert len(differing) <= len(paths) // 50, differing
+
+
+# Hostile and damaged texts.
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("http://a.b/c\u202f!", "http://a.b/c"),
+        ("http://a.b/c\u2009– x", "http://a.b/c"),
+        ("http://a.b/c\u0085x", "http://a.b/c"),
+        (r"http://a.b/c\[1\]", "http://a.b/c"),
+        (r"http://a.b/c\d", r"http://a.b/c\d"),
+        ("(http://a.b/c(d)).", "http://a.b/c(d)"),
+        ("(see http://a.b/c[d])", "http://a.b/c[d]"),
+        ("http://a.b/c).!).", "http://a.b/c"),
+        ("[[\u3000页面\u3000]]", "页面"),
+    ],
+)
+def test_where_an_address_or_a_page_ends(text: str, target: str) -> None:
+    assert [link.target for link in extract(text.encode(), "n.md").links] == [target]
+
+
+def test_a_bad_byte_takes_no_link_away() -> None:
+    sound = "# Notiz\n\nÄpfel und Öl für Übung, 中文 段落。\n\n".encode() * 40
+    links = extract(sound + b"See [caf\xe9](cafe.md) and [[b\xe9]].\n", "n.md").links
+    assert [(link.target, link.text) for link in links] == [("cafe.md", "caf\ufffd"), ("b\ufffd", "")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_links_that_would_come_to_too_much_are_left_out(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many references to one long definition are small where they stand, and large in full."""
+    for module in ("arbor.text.links", "arbor.objects.links"):
+        monkeypatch.setattr(f"{module}.MAX_EXPANDED_BYTES", 100_000)
+    text = "# 标题\n\nText 中文\n\n[a]: " + "x" * 9_000 + "\n\n" + "[a] " * 40
+    found = extract(text.encode(encoding), "n.md")
+    assert len(found.links) == 11
+    assert any("more links" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("piece", [b").", b")]", b".]", b")'"])
+def test_a_long_tail_is_trimmed_in_one_pass(piece: bytes) -> None:
+    """Twice the text takes about twice the time; a quadratic trim took minutes for this."""
+    data = b"http://a.b/" + piece * 250_000
+    assert len(extract(data, "u.txt").links) == 1

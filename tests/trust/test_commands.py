@@ -191,3 +191,37 @@ def test_what_cannot_be_a_place(cli: Cli) -> None:
     assert "no folder, bundle or remote" in cli("evict", "a.md", "--from", "nowhere", code=2).err
     assert "say which documents" in cli("rehydrate", code=2).err
     assert "which documents to evict" in cli("evict", code=2).err
+
+
+def test_moving_to_cold_documents_is_said(cli: Cli, tmp_path: Path) -> None:
+    cli("evict", "a.md", "--from", ".")
+    (cli.folder / "a.md").write_text("# Another\n")
+    cli("commit", "-q", "-a", "-m", "another")
+    moves = {"switch --detach HEAD~1": True, "switch main": False, "revert HEAD": True, "reset --hard HEAD~1": False,
+             "reset -q --hard HEAD~1": True}  # fmt: skip
+    for line, is_told in moves.items():
+        assert ("cold here, so no file is written: a.md" in cli(*line.split()).err) == is_told, line
+
+
+def test_the_work_trees_own_file_is_no_copy(cli: Cli) -> None:
+    assert "no other copy was found" in cli("evict", "a.md", code=1).err
+
+
+def test_what_is_added_again_is_cold_no_more(cli: Cli) -> None:
+    text = (cli.folder / "a.md").read_text()
+    cli("evict", "a.md", "--from", ".")
+    (cli.folder / "a.md").unlink()
+    cli("rm", "-q", "a.md")
+    cli("commit", "-q", "-m", "gone")
+    (cli.folder / "a.md").write_text(text)
+    cli("add", "-q", "a.md")
+    cli("commit", "-q", "-m", "back")
+    assert cli("tier", "a.md", "--json").json["documents"][0]["tier"] == "hot"
+    assert cli("verify").code == 0
+
+
+def test_an_unsuitable_key_leaves_a_checkpoint_unsigned(cli: Cli, tmp_path: Path) -> None:
+    cli("config", "sign.key", str(tmp_path / "nothing"))
+    done = cli("log", "--checkpoint")
+    assert len(done.out.splitlines()) == 4
+    assert "not signed" in done.err

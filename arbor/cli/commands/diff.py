@@ -67,6 +67,10 @@ def _sides(revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str
         if new is not None:
             raise UsageError("a range and a revision cannot be compared", "give OLD..NEW, or OLD NEW")
         left, _, right = old.partition("..")
+        if right.startswith("."):
+            raise UsageError(
+                f"'{old}' has three dots", "give OLD..NEW, both of which are compared as they are"
+            )
         old, new = left or "HEAD", right or "HEAD"
     if staged and new is not None:
         raise UsageError("--staged compares the stage with one revision, not two")

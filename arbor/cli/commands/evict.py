@@ -56,8 +56,8 @@ _MAX_LISTED = 10
 def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bool, **options: Any) -> None:
     """Move documents to the cold tier: only their leaf hashes and source remain here.
 
-    Nothing is dropped that could not be read elsewhere just now: in the work tree, behind the source
-    URI, in a folder or bundle given with --from, or at a remote. Proofs, history and oids stay as
+    Nothing is dropped that could not be read elsewhere just now: behind the source URI, in a folder or
+    bundle given with --from, or at a remote; the work tree's own file is no copy. Proofs, history and oids stay as
     they are, and arbor rehydrate brings the passages back.
 
     For example:
