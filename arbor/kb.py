@@ -281,12 +281,12 @@ class KnowledgeBase:
         changes = staged_changes(self.repo, self.repo.stage())
         made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author,
                                  sign=signing.signer(self.repo, sign))  # fmt: skip
-        return following.after_commit(self.repo, self._ask() if index else None, made, changes)
+        return following.after_commit(self.repo, made, changes, index=index)
 
     def bring_up_to_date(self) -> Ripple | None:
         """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""
         documents = committing.count_documents(self.repo, self.repo.head_root())
-        return following.follow(self.repo, self._ask(), documents).ripple
+        return following.follow(self.repo, documents).ripple
 
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from arbor.graph.consensus import Consensus
+from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
@@ -25,8 +26,6 @@ STATE_FILE = "consensus.db"
 LOCK_FILE = "consensus.lock"
 LOCK_WAIT_S = 120.0
 DISPUTING = frozenset({"contradicts", "refutes"})
-EAGER_DOCUMENTS = 2_500
-"""A commit makes the state from nothing for as many documents; for more it waits until somebody asks."""
 TEXT_CHARS = 1_000_000
 """What a document is about stands in its first million characters; memory stays flat whatever follows."""
 _ORIGIN_KEYS = ("author", "authors", "source", "sources", "source-url", "source_url", "origin")

@@ -22,6 +22,7 @@ from arbor.index.writer import (
     translate_disk_errors,
     update,
 )
+from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import temporary_path
 from arbor.store.lock import writer_lock
@@ -103,6 +104,19 @@ def _make_current(fs_path: Path, snapshot: Snapshot, wanted: Stamp) -> IndexRead
         build(fs_path, snapshot, policy=wanted.policy)
         reader = IndexReader(fs_path)
     return reader
+
+
+def follow_head(repo: Repository) -> str:
+    """Bring the index to HEAD: `current`, `updated` or `rebuilt`."""
+    snapshot, cache = repo.snapshot(repo.refs.head_oid()), repo.folder / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    with writer_lock(cache / LOCK_FILE, LOCK_WAIT_S):
+        reader = open_index(index_path(cache), stamp_for(snapshot))
+        if reader is not None:
+            reader.close()
+            return "current"
+        rebuilt = rebuild_or_update(index_path(cache), snapshot)
+    return "rebuilt" if rebuilt else "updated"
 
 
 def rebuild_or_update(fs_path: Path, snapshot: Snapshot, policy: str = "") -> bool:

@@ -151,18 +151,25 @@ def check_rows(rows: Any) -> None:
     """
     if not isinstance(rows, (list, tuple)) or len(rows) % WIDTH:
         raise ValueError("links")
+    if {int}.issuperset(map(type, rows)):  # nearly always: then columns are slices
+        _check_placed([rows[place::WIDTH] for place in range(WIDTH)])
+        return
     records = list(_records(rows))
     placed = [record for record in records if type(record[2]) is int]
     told = [record for record in records if type(record[2]) is str]
     if len(placed) + len(told) != len(records) or not all(map(_is_told, told)):
         raise ValueError("link")
-    if placed:
-        columns = list(zip(*placed, strict=True))
-        for numbers in columns:
-            _only_ints(numbers)
-        _check_codes(columns[0])
-        if min(map(min, (columns[3], columns[4], columns[6]))) < 0:
-            raise ValueError("link")
+    _check_placed(list(zip(*placed, strict=True)))
+
+
+def _check_placed(columns: Sequence[Sequence[Any]]) -> None:
+    if not columns or not columns[0]:
+        return
+    for numbers in columns:
+        _only_ints(numbers)
+    _check_codes(columns[0])
+    if min(map(min, (columns[3], columns[4], columns[6]))) < 0:
+        raise ValueError("link")
 
 
 def _is_told(record: tuple[Any, ...]) -> bool:

@@ -10,8 +10,7 @@ from pathlib import Path
 from arbor.errors import UsageError
 from arbor.index import access
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
-from arbor.index.schema import LOCK_FILE, stamp_for
-from arbor.index.writer import LOCK_WAIT_S
+from arbor.index.schema import stamp_for
 from arbor.objects import ledger
 from arbor.repo.cores import core_checker
 from arbor.repo.history import iter_log
@@ -24,7 +23,6 @@ from arbor.search.ranking import LabelDesk, ProfileRanker, label_hooks
 from arbor.search.results import AuditMode, SearchResult
 from arbor.search.searching import Searcher, SearchOptions, parse
 from arbor.search.working_copy import read_changed_files
-from arbor.store.lock import writer_lock
 from arbor.text.extraction import Extraction
 
 _TRIES = 3
@@ -151,19 +149,6 @@ class Asker:
             return paths
 
         return changed
-
-    def update_index(self) -> str:
-        """Bring the index to HEAD: `current`, `updated` or `rebuilt`."""
-        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
-        self._forget()
-        self._cache.mkdir(parents=True, exist_ok=True)
-        with writer_lock(self._cache / LOCK_FILE, LOCK_WAIT_S):
-            reader = access.open_index(access.index_path(self._cache), stamp_for(snapshot))
-            if reader is not None:
-                reader.close()
-                return "current"
-            rebuilt = access.rebuild_or_update(access.index_path(self._cache), snapshot)
-        return "rebuilt" if rebuilt else "updated"
 
     def reindex(self) -> float:
         """Make the index of HEAD from nothing; seconds it took."""

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import ArborError
-from arbor.graph.desk import ConsensusDesk
-from arbor.graph.ripple import Ripple
+from arbor.graph.eager import EAGER_DOCUMENTS
+from arbor.index import access
+from arbor.index.consensus_store import CONSENSUS_FILE
+from arbor.lazy import lazy_module
 from arbor.repo.committing import NewCommit
 from arbor.repo.gc import maintain
 from arbor.repo.repository import Repository
 from arbor.repo.status import PathChange
-from arbor.search.asking import Asker
+
+if TYPE_CHECKING:
+    from arbor.graph import desk
+    from arbor.graph.ripple import Ripple
+else:
+    desk = lazy_module("arbor.graph.desk")
 
 SKIPPED = "skipped"
 
@@ -54,31 +61,32 @@ class Followed(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def follow(repo: Repository, asker: Asker, documents: int) -> Followed:
+def follow(repo: Repository, documents: int) -> Followed:
     """Bring index and consensus to HEAD. The commit is safe already, so what fails here is a warning.
 
     Args:
         repo: Whose state.
-        asker: Its search desk.
         documents: Documents in HEAD's commit.
     """
     index, ripple, warnings = SKIPPED, None, []
     try:
-        index = asker.update_index()
+        index = access.follow_head(repo)
     except (ArborError, OSError) as error:
         warnings.append(f"the index could not be brought up to date: {error}")
-    try:
-        ripple = ConsensusDesk(repo).follow_commit(documents)
-    except (ArborError, OSError) as error:
-        warnings.append(f"the consensus could not be brought up to date: {error}")
+    # Where nothing is there to follow and too much to begin with, the graph need not even be loaded.
+    if documents <= EAGER_DOCUMENTS or (repo.folder / "cache" / CONSENSUS_FILE).exists():
+        try:
+            ripple = desk.ConsensusDesk(repo).follow_commit(documents)
+        except (ArborError, OSError) as error:
+            warnings.append(f"the consensus could not be brought up to date: {error}")
     return Followed(ripple, index, tuple(warnings))
 
 
 def after_commit(
-    repo: Repository, asker: Asker | None, made: NewCommit, changes: tuple[PathChange, ...]
+    repo: Repository, made: NewCommit, changes: tuple[PathChange, ...], *, index: bool
 ) -> CommitResult:
-    """What to tell of a commit, after its derived state has followed (not without an `asker`)."""
-    followed = follow(repo, asker, made.documents) if asker is not None else Followed(None, SKIPPED, ())
+    """What to tell of a commit, after its derived state has followed (not without `index`)."""
+    followed = follow(repo, made.documents) if index else Followed(None, SKIPPED, ())
     with contextlib.suppress(ArborError, OSError):  # another writer merges them when it commits
         maintain(repo)
     return CommitResult(
