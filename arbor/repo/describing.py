@@ -162,6 +162,7 @@ def diff_worktree(
     else:
         olds = dict(Snapshot(repo.store, before).paths())
     found = []
+    moves: list[tuple[str, bytes | None, bytes | None]] = []
     for path in sorted({*olds, *tracked}):
         if not _selected(path, wanted):
             continue
@@ -170,6 +171,7 @@ def diff_worktree(
             if old and (known is None or listing.is_gone(path)):
                 made = DocumentDiff("D", path, path, 0, old, b"")
                 found.append(_made(made, _text(snapshot, old, with_text), "", with_text))
+                moves.append((path, old, None))
             continue
         if known == (old, file[1]):
             continue
@@ -179,7 +181,26 @@ def diff_worktree(
         new = _file_text(data, path) if with_text else ""
         made = DocumentDiff("M" if old else "A", path, path, 0, old, b"")
         found.append(_made(made, _text(snapshot, old, with_text), new, with_text))
-    return tuple(found)
+        if not old and _holds(snapshot, known[0], data):
+            moves.append((path, None, known[0]))
+    return _with_renames(repo, found, moves, with_text)
+
+
+def _with_renames(
+    repo: Repository,
+    found: list[TextDiff],
+    moves: list[tuple[str, bytes | None, bytes | None]],
+    with_text: bool,
+) -> tuple[TextDiff, ...]:
+    """The differences, with files that are as they are staged paired with the documents that are gone."""
+    pairs = pair_documents(moves, Snapshot(repo.store, ledger.EMPTY_LEDGER))
+    renamed = {pair.path: pair for pair in pairs if pair.status == "R"}
+    gone = {pair.old_path for pair in renamed.values()}
+    return tuple(
+        _text_diff(repo, renamed[each.path], with_text) if each.path in renamed else each
+        for each in found
+        if each.path in renamed or each.path not in gone
+    )
 
 
 def _text(snapshot: Snapshot, oid: bytes, with_text: bool) -> str | None:

@@ -177,7 +177,7 @@ def bundles(settings: Settings, folder: Path, about: str) -> Table:
         path.unlink()
     ratio = sizes["arbor"] / sizes["git"]
     rows = (
-        _row("bundle create, the first since a change", seconds["git"], seconds["arbor"], 2.0),
+        _row("bundle create, the first of all", seconds["git"], seconds["arbor"], 2.0),
         _row("bundle create, again", seconds["git"], seconds["again"], 2.0),
         (
             "its size",

@@ -98,6 +98,14 @@ def test_a_revision_against_the_work_tree(tmp_path: Path) -> None:
     assert [(d.status, d.path) for d in kb.diff("HEAD", staged=True)] == [("D", "b.md")]
 
 
+def test_a_revision_against_the_work_tree_tells_renames_as_between_revisions(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"old.md": LONG, "gone.md": "g\n", "mod.md": "one\n"})
+    kb.mv(["old.md"], "new.md")
+    kb.rm(["gone.md"])
+    record(kb, {"mod.md": "two\n", "added.md": "a\n"})
+    assert kb.diff("HEAD~1") == kb.diff("HEAD~1", "HEAD")
+
+
 def test_a_file_that_was_only_touched_is_no_difference(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.md": "a\n"})
     write(tmp_path, {"a.md": "a\n"})
