@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.repository import Repository
@@ -23,6 +24,9 @@ from arbor.repo.stage import (
 )
 from arbor.repo.tiers import read_tiers
 from arbor.repo.worktree import Scan, hash_of_file, scan
+from arbor.store.refs import REMOTES
+
+history = lazy_module("arbor.repo.history")
 
 _RACY_NS = 100_000_000
 
@@ -54,6 +58,8 @@ class Status:
         untracked: Files (or whole folders, with a trailing slash) that are not tracked.
         skipped: (name, reason) of what is there but cannot be tracked.
         merging: Whether a merge waits for its commit.
+        upstream: What the branch follows, such as `origin/main`; "" where it follows nothing that was seen.
+        ahead, behind: Commits that the upstream lacks, and that it has beyond the branch, as it was last seen.
     """
 
     branch: str
@@ -63,6 +69,9 @@ class Status:
     untracked: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
     merging: bool
+    upstream: str = ""
+    ahead: int = 0
+    behind: int = 0
 
     @property
     def clean(self) -> bool:
@@ -109,7 +118,20 @@ def get_status(repo: Repository) -> Status:
         untracked = _collapse([path for path in listing.files if path not in tracked], folders)
     branch = head.removeprefix("refs/heads/") if isinstance(head, str) else ""
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
-                  tuple(listing.skipped), bool(stage.merge_parents))  # fmt: skip
+                  tuple(listing.skipped), bool(stage.merge_parents),
+                  *_compare_upstream(repo, branch, head_oid))  # fmt: skip
+
+
+def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int]:
+    """(name, commits ahead, commits behind) of what a branch follows."""
+    upstream = str(repo.settings.get(f"branch.{branch}.upstream") or "") if branch else ""
+    theirs = repo.refs.read(REMOTES + upstream) if upstream else None
+    if theirs is None or head_oid is None:
+        return "", 0, 0
+    if theirs == head_oid:
+        return upstream, 0, 0
+    ours, other = history.ancestors(repo, [head_oid]), history.ancestors(repo, [theirs])
+    return upstream, len(ours - other), len(other - ours)
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:

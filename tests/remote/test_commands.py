@@ -204,3 +204,24 @@ def test_signed_commits(ada: Cli, tmp_path: Path) -> None:
     ada("push")
     refused = bob("pull", code=12)
     assert "it is not signed" in refused.err
+
+
+def test_status_says_how_far_a_branch_is_from_what_it_follows(ada: Cli) -> None:
+    ada("push", "-q", "-u", "origin", "main")
+    assert "It is where origin/main was last seen." in ada("status").out
+    for number in range(2):
+        ada.write(f"more{number}.md", "# More\n")
+        ada("add", "-q", ".")
+        ada("commit", "-q", "-m", "more")
+    assert "It is 2 commits ahead of origin/main." in ada("status").out
+    assert ada("status", "--json").json["upstream"] == {"name": "origin/main", "ahead": 2, "behind": 0}
+    ada("push", "-q")
+    ada("reset", "-q", "--hard", "HEAD~1")
+    assert "It is 1 commit behind origin/main" in ada("status").out
+    ada.write("other.md", "# Other\n")
+    ada("add", "-q", ".")
+    ada("commit", "-q", "-m", "other")
+    assert "have gone apart: 1 commit here, 1 commit there" in ada("status").out
+    ada("switch", "-q", "-c", "side")
+    assert "origin" not in ada("status").out
+    assert ada("status", "--json").json["upstream"] is None

@@ -8,7 +8,7 @@ from arbor.cli.command import arbor_command, json_option
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
-from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, short
+from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
 from arbor.errors import UsageError
 from arbor.repo.status import PathChange, Status
 
@@ -17,6 +17,8 @@ FIELDS = {
     "head": "oid of the current commit; null before the first",
     "clean": "whether nothing differs and nothing is untracked",
     "merging": "whether a merge waits for its commit",
+    "upstream": "what the branch follows, `name`, and how many commits it is `ahead` and `behind` of what was last "
+    "seen there; null where it follows nothing",
     "staged": "what the next commit changes: `status` (A, M, D, R), `path`, `old_path` of a rename",
     "unstaged": "files that differ from what is staged: `status` (M, D, U), `path`, `old_path`",
     "untracked": "files, and folders with a slash at the end, that are not tracked",
@@ -45,6 +47,8 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
         session.out.json("status", {
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
             "merging": state.merging,
+            "upstream": {"name": state.upstream, "ahead": state.ahead, "behind": state.behind}
+            if state.upstream else None,
             "staged": [change_fields(change) for change in state.staged],
             "unstaged": [change_fields(change) for change in state.unstaged],
             "untracked": list(state.untracked),
@@ -98,8 +102,12 @@ def _for_people(session: Session, state: Status) -> None:
     out = session.out
     where = f"On branch {clean_line(state.branch)}" if state.branch else "HEAD is detached"
     out.line(out.style(where, "bold") + (f" at {short(state.head)}" if state.head else ", no commit yet"))
+    if state.upstream:
+        out.line(_upstream_line(state))
     if state.merging:
         out.line("A merge waits to be committed.")
+    elif any(change.status == "U" for change in state.unstaged):
+        out.line("A revert waits for its conflicts to be resolved.")
     _section(session, "Staged:", state.staged, "green")
     _section(session, "Changed, not staged:", state.unstaged, "red")
     if state.untracked:
@@ -114,9 +122,24 @@ def _for_people(session: Session, state: Status) -> None:
         )
 
 
+def _upstream_line(state: Status) -> str:
+    name = clean_line(state.upstream)
+    ahead, behind = count(state.ahead, "commit"), count(state.behind, "commit")
+    if state.ahead and state.behind:
+        return f"It and {name} have gone apart: {ahead} here, {behind} there."
+    if state.ahead:
+        return f"It is {ahead} ahead of {name}."
+    if state.behind:
+        return f"It is {behind} behind {name}, and can be brought forward with arbor pull."
+    return f"It is where {name} was last seen."
+
+
 def _give_hint(out: Output, state: Status) -> None:
     if any(change.status == "U" for change in state.unstaged):
-        out.hint("resolve the conflicts, then run: arbor add PATH, and arbor commit; or arbor merge --abort")
+        out.hint(
+            "resolve the conflicts, then run: arbor add PATH, and arbor commit; or arbor "
+            f"{'merge' if state.merging else 'revert'} --abort"
+        )
     elif not state.staged and not state.clean:
         out.hint("run: arbor add PATH to stage a document for the next commit")
 
