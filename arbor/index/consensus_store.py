@@ -71,10 +71,9 @@ class ConsensusStore:
 
     def __init__(self, connection: sqlite3.Connection, fs_path: Path | None) -> None:
         self.fs_path = fs_path
-        self._is_file_writable = fs_path is not None and os.access(fs_path.parent, os.W_OK)
         self._connection = connection
-        if fs_path is None:  # a state in memory may simply be dropped
-            weakref.finalize(self, connection.close)
+        # Also where nobody closes it: a plain close would fold the write-ahead file in behind the checksum.
+        self._give_back = weakref.finalize(self, _give_back, connection, fs_path)
         self._run = connection.execute
         self._run_many = connection.executemany
 
@@ -120,15 +119,7 @@ class ConsensusStore:
 
     def close(self) -> None:
         """Give the file back."""
-        if self.fs_path is None or not self._is_file_writable:
-            self._connection.close()
-            return
-        try:
-            with guarded(self.fs_path):
-                fold_if_large(self._connection, self.fs_path)
-                self._connection.close()
-        except sqlite3.DatabaseError:  # a file that is no state, or that somebody else holds
-            self._connection.close()
+        self._give_back()
 
     @contextlib.contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
@@ -397,6 +388,21 @@ class ConsensusStore:
             "DELETE FROM edges WHERE document = ? AND peer = ?",
             (row for one, other in pairs for row in ((one, other), (other, one))),
         )
+
+
+def _give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
+    if fs_path is None or not os.access(fs_path.parent, os.W_OK):
+        connection.close()
+        return
+    try:
+        with guarded(fs_path):
+            fold_if_large(connection, fs_path)
+            connection.close()
+    except (
+        sqlite3.DatabaseError,
+        OSError,
+    ):  # a file that is no state, that somebody else holds, or that is gone
+        connection.close()
 
 
 @contextlib.contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -234,3 +236,14 @@ def test_a_cold_document_counts_for_nobody_until_it_comes_back(kb: KnowledgeBase
     (kb.folder / "cache/consensus.db").unlink()
     assert fingerprint(kb) == followed
     assert kb.consensus("anna/tides.md").standing.label is Label.CORROBORATED
+
+
+def test_a_knowledge_base_that_nobody_closes_leaves_its_state_sound(kb: KnowledgeBase) -> None:
+    put(kb, TIDES)
+    put(kb, {"more.md": TIDES["anna/tides.md"] + "\nMore of it.\n"})
+    program = (
+        "import arbor, sys\nkb = arbor.open(sys.argv[1])\nkb.add_bytes('x.md', b'# Tides in the harbour\\n')\n"
+        "kb.commit('x')\nkb.search('tides')\nkb.consensus('anna/tides.md')\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(kb.fs_root)], check=True)
+    assert kb.verify().ok
