@@ -34,11 +34,12 @@ def add_from_afar(
     given = [name for name, value in kinds.items() if value]
     if target and len(addresses) + len(given) != 1:
         raise UsageError("--as goes with one source")
+    fetcher = Fetcher(rules)
     results = [
-        _add_one(session, repo, address, rules, target, force, alone=len(addresses) == 1)
+        _add_one(session, repo, address, fetcher, target, force, alone=len(addresses) == 1)
         for address in addresses
     ]
-    results += [_import(session, repo, name, kinds[name] or "", rules, target, force) for name in given]
+    results += [_import(session, repo, name, kinds[name] or "", fetcher, target, force) for name in given]
     return imports.join_results(results)
 
 
@@ -46,7 +47,7 @@ def _add_one(
     session: Session,
     repo: Repository,
     address: str,
-    rules: FetchRules,
+    fetcher: Fetcher,
     target: str,
     force: bool,
     *,
@@ -57,22 +58,22 @@ def _add_one(
     if not address.startswith(("http://", "https://")):
         raise UsageError(f"'{address}' cannot be added beside an address", _NOT_HERE)
     if alone:
-        done = sources.add_url(repo, address, Fetcher(rules), path=target, overwrite=force)
+        done = sources.add_url(repo, address, fetcher, path=target, overwrite=force)
         session.out.note(f"fetched {session.shown(done.path)}")
         return done.result
-    return _feed(session, repo, [(address, "")], rules, force)
+    return _feed(session, repo, [(address, "")], fetcher, force)
 
 
 def _feed(
-    session: Session, repo: Repository, feed: list[tuple[str, str]], rules: FetchRules, force: bool
+    session: Session, repo: Repository, feed: list[tuple[str, str]], fetcher: Fetcher, force: bool
 ) -> AddResult:
     with session.progress("fetching") as progress:
-        done, failed = sources.add_feed(repo, feed, Fetcher(rules), overwrite=force, progress=progress)
+        done, failed = sources.add_feed(repo, feed, fetcher, overwrite=force, progress=progress)
     return imports.join_results([*(each.result for each in done), AddResult(skipped=tuple(failed))])
 
 
 def _import(
-    session: Session, repo: Repository, name: str, value: str, rules: FetchRules, target: str, force: bool
+    session: Session, repo: Repository, name: str, value: str, fetcher: Fetcher, target: str, force: bool
 ) -> AddResult:
     fs_path = session.from_here(value)
     if name == "feed":
@@ -80,7 +81,7 @@ def _import(
             text = fs_path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"'{value}' cannot be read") from error
-        return _feed(session, repo, sources.parse_feed(text), rules, force)
+        return _feed(session, repo, sources.parse_feed(text), fetcher, force)
     if name == "okf":
         return imports.import_okf(repo, fs_path, prefix=target, overwrite=force).result
     return imports.import_mediawiki(repo, fs_path, prefix=target, overwrite=force).result

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from arbor.cli.ripple_view import ripple_line
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
+from arbor.errors import ConflictError
 
 if TYPE_CHECKING:
     from arbor.repo.merging import MergeResult
@@ -33,10 +36,11 @@ def finish_merge(session: Session, result: MergeResult, *, commit: bool) -> Merg
         result = replace(result, kind="staged")
     if result.kind == "fast-forward":
         kb.bring_up_to_date()
+    verb = "merge" if kb.repo.stage().merge_parents else "revert"
     if not out.json_errors:
         out.line(
             _WORDS[result.kind].format(
-                verb="merge" if kb.repo.stage().merge_parents else "revert",
+                verb=verb,
                 commit=short(result.commit),
                 changed=count(len(result.changed), "document"),
             )
@@ -44,7 +48,6 @@ def finish_merge(session: Session, result: MergeResult, *, commit: bool) -> Merg
         for path in result.conflicts:
             out.line(f"  conflict: {session.shown(path)}")
     if result.conflicts:
-        verb = "merge" if kb.repo.stage().merge_parents else "revert"
         out.hint(
             f"resolve them, then run: arbor add PATH and arbor commit; or leave with: arbor {verb} --abort"
         )
@@ -59,8 +62,13 @@ _WORDS = {
 }
 
 
-def merge_fields(session: Session, result: MergeResult) -> dict[str, Any]:
-    """A merge for `--json`."""
-    head = session.open().repo.refs.head_oid()
-    return {"kind": result.kind, "commit": head.hex() if head else None, "merged": result.commit,
-            "changed": list(result.changed), "conflicts": list(result.conflicts)}  # fmt: skip
+def end_merge(session: Session, command: str, result: MergeResult, *, as_json: bool, **more: Any) -> None:
+    """End a command that has merged: its `--json` answer with `more` in front, and exit code 13 for conflicts."""
+    if as_json:
+        head = session.open().repo.refs.head_oid()
+        session.out.json(command, {
+            **more, "kind": result.kind, "commit": head.hex() if head else None, "merged": result.commit,
+            "changed": list(result.changed), "conflicts": list(result.conflicts),
+        })  # fmt: skip
+    if result.conflicts:
+        raise click.exceptions.Exit(ConflictError.exit_code)

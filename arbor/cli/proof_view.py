@@ -8,6 +8,7 @@ from typing import Any
 from arbor import proofs
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line, quote_path
+from arbor.cli.views import verify_fields
 from arbor.errors import UsageError
 
 _LABEL_CELLS = 12
@@ -29,9 +30,9 @@ def check_proof_file(
         _read(fs_path), root=root, commit=commit, text=None if text is None else _read(text)
     )
     if as_json:
-        out.json("verify", {"ok": True, "commit": found.commit, "ledger_root": found.ledger_root, "checked": {},
-                            "damaged": [], "proof": proof_fields(found), "signatures": None,
-                            "checkpoint": None})  # fmt: skip
+        out.json("verify", verify_fields(
+            ok=True, commit=found.commit, ledger_root=found.ledger_root, proof=proof_fields(found)
+        ))  # fmt: skip
         return
     _show(out, found)
 

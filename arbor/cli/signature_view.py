@@ -6,7 +6,7 @@ from pathlib import Path
 
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import count, short
+from arbor.cli.views import count, short, verify_fields
 from arbor.errors import AnswerNo, IntegrityError, UsageError
 from arbor.repo import checkpoint_notes, history, signing
 from arbor.repo.signing import SealReport
@@ -38,10 +38,8 @@ def check_signatures(session: Session, revision: str, *, as_json: bool) -> int:
     states = [report.state for _, report in found]
     if as_json:
         rows = [{"commit": oid, **_seal_fields(r)} for oid, r in found]
-        session.out.json("verify", {
-            "ok": set(states) <= {"good"}, "commit": kb.resolve(revision).hex(), "ledger_root": None, "checked": {},
-            "damaged": [], "proof": None, "signatures": rows, "checkpoint": None,
-        })  # fmt: skip
+        ok, tip = set(states) <= {"good"}, kb.resolve(revision).hex()
+        session.out.json("verify", verify_fields(ok=ok, commit=tip, signatures=rows))
     else:
         for oid, report in found:
             if report.state != "good":
@@ -71,14 +69,13 @@ def check_checkpoint(session: Session, fs_path: Path, revision: str | None, *, a
     report = session.open().trust.check_checkpoint(note, revision)
     noted = report.checkpoint
     if as_json:
-        session.out.json("verify", {
-            "ok": report.ok, "commit": report.commit.hex(), "ledger_root": None, "checked": {}, "damaged": [],
-            "proof": None, "signatures": None, "checkpoint": {
-                "origin": noted.origin, "size": noted.size, "log_root": noted.log_root.hex(),
-                "commit": noted.commit.hex(), "state": report.state, "log_size": report.size,
-                "seal": _seal_fields(report.seal),
-            },
-        })  # fmt: skip
+        checkpoint = {
+            "origin": noted.origin, "size": noted.size, "log_root": noted.log_root.hex(),
+            "commit": noted.commit.hex(), "state": report.state, "log_size": report.size,
+            "seal": _seal_fields(report.seal),
+        }  # fmt: skip
+        commit = report.commit.hex()
+        session.out.json("verify", verify_fields(ok=report.ok, commit=commit, checkpoint=checkpoint))
         return 0 if report.ok else IntegrityError.exit_code
     checkpoint_notes.require_ok(report)
     since = report.size - noted.size

@@ -47,6 +47,13 @@ def moment(seconds: int, offset_minutes: int, *, iso: bool = False) -> str:
     return local.isoformat() if iso else local.strftime("%Y-%m-%d %H:%M:%S %z")
 
 
+def verify_fields(*, ok: bool, **told: Any) -> dict[str, Any]:
+    """The answer of `verify --json`; what this way of asking does not tell is null or empty."""
+    untold: dict[str, Any] = {"commit": None, "ledger_root": None, "checked": {}, "damaged": [], "proof": None,
+              "signatures": None, "checkpoint": None}  # fmt: skip
+    return {"ok": ok, **untold, **told}
+
+
 def commit_fields(info: CommitInfo) -> dict[str, Any]:
     """A commit for `--json`."""
     return {

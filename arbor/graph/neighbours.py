@@ -54,7 +54,7 @@ def find_peers(document: int, signature: Signature, index: Index, min_similarity
     for value, postings in lists:
         if left >= least:
             for candidate, other in postings:
-                shared[candidate] = shared.get(candidate, 0) + (min(value, other))
+                shared[candidate] = shared.get(candidate, 0) + min(value, other)
         else:
             for candidate, other in postings:
                 if candidate in shared:

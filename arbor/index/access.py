@@ -62,7 +62,7 @@ def bring_up_to_date(
         try:
             cache_folder.mkdir(parents=True, exist_ok=True)
             with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
-                return _make_current(index_path(cache_folder), snapshot, wanted)
+                return _make_current(index_path(cache_folder), snapshot, policy)
         except PermissionError:
             pass
         except OSError as error:
@@ -93,15 +93,16 @@ def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
     return None
 
 
-def _make_current(fs_path: Path, snapshot: Snapshot, wanted: Stamp) -> IndexReader:
+def _make_current(fs_path: Path, snapshot: Snapshot, policy: str) -> IndexReader:
     """Under the lock: update if possible, else build; another process may have done it by now."""
+    wanted = stamp_for(snapshot, policy)
     reader = open_index(fs_path, wanted)
     if reader is not None:
         return reader
-    rebuild_or_update(fs_path, snapshot, wanted.policy)
+    rebuild_or_update(fs_path, snapshot, policy)
     reader = open_index(fs_path, wanted)
     if reader is None:
-        build(fs_path, snapshot, policy=wanted.policy)
+        build(fs_path, snapshot, policy=policy)
         reader = IndexReader(fs_path)
     return reader
 

@@ -162,21 +162,16 @@ def make_entry(
         words: What stands for them then.
     """
     title = described.title or PurePosixPath(paths[0]).stem
-    title_column = index_text(title)
     path_column = index_text("\n".join(paths))
-    rows: Collection[Row] = [(title_column, "", path_column, "")]
-    if texts is None:
-        rows = [
-            (
-                title_column,
-                index_text(_all_headings(headings, title)),
-                path_column,
-                _own_words(described, words),
-            )
-        ]
+    rows: Collection[Row]
     if texts:
         lazy = PassageRows(title, path_column, headings, texts)
         rows = lazy if isinstance(texts, StoredTexts) else list(lazy)
+    elif texts is None:
+        named = index_text(_all_headings(headings, title))
+        rows = [(index_text(title), named, path_column, _own_words(described, words))]
+    else:
+        rows = [(index_text(title), "", path_column, "")]
     front_matter = described.front_matter
     return Entry(
         oid, kind, described.media_type, title,

@@ -53,6 +53,10 @@ class Stamp(NamedTuple):
     policy: str
     ledger_root: str
 
+    def has_rules_of(self, other: Stamp) -> bool:
+        """Whether two indexes were made by the same rules, be it from different ledgers."""
+        return self._replace(ledger_root="") == other._replace(ledger_root="")
+
 
 def stamp_of(ledger_root: bytes, policy: str = "") -> Stamp:
     """The stamp that an index made now from this ledger carries."""
@@ -64,10 +68,9 @@ def stamp_for(snapshot: Snapshot, policy: str = "") -> Stamp:
 
     Args:
         snapshot: The version.
-        policy: The caller's word, perhaps with that of the tiers already.
+        policy: The caller's word.
     """
-    word = snapshot.tiers_word()
-    return stamp_of(snapshot.ledger_root, policy if policy.endswith(word) else policy + word)
+    return stamp_of(snapshot.ledger_root, policy + snapshot.tiers_word())
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -9,16 +9,16 @@ anything else, the objects are decoded one by one, and that decides.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 import msgpack
 
 from arbor.errors import IntegrityError
-from arbor.objects import merkle, model
+from arbor.objects import ledger, merkle, model
 from arbor.objects.codec import MAX_ITEMS
-from arbor.objects.ids import OID_BYTES
+from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.links import WIDTH, check_rows
 
 Fields = tuple[int, bytes, int, bytes, int]
@@ -91,13 +91,13 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
         return None
 
 
-def document_row(data: bytes) -> tuple[bytes, int, bytes, int, bytes, int, bytes]:
+def document_row(data: bytes) -> DocumentRow:
     """What one document says; raises IntegrityError when it is unsound."""
     d = model.decode_document(data)
     return d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation
 
 
-def manifest_row(data: bytes) -> tuple[tuple[int, bytes, int, bytes, int], bytes, bytes]:
+def manifest_row(data: bytes) -> Manifest:
     """What one manifest comes to; raises IntegrityError when it is unsound."""
     found = model.decode_manifest(data)
     leaves = [ref.oid for ref in found.passages]
@@ -105,12 +105,45 @@ def manifest_row(data: bytes) -> tuple[tuple[int, bytes, int, bytes, int], bytes
     leaf_sizes = [ref.size for ref in found.passages]
     piece_sizes = [size for _, size in found.original]
     try:
-        sizes = array("I", leaf_sizes + piece_sizes).tobytes()
+        return _summed(leaves, leaf_sizes, pieces, piece_sizes)
     except OverflowError as error:
         raise IntegrityError("a manifest has a passage that is larger than any may be") from error
-    fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
-              sum(piece_sizes if pieces else leaf_sizes))  # fmt: skip
-    return fields, b"".join(leaves + pieces), sizes
+
+
+def decode_all(kind: int, found: Sequence[tuple[bytes, bytes]]) -> Iterator[Any | IntegrityError]:
+    """What each of these objects says, or the error that makes it unsound.
+
+    Args:
+        kind: The kind of all of them; any but chunks.
+        found: (oid, bytes) of each.
+
+    Yields:
+        `Manifest`, `DocumentRow`, or what `arbor.objects.ledger` and `arbor.objects.model` decode.
+    """
+    batch = _BATCHES.get(kind)
+    values = batch([data for _, data in found]) if batch else None
+    if values is not None:
+        yield from values
+        return
+    for _, data in found:
+        try:
+            yield _DECODERS[kind](data)
+        except IntegrityError as error:
+            yield error
+
+
+_BATCHES: dict[int, Callable[[list[bytes]], Sequence[Any] | None]] = {
+    int(Kind.MANIFEST): decode_manifests,
+    int(Kind.DOCUMENT): decode_documents,
+}
+_DECODERS: dict[int, Callable[[bytes], Any]] = {
+    int(Kind.MANIFEST): manifest_row,
+    int(Kind.DOCUMENT): document_row,
+    int(Kind.NODE): ledger.decode_node,
+    int(Kind.COMMIT): model.decode_commit,
+    int(Kind.TAG): model.decode_tag,
+    int(Kind.DERIVATION): model.decode_derivation,
+}
 
 
 def _unpack(encoded: Sequence[bytes], width: int, schema: int) -> list[tuple[Any, ...]]:
@@ -173,6 +206,13 @@ def _manifest(
     leaves, pieces = model.split_oids(joined), model.split_oids(joined_pieces)
     if not len(leaves) == len(sizes) == len(newlines) == len(shared) or len(pieces) != len(piece_sizes):
         raise _UnsoundError("columns")
+    return _summed(leaves, sizes, pieces, piece_sizes)
+
+
+def _summed(
+    leaves: list[bytes], sizes: Sequence[int], pieces: list[bytes], piece_sizes: Sequence[int]
+) -> Manifest:
+    """Raises OverflowError where a size does not fit 32 bits."""
     fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
               sum(piece_sizes if pieces else sizes))  # fmt: skip
-    return fields, joined + joined_pieces, array("I", sizes + piece_sizes).tobytes()
+    return fields, b"".join(leaves + pieces), array("I", [*sizes, *piece_sizes]).tobytes()

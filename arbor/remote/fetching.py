@@ -122,13 +122,8 @@ def fetch(
     if not wants and is_same and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
         return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
-    seen = [
-        oid
-        for name in repo.refs.iter_names(f"{REMOTES}{remote}/")
-        if remote and (oid := repo.refs.read(name))
-    ]
     require_prerequisites(shown, complete if wants else None)
-    haves = find_haves(repo, transport, shown, complete, seen) if wants else ()
+    haves = find_haves(repo, transport, shown, complete, remote) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
     with download(repo, transport, wants, haves, targets, transfer) as arrival:
         changes = [

@@ -16,6 +16,7 @@ from arbor.remote.wire import (
     Message,
     Packets,
     encode_packet,
+    first_line,
     read_packets,
     request_packets,
 )
@@ -72,7 +73,7 @@ class HttpTransport:
         except httpcore.TimeoutException as error:
             raise Interrupted(f"{self.url} has not answered in time") from error
         except _FAILURES as error:
-            raise Interrupted(f"{self.url} cannot be reached: {_first_line(error)}") from error
+            raise Interrupted(f"{self.url} cannot be reached: {first_line(error)}") from error
 
     def _check(self, response: httpcore.Response) -> None:
         status = response.status
@@ -95,9 +96,3 @@ class HttpTransport:
     def close(self) -> None:
         """End the connection."""
         self._pool.close()
-
-
-def _first_line(error: BaseException) -> str:
-    """What the system or the library says, in one printable line."""
-    text = str(error).strip().split("\n", 1)[0][:200]
-    return "".join(char for char in text if char.isprintable()) or type(error).__name__

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
 from arbor.errors import IntegrityError
 from arbor.memory import collector_paused
-from arbor.objects import ledger, model
-from arbor.objects.columns import decode_documents, decode_manifests, document_row, manifest_row
+from arbor.objects.columns import decode_all
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.processes import map_forked
 from arbor.store.pack_format import Frame, FrameHeader
@@ -132,35 +131,21 @@ def _inspect_frame(part: _Part, number: int, frame: Frame) -> None:
         part.chunk_oids += [held[slot] for slot in chunks]
         part.chunk_sizes += [bounds[slot + 1] - bounds[slot] for slot in chunks]
     for kind, found in words.items():
-        oids, encoded = [oid for oid, _ in found], [data for _, data in found]
+        oids, values = [oid for oid, _ in found], _sound(kind, found)
         if kind == Kind.MANIFEST:
-            part.manifests += zip(oids, decode_manifests(encoded) or _one_by_one(kind, found), strict=True)
+            part.manifests += zip(oids, values, strict=True)
         elif kind == Kind.DOCUMENT:
-            rows = decode_documents(encoded) or _one_by_one(kind, found)
-            part.documents += [(oid, *row) for oid, row in zip(oids, rows, strict=True)]
+            part.documents += [(oid, *row) for oid, row in zip(oids, values, strict=True)]
         else:
-            _one_by_one(kind, found)
             part.others[kind].extend(found)
 
 
-def _one_by_one(kind: int, found: list[tuple[bytes, bytes]]) -> list[Any]:
-    """Decode each object strictly; the first unsound one is named."""
-    decoded = []
-    for oid, data in found:
-        try:
-            decoded.append(_DECODE[kind](data))
-        except IntegrityError as error:
+def _sound(kind: int, found: list[tuple[bytes, bytes]]) -> list[Any]:
+    """What the objects say, decoded strictly; the first unsound one is named."""
+    values = list(decode_all(kind, found))
+    for (oid, _), value in zip(found, values, strict=True):
+        if isinstance(value, IntegrityError):
             raise IntegrityError(
-                f"{Kind(kind).label} {oid.hex()[:12]}: {error.message}", error.hint
-            ) from error
-    return decoded
-
-
-_DECODE: dict[int, Callable[[bytes], Any]] = {
-    int(Kind.MANIFEST): manifest_row,
-    int(Kind.DOCUMENT): document_row,
-    int(Kind.NODE): ledger.decode_node,
-    int(Kind.COMMIT): model.decode_commit,
-    int(Kind.TAG): model.decode_tag,
-    int(Kind.DERIVATION): model.decode_derivation,
-}
+                f"{Kind(kind).label} {oid.hex()[:12]}: {value.message}", value.hint
+            ) from value
+    return values

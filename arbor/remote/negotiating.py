@@ -8,6 +8,7 @@ from arbor.remote.limits import MAX_HAVES
 from arbor.remote.messages import Advertisement, decode_oids
 from arbor.remote.wire import Transport, open_packets
 from arbor.repo.repository import Repository
+from arbor.store.refs import REMOTES
 
 _FIRST_BATCH = 64
 
@@ -17,7 +18,7 @@ def find_haves(
     transport: Transport,
     shown: Advertisement,
     complete: Collection[bytes],
-    seen: Collection[bytes],
+    remote: str,
 ) -> tuple[bytes, ...]:
     """Commits to name as here in full.
 
@@ -26,12 +27,13 @@ def find_haves(
         transport: The other side.
         shown: Its refs.
         complete: Every commit that is here with all it needs.
-        seen: Commits that the other side has shown before.
+        remote: Its name, whose tracking refs say what it has shown before; "" for none.
     """
     if not complete:
         return ()
     common = {ref.peeled for ref in shown.refs if ref.peeled in complete}
-    common.update(oid for oid in seen if oid in complete)
+    tracking = repo.refs.iter_names(f"{REMOTES}{remote}/") if remote else ()
+    common.update(oid for name in tracking if (oid := repo.refs.read(name)) and oid in complete)
     if not common:
         common = _ask(repo, transport, complete)
     return tuple(sorted(common))[:MAX_HAVES]

@@ -23,7 +23,7 @@ from arbor.objects.model import Signature
 from arbor.remote.bucket_packs import BucketStore
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.service import Service
-from arbor.remote.wire import Interrupted, Message, Packets, request_packets
+from arbor.remote.wire import Interrupted, Message, Packets, first_line, request_packets
 from arbor.repo.repository import DEFAULT_BRANCH, Repository
 from arbor.store.refs import HEADS, Refs, check_ref_name
 
@@ -43,12 +43,6 @@ def open_store(url: str) -> StoreTransport:
     except (obstore.exceptions.BaseError, ValueError, OSError) as error:
         raise RemoteError(f"'{url}' cannot be opened: {first_line(error)}") from error
     return StoreTransport(bucket, url)
-
-
-def first_line(error: BaseException) -> str:
-    """What a library says, in one printable line."""
-    text = str(error).strip().split("\n", 1)[0][:200]
-    return "".join(char for char in text if char.isprintable()) or type(error).__name__
 
 
 class StoreTransport:

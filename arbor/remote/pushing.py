@@ -162,13 +162,8 @@ def _send(
 ) -> tuple[tuple[RefResult, ...], int, int]:  # fmt: skip
     """(results, objects sent, bytes sent)."""
     news = sorted({update.new for update in updates if update.new})
-    seen = [
-        oid
-        for name in repo.refs.iter_names(f"{REMOTES}{remote}/")
-        if remote and (oid := repo.refs.read(name))
-    ]
     complete = complete_commits(repo) if news else set()
-    haves = find_haves(repo, transport, shown, complete, seen) if shown.refs else ()
+    haves = find_haves(repo, transport, shown, complete, remote) if shown.refs else ()
     selection = select_missing(repo, news, haves)
     key = bytes.fromhex(quarantine_key(*news))
     arguments: Message = {"updates": encode_updates(updates), "key": key, "who": str(repo.who().name)}

@@ -28,6 +28,12 @@ class Interrupted(RemoteError):
     """The conversation ended before its end; what has arrived whole is worth keeping for the next try."""
 
 
+def first_line(error: BaseException) -> str:
+    """What the system or a library says, in one printable line."""
+    text = str(error).strip().split("\n", 1)[0][:200]
+    return "".join(char for char in text if char.isprintable()) or type(error).__name__
+
+
 class PacketKind(IntEnum):
     """The kinds of packets. A number is never reused."""
 

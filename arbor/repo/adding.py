@@ -21,7 +21,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Entries, FileState, Stage, size_of, write_stage
 from arbor.repo.status import cold_paths, displaced, folders_of, remember_states, same_bytes, tracked_files
-from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
+from arbor.repo.tiers import make_hot, read_tiers
 from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import Journal
@@ -377,13 +377,10 @@ def _remember(
 
 def came_back(repo: Repository, stored: Iterable[bytes]) -> None:
     """Documents whose bytes were just stored are cold no more. Call it under the writer lock."""
-    tiers = read_tiers(repo.folder)
-    warmed = tiers.cold.intersection(stored)
+    warmed = read_tiers(repo.folder).cold.intersection(stored)
     if warmed:
         Journal(repo.folder).append("rehydrate", {"from": "add", "documents": len(warmed)})
-        words = read_cold_words(repo.folder)
-        write_cold_words(repo.folder, {oid: text for oid, text in words.items() if oid not in warmed})
-        write_tiers(repo.folder, tiers.with_tier(warmed, "hot"))
+        make_hot(repo.folder, warmed)
 
 
 def add_bytes(

@@ -28,6 +28,10 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
+class SourceGone(RemoteError):
+    """The server answers, and says that there is nothing at the address any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class FetchRules:
     """What a fetch may do.
@@ -96,7 +100,7 @@ class Fetcher:
         deadline = time.monotonic() + self.rules.total_s
         answer = self._follow(url, headers, self.rules.max_bytes, deadline, robots=self.rules.robots)
         if answer.status in (404, 410):
-            raise RemoteError(f"'{url}' is gone: the server answers {answer.status}")
+            raise SourceGone(f"'{url}' is gone: the server answers {answer.status}")
         if answer.status not in (200, 203, 304):
             raise RemoteError(f"'{url}' cannot be fetched: the server answers {answer.status}")
         return answer

@@ -15,6 +15,7 @@ import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote, unquote, urlsplit
@@ -23,7 +24,6 @@ from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import path_fault
 from arbor.repo.adding import AddResult, Item, add_items
 from arbor.repo.repository import Repository
-from arbor.repo.sources import batches
 from arbor.repo.worktree import read_file
 from arbor.store.journal import Journal
 
@@ -54,7 +54,7 @@ def _import(
 ) -> ImportReport:  # fmt: skip
     """Stage items in groups and put the import into the journal."""
     total = AddResult()
-    for group in batches(items):
+    for group in _batches(items):
         total = join_results([total, add_items(repo, group, overwrite=overwrite)])
         if progress:
             progress(len(total.added) + len(total.modified) + total.unchanged)
@@ -64,6 +64,22 @@ def _import(
         details = {"source": source, "documents": documents, "skipped": len(total.skipped)}
         Journal(repo.folder).append("import", details)
     return ImportReport(source, total)
+
+
+def _batches(
+    items: Iterable[Item], max_items: int = 2000, max_bytes: int = 64 * 1024 * 1024
+) -> Iterator[list[Item]]:
+    """Items in groups that fit into memory."""
+    group: list[Item] = []
+    held = 0
+    for item in items:
+        group.append(item)
+        held += len(item.data)
+        if len(group) >= max_items or held >= max_bytes:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
 
 
 def join_results(results: Iterable[AddResult]) -> AddResult:
@@ -264,14 +280,7 @@ def import_mediawiki(
     """
     skipped: list[tuple[str, str]] = []
     items = _wiki_items(dump, prefix, skipped)
-    return _import(repo, dump.resolve().as_uri(), _first(items, limit), skipped, overwrite, progress)
-
-
-def _first(items: Iterator[Item], limit: int | None) -> Iterator[Item]:
-    for number, item in enumerate(items):
-        if limit is not None and number >= limit:
-            return
-        yield item
+    return _import(repo, dump.resolve().as_uri(), islice(items, limit), skipped, overwrite, progress)
 
 
 def _open_dump(dump: Path) -> IO[bytes]:

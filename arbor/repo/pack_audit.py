@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from arbor.errors import IntegrityError
-from arbor.objects import columns, ledger, model
+from arbor.objects import ledger, model
+from arbor.objects.columns import decode_all
 from arbor.objects.ids import Kind
 from arbor.objects.model import split_oids
 from arbor.processes import map_forked
@@ -178,16 +179,11 @@ def _audit_frames(pack: Pack, frames: list[tuple[int, FrameHeader]]) -> _Part:
 
 
 def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], where: str) -> None:
-    """Decode the objects of one kind in a frame: together where all are sound, else one by one."""
-    batch = _BATCHES.get(kind)
-    values = batch([data for _, data in found]) if batch else None
-    for number, (oid, data) in enumerate(found):
-        try:
-            value = _DECODE[kind](data) if values is None else values[number]
-        except IntegrityError as error:
-            part.damaged.append(Damage(oid, where, error.message))
-            continue
-        if kind == Kind.MANIFEST:
+    """Take in the objects of one kind in a frame."""
+    for (oid, _), value in zip(found, decode_all(kind, found), strict=True):
+        if isinstance(value, IntegrityError):
+            part.damaged.append(Damage(oid, where, value.message))
+        elif kind == Kind.MANIFEST:
             part.manifests.append(ManifestFacts._make((oid, *value[0], value[1])))
         elif kind == Kind.DOCUMENT:
             part.documents.append(DocumentFacts(oid, *value))
@@ -197,20 +193,6 @@ def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], whe
             part.commits.append((oid, value))
         elif kind == Kind.TAG:
             part.tags.append((oid, value))
-
-
-_BATCHES: dict[int, Callable[[list[bytes]], Sequence[Any] | None]] = {
-    int(Kind.MANIFEST): columns.decode_manifests,
-    int(Kind.DOCUMENT): columns.decode_documents,
-}
-_DECODE: dict[int, Callable[[bytes], Any]] = {
-    int(Kind.MANIFEST): columns.manifest_row,
-    int(Kind.DOCUMENT): columns.document_row,
-    int(Kind.NODE): ledger.decode_node,
-    int(Kind.COMMIT): model.decode_commit,
-    int(Kind.TAG): model.decode_tag,
-    int(Kind.DERIVATION): model.decode_derivation,
-}
 
 
 def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:

@@ -25,7 +25,7 @@ from arbor.repo.copies import (
     prepare_sources,
 )
 from arbor.repo.repository import Repository
-from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
+from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import Journal
 from arbor.store.sequential import SequentialReader, in_stored_order
@@ -296,9 +296,7 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
             })  # fmt: skip
     if whole:
         _check_whole(repo, whole)
-        gone, words = set(whole), read_cold_words(repo.folder)
-        write_cold_words(repo.folder, {oid: text for oid, text in words.items() if oid not in gone})
-        write_tiers(repo.folder, read_tiers(repo.folder).with_tier(whole, "hot"))
+        make_hot(repo.folder, whole)
 
 
 def _check_whole(repo: Repository, whole: Sequence[bytes]) -> None:

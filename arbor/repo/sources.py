@@ -21,9 +21,9 @@ from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
 from arbor.objects.ids import Kind, file_hash
 from arbor.objects.model import Document, decode_document
 from arbor.objects.paths import MAX_NAME_BYTES, check_path, path_fault
-from arbor.repo.adding import AddResult, Item, add_bytes
+from arbor.repo.adding import AddResult, add_bytes
 from arbor.repo.copies import UriSource, Wanted
-from arbor.repo.fetching import Answer, Fetcher
+from arbor.repo.fetching import Answer, Fetcher, SourceGone
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import seal, unseal, write_atomically
@@ -155,8 +155,8 @@ def parse_feed(text: str) -> list[tuple[str, str]]:
     """
     found = []
     for line in text.splitlines():
-        words = line.split("#", 1)[0].split() if line.lstrip().startswith("#") else line.split()
-        if words:
+        words = line.split()
+        if words and not words[0].startswith("#"):
             found.append((words[0], words[1] if len(words) > 1 else ""))
     if len(found) > MAX_FEED_LINES:
         raise UsageError(f"a feed has at most {MAX_FEED_LINES:,} addresses")
@@ -194,7 +194,7 @@ def recheck(
         progress: Called with (sources asked, sources in all).
     """
     known = _read_known(repo.folder)
-    asked = [(path, oid, document) for path, oid, document in _with_source(repo, documents)]
+    asked = list(_with_source(repo, documents))
     states, answers = [], {}
     for number, (path, oid, document) in enumerate(asked, 1):
         if urlsplit(document.source_uri).scheme in ("http", "https"):
@@ -229,7 +229,7 @@ def _ask_server(
             uri, etag=known.etag if known else "", last_modified=known.last_modified if known else ""
         )
     except ArborError as error:
-        state = "gone" if " is gone: " in error.message else "unreachable"
+        state = "gone" if isinstance(error, SourceGone) else "unreachable"
         return SourceState(path, uri, state, error.message), None
     if answer.status == 304:
         how = "ETag" if known and known.etag else "date"
@@ -267,19 +267,3 @@ def _remember(repo: Repository, answers: dict[str, Answer]) -> None:
             known[url] = _Known(answer.etag, answer.last_modified, now)
         rows = [[url, each.etag, each.last_modified, each.seconds] for url, each in sorted(known.items())]
         write_atomically(repo.folder / SOURCES_FILE, seal(msgpack.packb([_VERSION, rows])))
-
-
-def batches(
-    items: Iterable[Item], max_items: int = 2000, max_bytes: int = 64 * 1024 * 1024
-) -> Iterator[list[Item]]:
-    """Items in groups that fit into memory."""
-    group: list[Item] = []
-    held = 0
-    for item in items:
-        group.append(item)
-        held += len(item.data)
-        if len(group) >= max_items or held >= max_bytes:
-            yield group
-            group, held = [], 0
-    if group:
-        yield group

@@ -109,5 +109,13 @@ def write_cold_words(folder: Path, words: Mapping[bytes, str]) -> None:
     write_atomically(folder / WORDS_FILE, seal(msgpack.packb([_WORDS_VERSION, len(raw), compress(raw)])))
 
 
+def make_hot(folder: Path, documents: Iterable[bytes]) -> None:
+    """Let documents whose passages are all here be hot, and drop the keywords that stood for their text."""
+    back = frozenset(documents)
+    kept = {oid: words for oid, words in read_cold_words(folder).items() if oid not in back}
+    write_cold_words(folder, kept)
+    write_tiers(folder, read_tiers(folder).with_tier(back, "hot"))
+
+
 def _split(joined: bytes) -> frozenset[bytes]:
     return frozenset(joined[i : i + OID_BYTES] for i in range(0, len(joined), OID_BYTES))

@@ -135,6 +135,17 @@ def timed(bench: Bench, cwd: Path, *words: str) -> tuple[float, int]:
     return time.monotonic() - began, int(answer["bytes"])  # type: ignore[call-overload]
 
 
+def check_second_try(place: Path, ref: str, tip: bytes | None, sent: int, missing: int) -> None:
+    """It has brought all, sent no more than was missing, and left nothing behind; the place goes."""
+    repo = open_repository(place)
+    assert repo.refs.read(ref) == tip
+    assert verify(repo, tip).ok
+    assert sent <= missing
+    assert not list(repo.folder.glob("incoming-*"))
+    repo.close()
+    shutil.rmtree(place)
+
+
 @pytest.mark.parametrize("number", rounds(17))
 def test_clone_killed(bench: Bench, number: int) -> None:
     url = f"host:{bench.folder}/full"
@@ -176,13 +187,7 @@ def test_fetch_killed(bench: Bench, number: int) -> None:
         repo.close()
         held = whole_frames(place / ".arbor")
         sent = int(bench.run(place, "fetch")["bytes"])  # type: ignore[call-overload]
-        repo = open_repository(place)
-        assert repo.refs.read("refs/remotes/origin/main") == tip
-        assert verify(repo, tip).ok
-        assert sent <= total - held + total // 20
-        assert not list(repo.folder.glob("incoming-*"))
-        repo.close()
-        shutil.rmtree(place)
+        check_second_try(place, "refs/remotes/origin/main", tip, sent, total - held + total // 20)
 
 
 @pytest.mark.parametrize("number", rounds(17))
@@ -206,10 +211,4 @@ def test_push_killed(bench: Bench, number: int) -> None:
         repo.close()
         held = whole_frames(place)
         sent = int(bench.run(source, "push", url)["bytes"])  # type: ignore[call-overload]
-        repo = open_repository(place)
-        assert repo.refs.read("refs/heads/main") == tip
-        assert verify(repo, tip).ok
-        assert sent <= total - held + total // 20
-        assert not list(repo.folder.glob("incoming-*"))
-        repo.close()
-        shutil.rmtree(place)
+        check_second_try(place, "refs/heads/main", tip, sent, total - held + total // 20)

@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import finish_merge, merge_fields
+from arbor.cli.merge_view import end_merge, finish_merge
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo import merging
@@ -56,7 +56,4 @@ def command(
         outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")
-    if as_json:
-        session.out.json("merge", merge_fields(session, outcome))
-    if outcome.conflicts:
-        raise click.exceptions.Exit(13)
+    end_merge(session, "merge", outcome, as_json=as_json)

@@ -10,7 +10,7 @@ from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import finish_merge, merge_fields
+from arbor.cli.merge_view import end_merge, finish_merge
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
 from arbor.lazy import lazy_module
@@ -66,7 +66,4 @@ def command(
         outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")
-    if as_json:
-        session.out.json("pull", {"fetched": fetch_fields(brought.fetched), **merge_fields(session, outcome)})
-    if outcome.conflicts:
-        raise click.exceptions.Exit(13)
+    end_merge(session, "pull", outcome, as_json=as_json, fetched=fetch_fields(brought.fetched))

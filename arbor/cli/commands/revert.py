@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import finish_merge, merge_fields
+from arbor.cli.merge_view import end_merge, finish_merge
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo import merging
@@ -33,7 +33,4 @@ def command(session: Session, revision: str | None, abort: bool, no_commit: bool
         raise UsageError("name the commit to revert", "run: arbor log")
     with cold_noticed(session):
         outcome = finish_merge(session, merging.revert(kb.repo, revision), commit=not no_commit)
-    if as_json:
-        session.out.json("revert", merge_fields(session, outcome))
-    if outcome.conflicts:
-        raise click.exceptions.Exit(13)
+    end_merge(session, "revert", outcome, as_json=as_json)

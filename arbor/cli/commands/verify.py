@@ -11,7 +11,7 @@ from arbor.cli.completing import REVISION
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
-from arbor.cli.views import count, short
+from arbor.cli.views import count, short, verify_fields
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 
@@ -97,20 +97,15 @@ def command(
 
 
 def _answer_json(out: Output, report: VerifyReport) -> None:
-    out.json("verify", {
-        "ok": report.ok,
-        "commit": report.commit or None,
-        "ledger_root": report.ledger_root,
-        "checked": dict(report.checked),
-        "damaged": [
-            {"object": finding.object or None, "where": finding.where, "problem": finding.problem,
-             "affects": [{"commit": commit, "path": path} for commit, path in finding.affects]}
-            for finding in report.damaged
-        ],
-        "proof": None,
-        "signatures": None,
-        "checkpoint": None,
-    })  # fmt: skip
+    damaged = [
+        {"object": finding.object or None, "where": finding.where, "problem": finding.problem,
+         "affects": [{"commit": commit, "path": path} for commit, path in finding.affects]}
+        for finding in report.damaged
+    ]  # fmt: skip
+    out.json("verify", verify_fields(
+        ok=report.ok, commit=report.commit or None, ledger_root=report.ledger_root, checked=dict(report.checked),
+        damaged=damaged,
+    ))  # fmt: skip
 
 
 def _answer(out: Output, report: VerifyReport, *, has_root: bool) -> None:
