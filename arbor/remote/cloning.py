@@ -141,7 +141,7 @@ def _new_folder(
     folder = target if options.bare else target / PRIVATE_FOLDER
     marker = f"{transport.url}\n{filter_text}\n"
     existed = target.exists()
-    if existed and (not target.is_dir() or any(target.iterdir())) and not _may_go_on(folder, marker):
+    if existed and (not target.is_dir() or any(target.iterdir())) and not _may_go_on(target, folder, marker):
         raise UsageError(f"{target} exists already and is not empty", "clone into a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MARKER).write_text(marker, "utf-8")
@@ -150,8 +150,8 @@ def _new_folder(
             (folder / name).mkdir(parents=True, exist_ok=True)
         Refs(folder).set_head(HEADS + DEFAULT_BRANCH)
         yield folder
-        (folder / _MARKER).unlink()
         write_atomically(folder / "format", FORMAT.encode())
+        (folder / _MARKER).unlink()
     except (Interrupted, KeyboardInterrupt):
         if not any(folder.glob(f"{INCOMING_PREFIX}*/frames")):
             _clear(target, existed=existed)
@@ -161,10 +161,14 @@ def _new_folder(
         raise
 
 
-def _may_go_on(folder: Path, marker: str) -> bool:
-    """Whether a folder holds only what an interrupted clone of the same left."""
+def _may_go_on(target: Path, folder: Path, marker: str) -> bool:
+    """Whether a folder holds only what a clone of the same left, even one killed before all of its marker was there."""
     try:
-        return not (folder / "format").exists() and (folder / _MARKER).read_text("utf-8") == marker
+        if (folder / "format").exists():
+            return False
+        if not (folder / _MARKER).exists():
+            return [*target.iterdir()] == [folder] and not any(folder.iterdir())
+        return marker.startswith((folder / _MARKER).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return False
 

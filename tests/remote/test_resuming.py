@@ -170,3 +170,27 @@ def test_another_clone_does_not_go_on_with_it(tmp_path: Path) -> None:
         clone_to(Cut(tmp_path / "a", 2), tmp_path / "b")
     with pytest.raises(UsageError, match="not empty"):
         clone_to(tmp_path / "other", tmp_path / "b")
+
+
+@pytest.mark.parametrize("written", [None, 0, 5])
+def test_a_clone_killed_before_its_marker_was_whole_goes_on(tmp_path: Path, written: int | None) -> None:
+    make_kb(tmp_path / "a", bulky(1)).close()
+    place = tmp_path / "b" / ".arbor"
+    place.mkdir(parents=True)
+    if written is not None:
+        (place / "cloning").write_text(str(tmp_path / "a")[:written])
+    clone_to(tmp_path / "a", tmp_path / "b")
+    assert sorted(path.name for path in place.iterdir() if path.name == "cloning") == []
+    repo = open_repository(tmp_path / "b")
+    assert_whole(repo)
+    repo.close()
+
+
+def test_a_private_folder_of_something_else_is_not_cloned_into(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", bulky(1)).close()
+    place = tmp_path / "b" / ".arbor"
+    place.mkdir(parents=True)
+    (place / "mine").write_text("kept")
+    with pytest.raises(UsageError, match="not empty"):
+        clone_to(tmp_path / "a", tmp_path / "b")
+    assert (place / "mine").read_text() == "kept"
