@@ -1,8 +1,10 @@
 """Finds links: Markdown, wikilinks, addresses written out, HTML anchors, and links in front matter.
 
-Texts are searched as bytes, so that a link is known by its place in the file. The patterns use possessive repeats,
-so that each is linear in the length of the text whatever it holds, and begin with a literal where they can, which the
-regular expression engine looks for several times faster than for a choice. Text that must not count as a link (inline
+Texts are searched as bytes, so that a link is known by its place in the file. The patterns use possessive repeats of
+single characters, so that each is linear in the length of the text whatever it holds, and begin with a literal where
+they can, which the regular expression engine looks for several times faster than for a choice. What repeats a whole
+group is greedy instead: before 3.11.5 Python goes wrong after a possessive group, and giving an item back leads
+nowhere in these patterns, since the next character never fits. Text that must not count as a link (inline
 code, comments, escaped brackets) is *hidden* first: its special characters are swapped for bytes that UTF-8 never
 uses, and swapped back in what is reported. Hiding moves nothing.
 """
@@ -29,10 +31,10 @@ from arbor.objects.links import (
 )
 from arbor.text.extraction import FrontValue
 
-_LABEL = r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*+"
-_PLAIN_DESTINATION = r"(?!<)[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+"
-_TITLE = r"""(?:\s++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?+"""
-_WIKI = r"\[([^\[\]\n|#]*+)(?:#([^\[\]\n|]*+))?+(?:\|([^\[\]\n]*+))?+\]\]"
+_LABEL = r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*"
+_PLAIN_DESTINATION = r"(?!<)[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*"
+_TITLE = r"""(?:\s++(?:"[^"]*+"|'[^']*+'|\([^()]*+\)))?"""
+_WIKI = r"\[([^\[\]\n|#]*+)(?:#([^\[\]\n|]*+))?(?:\|([^\[\]\n]*+))?\]\]"
 _BRACKETS = rf"\[(?:{_WIKI}|({_LABEL})\]\(\s*+(?:<([^<>\n]*+)>|({_PLAIN_DESTINATION})){_TITLE}\s*+\))"
 """`[[target#anchor|alias]]` and `[label](destination "title")`."""
 
@@ -42,7 +44,7 @@ _WIKILINK_TEXT = re.compile(rf"\[{_WIKI}")
 _DEFINITION = re.compile(
     rb"\n {0,3}+\[([^\[\]\n^][^\[\]\n]*+)\]:[ \t]*+\n?[ \t]*+(?:<([^<>\n]*+)>|([^\s<]\S*+))"
 )
-_REFERENCE = re.compile(rf"\[({_LABEL})\](?:\[([^\[\]]*+)\])?+(?![(:])".encode())
+_REFERENCE = re.compile(rf"\[({_LABEL})\](?:\[([^\[\]]*+)\](?![(:])|(?![(:]|\[[^\[\]]*+\]))".encode())
 _HREF = re.compile(rb"""href\s*+=\s*+(?:"([^"<>]*+)"|'([^'<>]*+)'|([^\s"'<>`]++))""")
 _WIDE_SPACES = "\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _WIDE_ENDS = "|".join(_WIDE_SPACES + "、。，；：！？（）「」『』【】《》").encode()
@@ -50,7 +52,7 @@ _WIDE_EDGES = tuple(space.encode() for space in _WIDE_SPACES)
 _WIDE_LEADS = b"\xc2\xe1\xe2\xe3"
 _ADDRESS = re.compile(
     rb"""http(?<![A-Za-z0-9_="'\[]http)(?<!\]\(http)(?<!\(<http)(?<!\]: http)s?+://"""
-    rb"""(?:[^\s<>"`|\\\x80-\xff]++|\\(?![\xc1\xf5-\xff])|(?!%b)[\xc2-\xf4][\x80-\xbf]++)++""" % _WIDE_ENDS
+    rb"""(?:[^\s<>"`|\\\x80-\xff]++|\\(?![\xc1\xf5-\xff])|(?!%b)[\xc2-\xf4][\x80-\xbf]++)+""" % _WIDE_ENDS
 )
 _ADDRESS_TAIL = b".,;:!?'*_~"
 

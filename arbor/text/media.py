@@ -18,12 +18,10 @@ _BINARY = re.compile(
     re.DOTALL,
 )
 _HTML = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^<>]*+>\s*+)?+(?:<!--.{0,1000}?-->\s*+)?+<(?:!doctype\s+html|html|head|body)[\s>]",
+    rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^<>]*+>\s*+)?(?:<!--(?:(?!-->).){0,1000}-->\s*+)?<(?:!doctype\s+html|html|head|body)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
-_MAIL_START = re.compile(
-    rb"(?:From \S[^\n]*+\n)?+(?:[A-Za-z][A-Za-z-]*+: [^\n]*+\n(?:[ \t][^\n]*+\n)*+){3,}+"
-)
+_MAIL_START = re.compile(rb"(?:From \S[^\n]*+\n)?(?:[A-Za-z][A-Za-z-]*+: [^\n]*+\n(?:[ \t][^\n]*+\n)*){3,}")
 _MAIL_FIELDS = (b"from:", b"date:", b"subject:", b"message-id:", b"received:", b"mime-version:")
 _INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|sh|fish|node|ruby|perl|php|lua|Rscript)")
 _INTERPRETER_SUFFIXES = {

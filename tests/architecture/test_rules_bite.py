@@ -88,6 +88,8 @@ def assert_refused(
             "out.isatty()",
         ),
         (test_shape.test_no_function_is_longer_than_a_screen, "arbor.kb", LONG_FUNCTION),
+        (test_shape.test_no_pattern_repeats_a_group_possessively, "arbor.kb", "X = rb'(?:ab?c)*+'"),
+        (test_shape.test_no_pattern_repeats_a_group_possessively, "arbor.kb", "X = f'({y}){{3,}}+'"),
         (test_shape.test_no_module_is_longer_than_five_hundred_lines, "arbor.kb", "x = 1\n" * 501),
         (test_shape.test_no_module_is_a_drawer, "arbor.store.path_utils", ""),
         (test_shape.test_imports_stand_at_the_top, "arbor.kb", "def f():\n    import json"),

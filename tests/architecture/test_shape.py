@@ -16,6 +16,7 @@ FORBIDDEN_NAMES = frozenset(
     for stem in ("util", "helper", "common", "misc", "manager", "handler")
     for ending in ("", "s")
 )
+POSSESSIVE_GROUP = re.compile(r"(?:(?<!\\)\)|\\[1-9])(?:[*+?]|\{[0-9]*,?[0-9]*\})\+")
 UNFINISHED = re.compile(
     r"\b(TODO|FIXME|XXX|HACK|TBD|WIP)\b|(?i:coming soon|not (yet )?implemented|raise NotImplementedError)"
 )
@@ -105,6 +106,20 @@ def test_nothing_is_left_unfinished() -> None:
         if UNFINISHED.search(line)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5 goes on from the wrong place behind such a group: the same file gave other links there."""
+    wrong = [
+        f"{module.at(node.lineno)}: {node.value!r:.60}"
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+        if POSSESSIVE_GROUP.search(
+            node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+        )
+    ]
+    assert not wrong, "possessive groups:\n" + "\n".join(wrong)
 
 
 def data_classes(module: Module) -> Iterator[tuple[ast.ClassDef, set[str]]]:

@@ -21,7 +21,7 @@ _EVENT = re.compile(
     rb"|<(!--)"  # 3: a comment begins
     rb"|=(={0,200}+)[ \t]{0,64}+\r?(?=\n|\Z)"  # 4: a line under a heading of level 1
     rb"|-(-{1,200}+)[ \t]{0,64}+\r?(?=\n|\Z)"  # 5: a line under a heading of level 2
-    rb"|(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,16}+)?+"  # fenced code can begin as an item of a list
+    rb"|(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,16}+)?"  # fenced code can begin as an item of a list
     rb"(?:(`{3,}+)[^`\n]{0,300}+|(~{3,}+)[^\n]{0,300}+)(?=\n|\Z)"  # 6, 7: it begins
     rb")" % HEADING_BYTES_MAX
 )
@@ -39,7 +39,7 @@ _NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _MARKUP_SIGN = re.compile(r"[\[<*_`\\]")
 _MARKUP = re.compile(
-    r"!?\[([^\[\]]*+)\]\([^()]*+\)|!?\[\[(?:[^\[\]|]*+\|)?+([^\[\]|]*+)\]\]"
+    r"!?\[([^\[\]]*+)\]\([^()]*+\)|!?\[\[(?:[^\[\]|]*+\|)?([^\[\]|]*+)\]\]"
     r"|</?[A-Za-z][^<>]*+>|[*_]{2,}+|`++|\\(?=[!-/:-@\[-`{-~])"
 )
 

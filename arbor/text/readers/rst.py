@@ -13,15 +13,17 @@ from arbor.text.readers.reading_result import Reading
 
 EXTRACTOR_ID = "rst/1"
 
-_ADORNMENT = rb"""([=\-`:.'"~^_*+#<>!$%%&(),/;?@\[\\\]{|}])"""
+_ADORNMENT = rb"""([=\-`:.'"~^_*+#<>!$%&(),/;?@\[\\\]{|}])"""
 _TITLE = re.compile(
     rb"\n(?:"
     + _ADORNMENT
-    + rb"\1{2,}+[ \t]*+\r?\n)?+[ \t]{0,8}+([^\s][^\n]{0,%d}+)\n" % HEADING_BYTES_MAX
-    + _ADORNMENT.replace(b"%%", b"%")
-    + rb"\3{2,}+[ \t]*+\r?(?=\n|\Z)"
+    + rb"\1{2,}[ \t]*+\r?\n|(?!"
+    + _ADORNMENT
+    + rb"\2{2,}[ \t]*+\r?\n))[ \t]{0,8}+([^\s][^\n]{0,%d}+)\n" % HEADING_BYTES_MAX
+    + _ADORNMENT
+    + rb"\4{2,}[ \t]*+\r?(?=\n|\Z)"
 )
-_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9 _-]{0,60}):[ \t]*+([^\n]{0,500}+)\n(?:[ \t]++[^\n]*+\n)*+")
+_FIELD = re.compile(r":([A-Za-z][A-Za-z0-9 _-]{0,60}):[ \t]*+([^\n]{0,500}+)\n(?:[ \t]++[^\n]*+\n)*")
 _REFERENCE = re.compile(r"`([^`<>]{0,300}+)<([^<>`\n]{1,500}+)>`__?")
 _DIRECTIVE = re.compile(r"\n[ \t]*+\.\. (image|figure|include|literalinclude)::[ \t]*+([^\n]{1,500}+)")
 _ROLE = re.compile(r":(?:doc|ref|pep|rfc):`([^`]{1,300}+)`")
@@ -43,9 +45,9 @@ def _find_titles(buffer: bytes) -> list[Mark]:
     styles: dict[tuple[bytes, bytes], int] = {}
     marks = []
     for match in _TITLE.finditer(buffer):
-        over, line, under = match[1], match[2], match[3]
+        over, line, under = match[1], match[3], match[4]
         text = line.decode("utf-8", "ignore").strip()
-        width = match.end() - match.start(3)
+        width = match.end() - match.start(4)
         if (
             (over and over != under)
             or width < len(text)
@@ -59,7 +61,9 @@ def _find_titles(buffer: bytes) -> list[Mark]:
 
 def _find_fields(text: str) -> dict[str, FrontValue]:
     """The first field list, if it stands at the head of the text or right under the title."""
-    start = re.compile(r"\s*+(?:(?:[=~*#^-]{3,}+\n)?+[^\n]++\n[=~*#^-]{3,}+\s*+)?+").match(text)
+    start = re.compile(r"\s*+(?:(?:[=~*#^-]{3,}+\n|(?![=~*#^-]{3,}+\n))[^\n]++\n[=~*#^-]{3,}+\s*+)?").match(
+        text
+    )
     position = start.end() if start else 0
     fields: dict[str, FrontValue] = {}
     while (match := _FIELD.match(text, position)) and len(fields) < 100:

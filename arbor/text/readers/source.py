@@ -12,9 +12,9 @@ from arbor.text.readers.reading_result import Reading, Streamer
 EXTRACTOR_ID = "source/1"
 
 _DEFINITION = re.compile(
-    rb"\n(?=[a-zA-Z@])(?:(?:@[\w.]{1,100}(?:\([^\n]{0,200}\))?[ \t\r]*\n){0,8}+)"
+    rb"\n(?=[a-zA-Z@])(?:(?:@[\w.]{1,100}(?:\([^\n]{0,200}\))?[ \t\r]*\n){0,8})"
     rb"(?:(?:export|default|pub(?:\([a-z]{1,10}\))?|public|private|protected|internal|static|async|abstract|final|sealed"
-    rb"|data|open|unsafe|const|inline|extern) +){0,4}+"
+    rb"|data|open|unsafe|const|inline|extern) +){0,4}"
     rb"(?:def|class|func|fn|function|fun|struct|enum|trait|interface|impl|module|namespace|type|object|protocol|extension"
     rb"|defmodule|defn|sub|package|record)(?:[ \t]+|(?=<))"
     rb"(?:\([^\n()]{0,100}\)[ \t]*)?(?:<[^\n<>]{0,100}>[ \t]*)?([A-Za-z_$](?:[\w$.]|::){0,120})"
