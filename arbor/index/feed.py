@@ -42,6 +42,8 @@ SELECT CAST(substr(row, 1, {_NUMBER}) AS INTEGER), substr(row, {_HEAD + 1}, titl
 FROM sized
 """
 
+_CALLBACK_RAISED = "user-defined function raised exception"
+
 
 def insert_rows(
     connection: sqlite3.Connection, entries: Iterable[Entry], note: Callable[[int, Entry], None]
@@ -61,7 +63,10 @@ def insert_rows(
     connection.create_function("get_batch", 1, feed.get_batch)
     try:
         connection.execute(_INSERT)
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
+        if feed.error is None and str(error) == _CALLBACK_RAISED:
+            # The feed keeps every error of its own; an interrupt while SQLite works comes before its first line.
+            raise KeyboardInterrupt from error
         if feed.error is None:
             raise
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import IntegrityError, UsageError
+from arbor.index import feed
 from arbor.index.access import bring_up_to_date, index_path
 from arbor.index.checking import check
 from arbor.index.checksum import is_unchanged
@@ -167,3 +168,17 @@ def test_an_old_sqlite_is_named(kb: SmallKb, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("arbor.index.schema._TABLES", "CREATE VIRTUAL TABLE x USING fts5_is_not_here(y)")
     with pytest.raises(UsageError, match="no full-text search"):
         bring_up_to_date(kb.cache, snapshot)
+
+
+def test_an_interrupt_while_sqlite_works_is_an_interrupt(
+    kb: SmallKb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_feed: object, _number: int) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(feed._Feed, "has_batch", interrupted)
+    target = kb.cache / "index.db"
+    with pytest.raises(KeyboardInterrupt):
+        build(target, kb.commit(FILES))
+    assert not target.exists()
+    assert not list(kb.cache.iterdir())
