@@ -1,12 +1,13 @@
-"""Modules that are loaded when they are first used, so that start-up pays only for what a command needs."""
+"""Modules loaded and patterns compiled at their first use, so that start-up pays only for what a command needs."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 
 class _LazyModule(ModuleType):
@@ -31,3 +32,24 @@ def lazy_module(name: str) -> ModuleType:
     if importlib.util.find_spec(name) is None:
         raise ModuleNotFoundError(name)
     return _LazyModule(name)
+
+
+class _LazyPattern:
+    """Stands for a pattern and compiles it when it is asked for one of its methods, which it then keeps."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(re.compile(self._source), name)
+        setattr(self, name, method)
+        return method
+
+
+def lazy_pattern(source: str) -> re.Pattern[str]:
+    """The regular expression, compiled at its first use.
+
+    For classes of characters with many ranges outside ASCII, each of which takes 2 to 7 ms to compile, and which most
+    commands never come to use.
+    """
+    return cast("re.Pattern[str]", _LazyPattern(source))

@@ -6,18 +6,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from arbor.lazy import lazy_pattern
+
 SAMPLE_CHARS = 500
 
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff]")),
-    ("ko", re.compile("[\uac00-\ud7af]")),
-    ("zh", re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")),
-    ("ru", re.compile("[\u0400-\u04ff]")),
-    ("ar", re.compile("[\u0600-\u06ff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("ja", lazy_pattern("[\u3040-\u30ff]")),
+    ("ko", lazy_pattern("[\uac00-\ud7af]")),
+    ("zh", lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")),
+    ("ru", lazy_pattern("[\u0400-\u04ff]")),
+    ("ar", lazy_pattern("[\u0600-\u06ff]")),
+    ("he", lazy_pattern("[\u0590-\u05ff]")),
+    ("el", lazy_pattern("[\u0370-\u03ff]")),
+    ("hi", lazy_pattern("[\u0900-\u097f]")),
+    ("th", lazy_pattern("[\u0e00-\u0e7f]")),
 )
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 # Words that are frequent in one language and rare in the others.

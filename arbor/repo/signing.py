@@ -8,18 +8,27 @@ Source: OpenSSH's PROTOCOL.sshsig and ssh-keygen(1), section ALLOWED SIGNERS.
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError, UsageError
+from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Tag, decode_commit, decode_tag, encode_commit, encode_tag
-from arbor.repo import ssh_keys
 from arbor.repo.repository import Repository
 from arbor.repo.ssh_signatures import NAMESPACE, SshSignature, parse_signature, signed_blob
+
+if TYPE_CHECKING:
+    import subprocess
+    import tempfile
+
+    from arbor.repo import ssh_keys
+else:  # a commit that nobody signs needs none of them
+    subprocess = lazy_module("subprocess")
+    tempfile = lazy_module("tempfile")
+    ssh_keys = lazy_module("arbor.repo.ssh_keys")
 
 KEYGEN = "ssh-keygen"
 _KEYGEN_S = 60.0

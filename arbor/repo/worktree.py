@@ -86,6 +86,13 @@ def scan(
     return walk.found
 
 
+_Folder = tuple[str, str, str, IgnoreRules | None]
+"""A folder to take in: where it is, its KB path and its name on disk, both with a slash, and the rules in force."""
+
+_BY_HANDLE = os.scandir in os.supports_fd
+"""Whether a folder can be listed by a handle: looking at its files is then quicker by a fifth, as no path is walked."""
+
+
 class _Walk:
     def __init__(
         self,
@@ -108,14 +115,22 @@ class _Walk:
         while stack:
             fs_path, prefix, fs_prefix, rules = stack.pop()
             try:
-                with os.scandir(fs_path) as listing:
-                    entries = list(listing)
+                below = self._list(fs_path, prefix, fs_prefix, rules)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
                 self.found.skipped.append((fs_prefix.rstrip("/") or ".", _reason(error)))
                 self.found.unreadable.add(prefix)
                 continue
+            if self._deep:
+                stack += reversed(below)
+
+    def _list(self, fs_path: str, prefix: str, fs_prefix: str, rules: IgnoreRules | None) -> list[_Folder]:
+        """Take in the files of one folder; the folders in it."""
+        handle = os.open(fs_path, os.O_RDONLY | os.O_DIRECTORY) if _BY_HANDLE else None
+        try:
+            with os.scandir(fs_path if handle is None else handle) as listing:
+                entries = list(listing)
             names = {entry.name for entry in entries}
             if (
                 fs_path != self._top
@@ -123,34 +138,40 @@ class _Walk:
                 and os.path.exists(f"{fs_path}/{PRIVATE_FOLDER}/format")
             ):
                 self.found.skipped.append((fs_prefix, "it is a knowledge base of its own"))
-                continue
+                return []
             if self._use_ignore and not names.isdisjoint(IGNORE_FILES):
                 rules = rules_for(fs_path, prefix, names, rules)
             others = self._keep_tracked(entries, prefix, fs_prefix)
-            below = [self._take(entry, prefix, fs_prefix, rules) for entry in others]
-            if self._deep:
-                stack += reversed([item for item in below if item is not None])
+            taken = [self._take(entry, fs_path, prefix, fs_prefix, rules) for entry in others]
+            return [item for item in taken if item is not None]
+        finally:
+            if handle is not None:
+                os.close(handle)
 
     def _keep_tracked(
         self, entries: list[os.DirEntry[str]], prefix: str, fs_prefix: str
     ) -> list[os.DirEntry[str]]:
         """Take in the tracked files with plain names, nearly all there is; what is left of the folder."""
-        files, tracked = self.found.files, self._tracked
+        files, tracked, same = self.found.files, self._tracked, prefix == fs_prefix
         others = []
         for entry in entries:
             name = entry.name
             path = prefix + name
             if name.isascii() and tracked(path) and path not in files:
-                with contextlib.suppress(OSError):  # the closer look says what is wrong with it
-                    if entry.is_file(follow_symlinks=False):
-                        files[path] = fs_prefix + name, state_of(entry.stat(follow_symlinks=False))
-                        continue
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:  # the closer look says what is wrong with it
+                    others.append(entry)
+                    continue
+                if stat.S_ISREG(status.st_mode):
+                    files[path] = path if same else fs_prefix + name, state_of(status)
+                    continue
             others.append(entry)
         return others
 
     def _take(
-        self, entry: os.DirEntry[str], prefix: str, fs_prefix: str, rules: IgnoreRules | None
-    ) -> tuple[str, str, str, IgnoreRules | None] | None:
+        self, entry: os.DirEntry[str], fs_path: str, prefix: str, fs_prefix: str, rules: IgnoreRules | None
+    ) -> _Folder | None:
         name = entry.name
         path = prefix + (name if name.isascii() else _nfc(name))
         is_tracked = self._tracked(path)
@@ -162,7 +183,7 @@ class _Walk:
             shut = name in ALWAYS_IGNORED or (rules is not None and rules.ignored(path, is_folder=True))
             if name == PRIVATE_FOLDER or (shut and not self._tracked_below(inside)):
                 return None
-            return entry.path, inside, f"{fs_prefix}{name}/", rules
+            return f"{fs_path}/{name}", inside, f"{fs_prefix}{name}/", rules
         if not is_tracked and rules is not None and rules.ignored(path, is_folder=False):
             return None
         self._file(entry, path, fs_prefix + name, is_tracked)

@@ -13,13 +13,16 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from arbor.index.tokens import Tokenizer
+from arbor.lazy import lazy_pattern
 from arbor.search.plan import unit_expression
 from arbor.text.analyzer import Unit, index_text
 from arbor.text.folding import UNSPACED
 
-_RUN = re.compile(f"[{UNSPACED}]+")
+_RUN = lazy_pattern(f"[{UNSPACED}]+")
 _NAMES = r"[CcGgHh]\+\+|[CcFfJjQq]#|\.[Nn][Ee][Tt](?![^\W_])"
-_REGION = re.compile(rf"[{UNSPACED}]+|{_NAMES}|[^\W_{UNSPACED}]+|[^\x00-\x7f\W_]+|[\u2600-\U0001faff]")
+_REGION = lazy_pattern(rf"[{UNSPACED}]+|{_NAMES}|[^\W_{UNSPACED}]+|[^\x00-\x7f\W_]+|[\u2600-\U0001faff]")
+_ASCII_REGION = re.compile(rf"{_NAMES}|[A-Za-z0-9]+")
+"""What `_REGION` comes to in plain ASCII."""
 _LEAD_CHARS = 4
 
 
@@ -109,13 +112,13 @@ class Matcher:
 
     def _match_at(self, pattern: _Pattern, folded: str, text: str, start: int, first: _Atom) -> int:
         """Where the match that begins here ends; 0 where there is none."""
-        if not first.is_run and start and folded[start - 1].isalnum() and not _RUN.match(folded[start - 1]):
+        if not first.is_run and start and _is_letter(folded[start - 1]):
             return 0  # inside a word
         last = len(pattern.atoms) - 1
         end = start
         for number, atom in enumerate(pattern.atoms):
             if number:
-                region = _REGION.search(folded, end)
+                region = _region_pattern(folded).search(folded, end)
                 if region is None:
                     return 0
                 start = region.start()
@@ -127,7 +130,7 @@ class Matcher:
     def _match_atom(self, atom: _Atom, folded: str, text: str, start: int, prefix: bool) -> int:
         if atom.is_run:
             return start + len(atom.text) if folded.startswith(atom.text, start) else 0
-        region = _REGION.match(folded, start)
+        region = _region_pattern(folded).match(folded, start)
         if region is None:
             return 0
         tokens = self._tokenizer.tokens(index_text(text[start : region.end()]))
@@ -136,11 +139,20 @@ class Matcher:
         return 0
 
 
+def _is_letter(char: str) -> bool:
+    """Whether a character is part of a word that is written with spaces around it."""
+    return char.isalnum() and (char.isascii() or not _RUN.match(char))
+
+
+def _region_pattern(text: str) -> re.Pattern[str]:
+    return _ASCII_REGION if text.isascii() else _REGION
+
+
 def _make_pattern(unit: Unit, tokenizer: Tokenizer) -> _Pattern | None:
     atoms: list[_Atom] = []
     joined = False
     for word in unit.text.split():
-        if not _RUN.fullmatch(word):
+        if word.isascii() or not _RUN.fullmatch(word):
             atoms += [_Atom(token, False) for token in tokenizer.tokens(word)]
             joined = False
         elif joined and atoms[-1].text[-1] == word[0]:

@@ -1,13 +1,10 @@
 """The journal: what was done here to what is stored or trusted, as a chain of hashed records that only grows.
 
-Each record is one line: JSON, a tab, and the record's hash. The JSON names the hash of the record before, so
-    that an
-edited, cut or reordered line is found and the range named. A second file, sealed, holds how many records
-there are and the last one's hash, so that a cut at the end is found too. A line is written and made durable
-before that file
-is replaced: after a crash the journal may be one record ahead of it, or end in part of a line, and both are
-    told
-from damage.
+Each record is one line: JSON, a tab, and the record's hash. The JSON names the hash of the record before, so that an
+edited, cut or reordered line is found and the range named. A second file, sealed, holds how many records there are and
+the last one's hash, so that a cut at the end is found too. A line is written and made durable before that file is
+replaced: after a crash the journal may be one record ahead of it, or end in part of a line, and both are told from
+damage.
 
 What this proves is that the journal was not changed by accident or by something that does not know its rules.
 Who can write to the folder can make a whole new journal; against that, note the head hash somewhere else.

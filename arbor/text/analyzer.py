@@ -18,6 +18,7 @@ from functools import lru_cache
 from operator import add
 from typing import NamedTuple
 
+from arbor.lazy import lazy_pattern
 from arbor.text.folding import NON_ASCII, UNSPACED, fold, fold_run, spell_names
 from arbor.text.terms import TERMS_ID, terms
 
@@ -40,8 +41,8 @@ ANALYZER_ID = f"arbor-analyzer/1 {TOKENIZER}"
 
 _SHORT_RUN_CHARS = 4
 
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]++")
-_UNSPACED_PARTS = re.compile(f"([{UNSPACED}]++)")
+_UNSPACED_RUN = lazy_pattern(f"[{UNSPACED}]++")
+_UNSPACED_PARTS = lazy_pattern(f"([{UNSPACED}]++)")
 
 
 class Unit(NamedTuple):

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
+from arbor.lazy import lazy_pattern
+
 SAMPLE_MAX_BYTES = 64 * 1024
 
 _CHINESE = frozenset(
@@ -162,7 +164,7 @@ _CANDIDATES = (
 
 _RATING_MIN = -2.0
 
-_SEAM = re.compile(
+_SEAM = lazy_pattern(
     r"[A-Za-z](?=[\u0370-\u1cff\u3041-\u9fff\uac00-\ud7a3\ue000-\uf8ff])|[\u0370-\u1cff](?=[A-Za-z])"
     r"|[a-z\xdf-\xff\u0430-\u045f](?=[\xc0-\xd6\xd8-\xdeА-Я])|[A-Za-z](?=[\xa1-\xbf†‡ˆ‰‹›¤¦¬¶¸](?:[a-z]))"
     r"|[\xc0-\xff](?=[\xc0-\xff]{2})"

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from arbor.lazy import lazy_pattern
+
 NON_ASCII = re.compile(r"[^\x00-\x7f]++")
 """A run of characters outside ASCII."""
 
@@ -54,8 +56,8 @@ UNSPACED = (
 )
 """Inside of a character class: the letters, once folded, of scripts without spaces between words."""
 
-_EMOJI = re.compile(f"[{_EMOJI_CLASS}]")
-_SPECIAL = re.compile(f"[{_IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
+_EMOJI = lazy_pattern(f"[{_EMOJI_CLASS}]")
+_SPECIAL = lazy_pattern(f"[{_IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
 
 
 def fold(text: str) -> str:

@@ -7,6 +7,7 @@ import unicodedata
 from functools import lru_cache
 from operator import add
 
+from arbor.lazy import lazy_pattern
 from arbor.text.folding import UNSPACED, fold, spell_names
 from arbor.text.segmentation import segment_han
 from arbor.text.stemming import stem_word
@@ -26,16 +27,16 @@ _SPACED_LOWER = bytes(
 """For UTF-8: makes ASCII letters small, and all ASCII characters but letters and digits spaces."""
 
 _WORD = re.compile(r"[^\W_]++")
-_UNSPACED_PARTS = re.compile(f"([{UNSPACED}]++)")
+_UNSPACED_PARTS = lazy_pattern(f"([{UNSPACED}]++)")
 _HIRAGANA = re.compile(r"[\u3041-\u309f]")
-_SCRIPT_RUN = re.compile(
+_SCRIPT_RUN = lazy_pattern(
     r"([\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]++)"
     r"|([\u30a1-\u30ff\u31f0-\u31ff]++)"
     r"|([\u3006\u3041-\u309f]++)"
     r"|([\u1100-\u11ff\uac00-\ud7a3]++)"
     r"|([^\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]++)"
 )
-_PARTICLE = re.compile(
+_PARTICLE = lazy_pattern(
     r"(?<=..)(?:에서는|에게서|으로써|으로서|이라는|에서|에게|으로|까지|부터|처럼|보다|라는|이나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
 _EMOJI_WORD = re.compile(r"u[0-9]{4,6}")

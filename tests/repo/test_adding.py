@@ -330,6 +330,7 @@ def test_an_unreadable_folder_is_not_taken_for_an_empty_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = new_kb(tmp_path, {"a.md": "a", "shut/b.md": "b", "shut/deep/c.md": "c", "shutter.md": "s"})
+    refuse(monkeypatch, "open", "/shut")  # by handle, where the system can
     refuse(monkeypatch, "scandir", "/shut")
     (tmp_path / "shutter.md").unlink()
     assert short(kb.status().unstaged) == ["D shutter.md"]

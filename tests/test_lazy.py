@@ -1,0 +1,38 @@
+"""What is loaded or compiled only when it is used."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from arbor import lazy
+from arbor.lazy import lazy_module, lazy_pattern
+
+
+def test_a_pattern_is_compiled_once_and_only_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    real = re.compile
+
+    def counting(source: str) -> re.Pattern[str]:
+        compiled.append(source)
+        return real(source)
+
+    monkeypatch.setattr(lazy.re, "compile", counting)
+    pattern = lazy_pattern("(a)|b")
+    assert not compiled
+    assert pattern.findall("abc") == ["a", ""]
+    assert pattern.findall("xa") == ["a"]
+    assert compiled == ["(a)|b"]
+
+
+def test_a_wrong_pattern_or_method_is_said_at_its_first_use() -> None:
+    with pytest.raises(re.error):
+        lazy_pattern("(").match("x")
+    with pytest.raises(AttributeError):
+        _ = lazy_pattern("x").no_such_method  # type: ignore[attr-defined]
+
+
+def test_a_module_that_is_not_there_is_said_at_once() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        lazy_module("arbor_no_such_module")
