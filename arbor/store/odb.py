@@ -43,6 +43,7 @@ class ObjectStore:
         self.folder = folder
         self._packs: dict[str, Pack] = {}
         self._loaded = False
+        self._recent: tuple[dict[str, Pack], Pack | None] = self._packs, None
         self._mutex = threading.Lock()
         self._nodes: dict[bytes, ledger.Node] = {}
 
@@ -85,9 +86,18 @@ class ObjectStore:
         return found
 
     def _find(self, oid: bytes) -> tuple[Pack, Place] | None:
-        for pack in self.packs():
+        if not self._loaded:
+            self.refresh()
+        packs = self._packs
+        listed, recent = self._recent
+        # What is asked for next mostly lies beside what was asked for last; a pack that is gone must not answer.
+        place = recent.index.find(oid) if recent is not None and listed is packs else None
+        if recent is not None and place is not None:
+            return recent, place
+        for pack in packs.values():
             place = pack.index.find(oid)
             if place is not None:
+                self._recent = packs, pack
                 return pack, place
         return None
 

@@ -277,6 +277,21 @@ def test_a_second_copy_is_taken_when_the_first_is_damaged(tmp_path: Path) -> Non
         path.write_bytes(whole)
 
 
+def test_a_pack_that_is_gone_does_not_answer_from_memory(tmp_path: Path) -> None:
+    write_pack(tmp_path, sample(50, seed=1))
+    path, oids = write_pack(tmp_path, sample(20, seed=2))
+    store = ObjectStore(tmp_path)
+    assert all(store.get(oid) for oid in oids)  # the last pack asked is asked first
+    path.unlink()
+    path.with_suffix(".idx").unlink()
+    store.refresh()
+    assert not any(store.holds(oid) for oid in oids)
+    write_pack(tmp_path, sample(20, seed=2))
+    assert store.has(oids[0])
+    store.close()
+    assert store.get(oids[-1])
+
+
 def test_a_missing_object_and_a_damaged_one_are_two_answers(tmp_path: Path) -> None:
     path, [oid] = write_pack(tmp_path, [(1, b"precious")])
     with pytest.raises(IntegrityError, match="is missing"):
