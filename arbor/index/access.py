@@ -43,8 +43,7 @@ def bring_up_to_date(
     """The index of the current version, after whatever it takes.
 
     Args:
-        cache_folder: Where the index lies; made if need be. Where it cannot be written, an index that is
-            missing or
+        cache_folder: Where the index lies; made if need be. Where it cannot be written, an index that is missing or
             of another version is made in a private temporary folder that goes when the reader is closed.
         snapshot: The version to search.
         read_only: Write nothing to the cache folder even if it could be.

@@ -13,7 +13,7 @@ from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef, Document, decode_document
 from arbor.objects.passages import decode_passages
 from arbor.repo.snapshot import Snapshot, passage_encoding
-from arbor.store.sequential import SequentialReader
+from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
 from arbor.text.reading import decode_passage
@@ -264,5 +264,5 @@ def iter_entries(snapshot: Snapshot, grouped: Mapping[bytes, Sequence[str]]) -> 
     """The entries of all these documents."""
     source, cold = SequentialReader(snapshot.store), snapshot.tiers().cold
     words = snapshot.cold_words() if cold else {}
-    for oid, paths in grouped.items():
-        yield read_entry(source, oid, paths, whole=oid not in cold, words=words.get(oid, ""))
+    for oid in in_stored_order(snapshot.store, grouped):
+        yield read_entry(source, oid, grouped[oid], whole=oid not in cold, words=words.get(oid, ""))

@@ -53,11 +53,9 @@ def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
 class DocumentTable:
     """Takes documents out and puts them in, within the caller's transaction.
 
-    Rows of a contentless FTS5 table are removed by telling it the text they were made from, so the old entry
-    is
-    read again from the objects: equal objects and paths give equal rows. Row numbers in use when the
-        transaction began are not given again in it, so the order of what goes out and what comes in does not
-        matter.
+    Rows of a contentless FTS5 table are removed by telling it the text they were made from, so the old entry is read
+    again from the objects: equal objects and paths give equal rows. Row numbers in use when the transaction began are
+    not given again in it, so the order of what goes out and what comes in does not matter.
     """
 
     def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:

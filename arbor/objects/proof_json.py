@@ -1,8 +1,7 @@
 """The JSON form of a proof: what it says for people to read, and the proof itself in base64.
 
-Reading it back takes the proof out of its base64, and every readable field must then be what that proof says:
-    a
-field that was changed, added or left out is refused.
+Reading it back takes the proof out of its base64, and every readable field must then be what that proof says: a field
+that was changed, added or left out is refused.
 """
 
 from __future__ import annotations

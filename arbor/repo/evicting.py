@@ -1,9 +1,8 @@
 """Evicting documents: out of the index (warm), or out of the store as far as others give the bytes (cold).
 
-The order makes it safe at every moment: the copies are read and hashed, the act is journalled, the documents
-    are
-recorded as cold, new packs without their passages are written and made durable, and only then do the old ones
-go. A crash leaves documents that are recorded as cold and still stored, which harms nobody.
+The order makes it safe at every moment: the copies are read and hashed, the act is journalled, the documents are
+recorded as cold, new packs without their passages are written and made durable, and only then do the old ones go. A
+crash leaves documents that are recorded as cold and still stored, which harms nobody.
 """
 
 from __future__ import annotations

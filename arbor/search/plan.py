@@ -57,8 +57,7 @@ class Hooks:
     Attributes:
         documents_labelled: The oids of the documents that carry a consensus label.
         label_of: The label of a document, None where it has none.
-        paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents
-            whose
+        paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents whose
             text names no date. Without it, those never meet `since:`.
     """
 

@@ -61,9 +61,8 @@ class Query:
 
     Attributes:
         text: As it was typed.
-        terms: What is looked for, in the order typed and with repetitions; each adds to the score. A phrase
-            is
-            also required.
+        terms: What is looked for, in the order typed and with repetitions; each adds to the score. A phrase is also
+            required.
         excluded: What a document may not hold.
         titles: What its title must (not) hold.
         paths, kinds, langs, labels: Conditions; of several that are not negated, one must hold.

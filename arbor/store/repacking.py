@@ -61,8 +61,7 @@ def plan_merge(sizes: Sequence[int], *, above: int = MERGE_ABOVE, factor: int = 
         above: Merge only when there are more packs than this.
         factor: As `FACTOR`.
 
-    Source: `git repack --geometric`: what stays forms a geometric progression, so each byte is rewritten
-        O(log n)
+    Source: `git repack --geometric`: what stays forms a geometric progression, so each byte is rewritten O(log n)
     times over the life of a store.
     """
     if len(sizes) <= above:

@@ -19,7 +19,7 @@ from operator import add
 from typing import NamedTuple
 
 from arbor.lazy import lazy_pattern
-from arbor.text.folding import NON_ASCII, UNSPACED, fold, fold_run, spell_names
+from arbor.text.folding import UNSPACED, fold, fold_run, run_replacer, spell_names
 from arbor.text.terms import TERMS_ID, terms
 
 __all__ = [
@@ -59,13 +59,10 @@ class Unit(NamedTuple):
 
 def index_text(text: str) -> str:
     """Prepare a text for the full-text index; ASCII text without special names comes back as it is."""
-    if not text.isascii():
-        text = NON_ASCII.sub(_prepare_match, text)
-    return spell_names(text)
+    return spell_names(text if text.isascii() else _prepare_runs(text))
 
 
-def _prepare_match(match: re.Match[str]) -> str:
-    run = match[0]
+def _prepare_any_run(run: str) -> str:
     return _prepare_short_run(run) if len(run) <= _SHORT_RUN_CHARS else _prepare_run(run)
 
 
@@ -75,6 +72,7 @@ def _prepare_run(run: str) -> str:
 
 
 _prepare_short_run = lru_cache(maxsize=1 << 16)(_prepare_run)
+_prepare_runs = run_replacer("arbor.index", _prepare_any_run)
 
 
 def _pair_match(match: re.Match[str]) -> str:

@@ -6,14 +6,13 @@ English text passes through untouched.
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 
 from arbor.lazy import lazy_pattern
-
-NON_ASCII = re.compile(r"[^\x00-\x7f]++")
-"""A run of characters outside ASCII."""
 
 _CACHED_CHARS_MAX = 4
 
@@ -60,17 +59,35 @@ _EMOJI = lazy_pattern(f"[{_EMOJI_CLASS}]")
 _SPECIAL = lazy_pattern(f"[{_IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
 
 
+def run_replacer(name: str, replace: Callable[[str], str]) -> Callable[[str], str]:
+    """A function that gives a text with `replace(run)` in place of every run of characters outside ASCII.
+
+    The runs are those that an ASCII codec hands to its error handler, which finds them four times as fast as a regular
+    expression does.
+
+    Args:
+        name: What the handler is known by in this process.
+        replace: Gets a run, gives any text.
+    """
+
+    def handle(error: UnicodeError) -> tuple[bytes, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        return replace(error.object[error.start : error.end]).encode("utf-8", "surrogatepass"), error.end
+
+    codecs.register_error(name, handle)
+    return lambda text: text.encode("ascii", name).decode("utf-8", "surrogatepass")
+
+
 def fold(text: str) -> str:
     """Fold the characters outside ASCII: compatibility forms, case, ligatures, signs of pronunciation.
 
     Emoji become words of their own (`u128512`), so that they can be found. Letters keep their accents,
     which SQLite's tokenizer takes off.
     """
-    return text if text.isascii() else NON_ASCII.sub(_fold_match, text)
+    return text if text.isascii() else _fold_runs(text)
 
 
-def _fold_match(match: re.Match[str]) -> str:
-    run = match[0]
+def _fold_any_run(run: str) -> str:
     return _fold_short_run(run) if len(run) <= _CACHED_CHARS_MAX else fold_run(run)
 
 
@@ -81,6 +98,7 @@ def fold_run(run: str) -> str:
 
 
 _fold_short_run = lru_cache(maxsize=1 << 16)(fold_run)
+_fold_runs = run_replacer("arbor.fold", _fold_any_run)
 
 
 def _replace_special(match: re.Match[str]) -> str:

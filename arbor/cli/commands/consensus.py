@@ -58,8 +58,7 @@ def command(
 ) -> None:
     """Show how many independent sources talk about the same thing.
 
-    With a document: its label, score and peers by group. Without one: how many documents carry each label, or
-        with
+    With a document: its label, score and peers by group. Without one: how many documents carry each label, or with
     --label which ones. Similar is not the same as agreeing.
     """
     if document is None:

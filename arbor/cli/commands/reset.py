@@ -35,8 +35,7 @@ FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"
 def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
     """Move the current branch to a revision.
 
-    --hard throws away every change to tracked documents that is not committed. The commits that the branch
-    leaves
+    --hard throws away every change to tracked documents that is not committed. The commits that the branch leaves
     behind stay in the reflog: `arbor reflog` finds them.
     """
     kb = session.open()

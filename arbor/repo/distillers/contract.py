@@ -2,10 +2,8 @@
 
 The contract:
 
-- `distill` is a pure function of the source, the parameters and the statistics. It reads no file, no clock,
-no random
-  number and no environment, and it computes with integers and text, so that every machine makes the same
-  core.
+- `distill` is a pure function of the source, the parameters and the statistics. It reads no file, no clock, no random
+  number and no environment, and it computes with integers and text, so that every machine makes the same core.
 - A change of what it makes for any source is a new `version`. Cores keep the version that made them.
 - `used` names the passages that the text was taken from; the core is bound to these by inclusion proofs.
 - A distiller that is not deterministic (a model, a person) says so; its cores are checked but never made
