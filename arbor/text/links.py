@@ -66,6 +66,7 @@ _BLANK = bytes(10 if value == 10 else 32 for value in range(256))
 
 _LINKISH = re.compile(rb"[\[\]]|http|href")
 _BACKTICKS = re.compile(rb"``*+")
+_COMMENT = re.compile(rb"<!--")
 _LITERAL = re.compile(rb"`++|<!--|\\[\[\]()<>`:#!\\]")
 _PARAGRAPH_END = re.compile(rb"\n[ \t\r]*+(?:\n|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])")
 _EMBED = ord("!")
@@ -304,11 +305,11 @@ def _has_wide_edge(text: bytes, start: int, end: int) -> bool:
 def _hide_literals(text: bytes) -> bytes:
     """Hide what only looks like a link; every byte keeps its place."""
     if b"\\" in text:
-        return _hide_each(text, _LITERAL)
+        return _hide_each(text)
     if b"<!--" in text:
         without = _blank_comments(text)
         if without is None:
-            return _hide_each(text, _LITERAL)
+            return _hide_each(text)
         text = without
     if b"`" not in text:
         return text
@@ -316,7 +317,7 @@ def _hide_literals(text: bytes) -> bytes:
     code = b"".join(parts[1::2])
     if len(parts) & 1 and b"\n" not in code and b"" not in parts[1:-1] and not _LINKISH.search(code):
         return text
-    return _hide_each(text, _BACKTICKS)
+    return _hide_each(text)
 
 
 def _blank_comments(text: bytes) -> bytes | None:
@@ -339,11 +340,11 @@ def _blank_comments(text: bytes) -> bytes | None:
     return b"".join(pieces)
 
 
-def _hide_each(text: bytes, literals: re.Pattern[bytes]) -> bytes:
-    """Hide the code spans, comments and escapes that begin where `literals` says."""
+def _hide_each(text: bytes) -> bytes:
+    """Hide the code spans, comments and escapes one by one."""
     pieces: list[bytes] = []
     done = 0
-    for start, end in _iter_literals(text, literals):
+    for start, end in _iter_literals(text):
         literal = text[start:end]
         if literal[:1] == b"<":
             hidden = literal.translate(_BLANK)
@@ -359,9 +360,18 @@ def _hide_each(text: bytes, literals: re.Pattern[bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def _iter_literals(text: bytes, literals: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
+def _find_tokens(text: bytes) -> list[Span]:
+    """The runs of backticks, openings of comments and escaped characters, none in another."""
+    if b"\\" in text:
+        return [match.span() for match in _LITERAL.finditer(text)]
+    tokens = [match.span() for match in _BACKTICKS.finditer(text)]
+    comments = [match.span() for match in _COMMENT.finditer(text)]
+    return sorted(tokens + comments) if comments else tokens
+
+
+def _iter_literals(text: bytes) -> Iterator[Span]:
     """Start and end of each code span, comment and escaped character, whichever begins first."""
-    tokens = [match.span() for match in literals.finditer(text)]
+    tokens = _find_tokens(text)
     next_runs = _find_next_runs(text, tokens)
     resume = 0  # tokens before this position lie inside code or a comment
     blank = -1
@@ -389,7 +399,7 @@ def _iter_literals(text: bytes, literals: re.Pattern[bytes]) -> Iterator[tuple[i
         yield start, resume
 
 
-def _find_next_runs(text: bytes, tokens: list[tuple[int, int]]) -> list[int]:
+def _find_next_runs(text: bytes, tokens: list[Span]) -> list[int]:
     """For each run of backticks, where the next run of the same length starts; -1 when there is none.
 
     Inside code a backslash is only a backslash, so a run behind one opens nothing but can close.
