@@ -45,8 +45,8 @@ def finish_merge(session: Session, result: MergeResult, *, commit: bool) -> Merg
                 changed=count(len(result.changed), "document"),
             )
         )
-        for path in result.conflicts:
-            out.line(f"  conflict: {session.shown(path)}")
+        for path, reason in zip(result.conflicts, result.reasons, strict=True):
+            out.line(f"  conflict: {session.shown(path)} ({reason})")
     if result.conflicts:
         out.hint(
             f"resolve them, then run: arbor add PATH and arbor commit; or leave with: arbor {verb} --abort"
@@ -68,7 +68,7 @@ def end_merge(session: Session, command: str, result: MergeResult, *, as_json: b
         head = session.open().repo.refs.head_oid()
         session.out.json(command, {
             **more, "kind": result.kind, "commit": head.hex() if head else None, "merged": result.commit,
-            "changed": list(result.changed), "conflicts": list(result.conflicts),
+            "changed": list(result.changed), "conflicts": list(result.conflicts), "reasons": list(result.reasons),
         })  # fmt: skip
     if result.conflicts:
         raise click.exceptions.Exit(ConflictError.exit_code)

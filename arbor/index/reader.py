@@ -259,6 +259,11 @@ class Session:
         )
         return [row for (row,) in found]
 
+    def count_bodiless(self) -> int:
+        """Documents whose passages are not in, since they are not stored here."""
+        (count,) = self._connection.execute("SELECT count(*) FROM documents WHERE NOT whole").fetchone()
+        return int(count)
+
     def documents_of(self, rows: Sequence[int]) -> dict[int, DocumentInfo]:
         """The document of each row."""
         found = self._connection.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import re
@@ -17,6 +18,7 @@ from arbor.objects.paths import check_path, collision_key, path_fault
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
+from arbor.repo.merge_text import holds_markers
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Entries, FileState, Stage, size_of, write_stage
@@ -135,8 +137,21 @@ def _add(
     found.gone |= displaced(tracked, [result.path for result in results if not result.problem])
     done = _outcome(results, tracked, found, unchanged=len(found.files) - len(jobs))
     if not dry_run:
+        done = _warn_of_markers(fs_root, stage, results, done)
         _remember(repo, stage, tracked, results, found.gone, looked_ns)
     return done
+
+
+def _warn_of_markers(
+    fs_root: Path, stage: Stage, results: Sequence[FileResult], done: AddResult
+) -> AddResult:
+    """Adding a document says that its conflict is resolved: a warning where its file does not look so."""
+    warnings = []
+    for path in {result.path for result in results if not result.problem} & set(stage.conflicts):
+        with contextlib.suppress(OSError, UsageError):
+            if holds_markers(read_file(fs_root / name_on_disk(fs_root, path))[0]):
+                warnings.append((path, "it still holds conflict markers"))
+    return replace(done, warnings=(*done.warnings, *sorted(warnings)))
 
 
 def _find(

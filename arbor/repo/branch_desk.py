@@ -87,7 +87,11 @@ class BranchDesk:
 
     def abort_merge(self) -> None:
         """Leave a merge in progress; raises UsageError when there is none."""
-        merging.abort_merge(self._repo)
+        merging.abort(self._repo, "merge")
+
+    def abort_revert(self) -> None:
+        """Leave a revert in progress; raises UsageError when there is none."""
+        merging.abort(self._repo, "revert")
 
     def revert(self, revision: str, *, commit: bool = True) -> MergeResult:
         """Undo a commit with another one; raises ConflictError when something is staged or in the way."""

@@ -5,11 +5,13 @@ Source: Khanna, Kunal and Pierce, A Formal Investigation of Diff3 (FSTTCS 2007).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MAX_LINES = 50_000
+_MARKED = re.compile(rb"^<{7} .*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ def merge_text(base: bytes, ours: bytes, theirs: bytes, our_name: str, their_nam
             conflicts += 1
             merged += _marked(our_part, their_part, our_name, their_name)
     return MergedText(b"".join(merged), conflicts)
+
+
+def holds_markers(data: bytes) -> bool:
+    """Whether a place in a text is still marked as `merge_text` marks conflicts."""
+    return all(mark in data for mark in (b"<<<<<<< ", b"=======", b">>>>>>> ")) and bool(_MARKED.search(data))
 
 
 def _marked(ours: Sequence[bytes], theirs: Sequence[bytes], our_name: str, their_name: str) -> list[bytes]:

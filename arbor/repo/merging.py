@@ -33,6 +33,7 @@ class MergeResult:
         commit: The commit that was merged, as hexadecimal digits.
         changed: Document paths that the merge brought.
         conflicts: Document paths to be resolved by hand.
+        reasons: Why each of them is in conflict, in the same order.
         message: The prepared commit message.
     """
 
@@ -40,15 +41,16 @@ class MergeResult:
     commit: str
     changed: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     message: str = ""
 
 
 @dataclass(slots=True)
 class _Merged:
-    """The merged changes against our side, and the bytes of conflicted documents for the work tree."""
+    """The merged changes against our side; of conflicted documents the bytes for the work tree, and why."""
 
     changes: dict[str, bytes | None] = field(default_factory=dict)
-    conflicts: dict[str, bytes] = field(default_factory=dict)
+    conflicts: dict[str, tuple[bytes, str]] = field(default_factory=dict)
 
 
 def merge(
@@ -112,23 +114,34 @@ def revert(repo: Repository, revision: str) -> MergeResult:
 
 def _refuse_unfinished(stage: Stage) -> None:
     """Nothing new begins while a merge or a revert waits to be finished."""
-    if stage.merge_parents or stage.conflicts:
-        what = "merge" if stage.merge_parents else "revert"
+    what = _in_progress(stage)
+    if what:
         raise ConflictError(
             f"a {what} is in progress", f"finish it with commit, or leave it with {what} --abort"
         )
 
 
-def abort_merge(repo: Repository) -> None:
-    """Leave a merge: files, stage and HEAD as before it.
+def _in_progress(stage: Stage) -> str:
+    """`merge` or `revert`, whichever waits to be finished; "" for neither."""
+    return "merge" if stage.merge_parents else "revert" if stage.conflicts else ""
+
+
+def abort(repo: Repository, what: str) -> None:
+    """Leave a merge or a revert: files, stage and HEAD as before it.
+
+    Args:
+        repo: Where.
+        what: `merge` or `revert`.
 
     Raises:
-        UsageError: when there is none in progress.
+        UsageError: when no such thing is in progress.
     """
     with repo.lock():
         stage = repo.stage()
-        if not stage.merge_parents and not stage.conflicts:
-            raise UsageError("there is no merge in progress")
+        found = _in_progress(stage)
+        if found != what:
+            hint = f"leave the {found} with: arbor {found} --abort" if found else ""
+            raise UsageError(f"there is no {what} in progress", hint)
         _bring_back(repo, stage)
 
 
@@ -162,14 +175,15 @@ def _three_way(
     if merged.conflicts:  # their files must hold nothing that is not committed either
         plan_checkout(repo, stage, [Change(p, snapshot_find(repo, stage, p), None) for p in merged.conflicts])
     entries = apply_checkout(repo, plan, snapshot)
-    for path, data in merged.conflicts.items():
+    for path, (data, _) in merged.conflicts.items():
         if repo.fs_root is not None:
             check_out(repo.fs_root, path, [data])
     new = Stage(stage.base, merged.changes, parents, message, tuple(sorted(merged.conflicts)))
     write_stage(repo.folder, new)
     remember_states(repo, new, entries)
     kind = "conflict" if merged.conflicts else "clean"
-    return MergeResult(kind, theirs.hex(), tuple(c.key for c in documents), new.conflicts, message)
+    reasons = tuple(merged.conflicts[path][1] for path in new.conflicts)
+    return MergeResult(kind, theirs.hex(), tuple(c.key for c in documents), new.conflicts, reasons, message)
 
 
 def snapshot_find(repo: Repository, stage: Stage, path: str) -> bytes | None:
@@ -247,7 +261,8 @@ def _merge_document(
         kept = ours or theirs
         assert kept is not None
         merged.changes[key] = kept
-        merged.conflicts[path] = _bytes_of(snapshot, kept)
+        reason = "deleted here, changed there" if ours is None else "changed here, deleted there"
+        merged.conflicts[path] = _bytes_of(snapshot, kept), reason
         return
     documents = [snapshot.document(oid) if oid else None for oid in (base, ours, theirs)]
     if all(document is None or _is_lines(document) for document in documents):
@@ -259,9 +274,11 @@ def _merge_document(
             merged.changes[key] = store_extraction(sink, extraction, result.data, source)
             return
         if result is not None:
-            merged.conflicts[path] = result.data
+            reason = "both changed the same lines" if base else "added on both sides"
+            merged.conflicts[path] = result.data, reason
             return
-    merged.conflicts[path] = _bytes_of(snapshot, ours)
+    reason = "both changed it, and it cannot be merged by lines: the file is as it was here"
+    merged.conflicts[path] = _bytes_of(snapshot, ours), reason
 
 
 def _is_lines(document: Document) -> bool:

@@ -96,7 +96,7 @@ def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, h
     Raises:
         UsageError: for `label:` where labels are not known.
     """
-    notes: list[str] = []
+    notes = list(query.notes)
     ranked = _ranked_units(query, sessions, tokenizer, notes)
     telling = _telling(ranked, sum(session.statistics().rows for session in sessions))
     if len(telling) > MAX_RANKED_UNITS:

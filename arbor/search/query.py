@@ -5,7 +5,7 @@
     -draft  -"old name"     no documents that hold it
     distil*                 words that begin so
     title:merkle            only documents with the word in their title
-    path:notes/  path:*.md  where the document lies: the beginning of the path, or a pattern
+    path:notes/  path:*.md  where the document lies: the beginning of the path, or a pattern; `path:.` is everywhere
     kind:core  lang:zh  label:NOVEL  since:2024-05  since:30d  rev:main~2
     -path:old/  -kind:core  fields can be negated, except since: and rev:
 
@@ -21,10 +21,16 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.text.analyzer import match_units
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")
 
 KINDS = ("surface", "core")
 MAX_QUERY_CHARS = 1_000_000
@@ -34,6 +40,7 @@ _FIELDS = ("path", "kind", "lang", "label", "since", "rev", "title")
 _PART = re.compile(
     r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?(?:"(?P<quoted>[^"]*)(?P<closed>"?)|(?P<plain>\S+))"""
 )
+_NEAR_NAME = 0.75
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
               "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
@@ -69,6 +76,7 @@ class Query:
         since: Seconds since 1970 UTC; only documents of that time or later.
         rev: The revision to search, "" for the one at hand.
         raw: An FTS5 expression instead of all this, "" where there is none.
+        notes: What may be meant otherwise than it was understood, one sentence each.
     """
 
     text: str
@@ -82,6 +90,7 @@ class Query:
     since: int | None = None
     rev: str = ""
     raw: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:
@@ -98,6 +107,7 @@ class _Draft:
     since: int | None = None
     rev: str = ""
     filters: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 def parse_query(text: str, now: float) -> Query:
@@ -119,11 +129,13 @@ def parse_query(text: str, now: float) -> Query:
             _add_field(draft, name, value, quoted, minus, now)
         else:
             _add_term(draft, value, quoted, minus)
+            if not quoted:
+                draft.notes += _doubt(value)
     conditions = {name: tuple(found) for name, found in draft.conditions.items()}
     query = Query(
         text, tuple(draft.terms), tuple(draft.excluded), tuple(draft.titles),
         conditions.get("path", ()), conditions.get("kind", ()), conditions.get("lang", ()),
-        conditions.get("label", ()), draft.since, draft.rev,
+        conditions.get("label", ()), draft.since, draft.rev, notes=tuple(draft.notes),
     )  # fmt: skip
     _check_content(query)
     return query
@@ -166,6 +178,15 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
         else:
             yield bool(found["minus"]), name, value, found["plain"] is None
         position = found.end()
+
+
+def _doubt(word: str) -> list[str]:
+    """What to say of a word that looks like a filter whose name was mistyped."""
+    name, colon, value = word.partition(":")
+    if not colon or not value or value.startswith("//") or not name.isascii() or not name.isalpha():
+        return []
+    near = difflib.get_close_matches(name.lower(), _FIELDS, 1, _NEAR_NAME)
+    return [f"'{word}' was looked for as text; the filter is called {near[0]}:"] if near else []
 
 
 def _add_term(draft: _Draft, value: str, quoted: bool, minus: bool) -> None:
@@ -224,6 +245,8 @@ def _check_value(name: str, value: str) -> str:
         return value.upper()
     if name == "lang":
         return value.lower().split("-")[0]
+    if name == "path":
+        value = "" if value == "." else value.removeprefix("./")
     if name == "path" and (value.count("*") > MAX_STARS or len(value) > 1000):
         raise UsageError("the path pattern is too long", f"use at most {MAX_STARS} stars")
     return unicodedata.normalize("NFC", value)

@@ -136,7 +136,7 @@ class SearchResult:
         hits: Best first.
         withheld: How many better or equal hits were not shown, by reason.
         stale: Whether the index was older than the version asked for and could not be brought up to date.
-        notes: What was done to the query, one sentence each.
+        notes: What was done to the query, and what of the version could not be searched, one sentence each.
     """
 
     query: str

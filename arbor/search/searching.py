@@ -105,6 +105,7 @@ class Searcher:
                     Wishes(options.mode, options.passages, options.check_core, options.hooks.label_of),
                 )  # fmt: skip
                 hits, withheld = _collect(desk, maker, options)
+                notes = (*desk.notes, *_tier_notes(session, snapshot))
         finally:
             if files is not None:
                 files.close()
@@ -116,7 +117,7 @@ class Searcher:
             trace=_trace_of(snapshot, parsed, options, hits),
             hits=hits,
             withheld=withheld,
-            notes=desk.notes,
+            notes=notes,
         )
 
     def rank(
@@ -157,6 +158,18 @@ def parse(text: str, options: SearchOptions = DEFAULT_OPTIONS) -> Query:
     if options.raw:
         return parse_raw_query(text)
     return parse_query(text, time.time() if options.now is None else options.now)
+
+
+def _tier_notes(session: Session, snapshot: Snapshot) -> list[str]:
+    """What of this version the search could not look into, one sentence each."""
+    tiers, notes = snapshot.tiers(), []
+    cold = session.count_bodiless() if tiers.cold else 0
+    if cold:
+        notes.append(f"searched only by title, path and kept words, being cold: {cold:,}")
+    warm = len({oid for _, oid in snapshot.paths()} & tiers.warm) if tiers.warm else 0
+    if warm:
+        notes.append(f"not searched, being warm: {warm:,}")
+    return notes
 
 
 class _Desk:

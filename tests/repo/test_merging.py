@@ -99,6 +99,8 @@ def test_a_conflict_waits_for_a_person(kb: KnowledgeBase) -> None:
     assert "<<<<<<< HEAD\nOURS\n=======\nTHEIRS\n>>>>>>> ideas\n" in read(kb, "a.md")
     with pytest.raises(ConflictError):
         kb.commit("too early")
+    assert result.reasons == ("both changed the same lines",)
+    assert kb.add(["a.md"], dry_run=True).warnings == ()
     again = arbor.open(kb.fs_root)  # type: ignore[arg-type]
     assert [change.status for change in again.status().unstaged] == ["U"]
     save(again, "a.md", TEXT.replace("line 5\n", "BOTH\n"))
@@ -127,8 +129,39 @@ def test_edited_here_and_deleted_there_is_a_conflict(kb: KnowledgeBase) -> None:
     kb.branches.switch("main")
     save(kb, "a.md", TEXT + "more\n")
     kb.commit("more")
-    assert kb.branches.merge("ideas").conflicts == ("a.md",)
+    result = kb.branches.merge("ideas")
+    assert (result.conflicts, result.reasons) == (("a.md",), ("changed here, deleted there",))
     assert read(kb, "a.md") == TEXT + "more\n"
+    kb.branches.abort_merge()
+    kb.branches.switch("ideas")
+    assert kb.branches.merge("main").reasons == ("deleted here, changed there",)
+    assert read(kb, "a.md") == TEXT + "more\n"
+
+
+def test_the_reason_of_a_conflict_is_said(kb: KnowledgeBase) -> None:
+    assert kb.fs_root is not None
+    (kb.fs_root / "pixel.png").write_bytes(b"\x89PNG\r\n\x1a\nbase")
+    kb.add()
+    kb.commit("a picture")
+    for branch, picture in (("ideas", b"theirs"), ("main", b"ours")):
+        kb.branches.switch(branch, create=branch == "ideas")
+        (kb.fs_root / "pixel.png").write_bytes(b"\x89PNG\r\n\x1a\n" + picture)
+        save(kb, "new.md", f"by {branch}\n")
+        kb.add()
+        kb.commit(branch)
+    result = kb.branches.merge("ideas")
+    assert result.conflicts == ("new.md", "pixel.png")
+    assert result.reasons[0] == "added on both sides"
+    assert "the file is as it was here" in result.reasons[1]
+    assert (kb.fs_root / "pixel.png").read_bytes().endswith(b"ours")
+
+
+def test_adding_what_still_has_conflict_markers_is_warned_of(kb: KnowledgeBase) -> None:
+    conflict(kb)
+    kb.branches.merge("ideas")
+    assert kb.add(["a.md"]).warnings == (("a.md", "it still holds conflict markers"),)
+    save(kb, "a.md", TEXT.replace("line 5\n", "BOTH\n"))
+    assert kb.add(["a.md"]).warnings == ()
 
 
 def test_local_changes_are_never_overwritten(kb: KnowledgeBase) -> None:
@@ -210,6 +243,11 @@ def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
                 lambda: kb.branches.switch("x", create=True)):  # fmt: skip
         with pytest.raises(ConflictError, match="in progress"):
             act()
-    kb.branches.abort_merge()
+    with pytest.raises(UsageError, match="no merge in progress") as raised:
+        kb.branches.abort_merge()
+    assert "arbor revert --abort" in raised.value.hint
+    kb.branches.abort_revert()
+    with pytest.raises(UsageError, match="no revert in progress"):
+        kb.branches.abort_revert()
     assert (tmp_path / "a.md").read_text() == "three\n"
     assert kb.status().clean

@@ -143,3 +143,25 @@ def test_plain_queries_know_no_fields_and_no_signs() -> None:
     query = parse_plain_query('kind:what -is "this')
     assert query.terms == (word("kind:what"), word("-is"), word('"this'))
     assert query.kinds == query.excluded == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("lnag:en", "lang"), ("Path:notes/", "path"), ("kinds:core", "kind")]
+)
+def test_a_mistyped_filter_is_looked_for_as_text_and_said(text: str, name: str) -> None:
+    query = parse_query(f"tree {text}", NOW)
+    assert [term.text for term in query.terms] == ["tree", text]
+    [note] = query.notes
+    assert text in note
+    assert note.endswith(f"{name}:")
+
+
+@pytest.mark.parametrize("text", ["http://x.org", "note:", "std::path", "a:b", '"lnag:en"', "10:30", "tree"])
+def test_other_words_with_colons_are_not_doubted(text: str) -> None:
+    assert parse_query(f"tree {text}", NOW).notes == ()
+
+
+def test_a_path_may_begin_with_a_dot() -> None:
+    assert parse_query("tree path:. path:./notes", NOW).paths == (
+        Condition("", False), Condition("notes", False)
+    )  # fmt: skip

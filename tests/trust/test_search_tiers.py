@@ -51,6 +51,9 @@ def test_a_cold_document_is_found_by_what_is_here(kb: KnowledgeBase, tmp_path: P
     withheld = kb.search("moraine", mode="STRICT").withheld
     assert sum(withheld.values()) == 1
     assert any("cold" in reason for reason in withheld)
+    assert kb.search("nowhere", mode="STRICT").notes == (
+        "searched only by title, path and kept words, being cold: 1",
+    )
     assert label(kb, "valleys", "glaciers.md") == "HYBRID", "a keyword that was kept"
     assert label(kb, "slowly", "deserts.md", "STRICT") == "STRICT"
     TrustDesk(kb.repo).rehydrate(["glaciers.md"], places=[archive])
@@ -78,9 +81,11 @@ def test_a_warm_document_is_not_found(kb: KnowledgeBase, tmp_path: Path) -> None
     evict(kb, tmp_path, "glaciers.md", "warm")
     assert set(hits(kb, "ice")) == {"deserts.md"}
     assert "glaciers.md" not in hits(kb, "rivers", "VISUAL")
+    assert kb.search("ice").notes == ("not searched, being warm: 1",)
     assert kb.verify().ok
     TrustDesk(kb.repo).rehydrate(["glaciers.md"])
     assert "glaciers.md" in hits(kb, "ice")
+    assert kb.search("ice").notes == ()
 
 
 def test_commits_go_on_with_cold_and_warm_documents(kb: KnowledgeBase, tmp_path: Path) -> None:

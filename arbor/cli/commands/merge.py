@@ -20,6 +20,7 @@ FIELDS = {
     "merged": "the commit that was merged",
     "changed": "documents that the merge brought",
     "conflicts": "documents to be resolved by hand",
+    "reasons": "why each of them is in conflict",
 }
 
 
@@ -45,7 +46,7 @@ def command(
     kb = session.open()
     set_identity(kb)
     if abort:
-        merging.abort_merge(kb.repo)
+        merging.abort(kb.repo, "merge")
         session.out.note("the merge is left; everything is as before it")
         return
     if revision is None:

@@ -28,6 +28,7 @@ FIELDS = {
     "merged": "the commit that was merged",
     "changed": "documents that the merge brought",
     "conflicts": "documents to be resolved by hand",
+    "reasons": "why each of them is in conflict",
 }
 
 

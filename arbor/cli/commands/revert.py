@@ -26,7 +26,7 @@ def command(session: Session, revision: str | None, abort: bool, no_commit: bool
     kb = session.open()
     set_identity(kb)
     if abort:
-        merging.abort_merge(kb.repo)
+        merging.abort(kb.repo, "revert")
         session.out.note("the revert is left; everything is as before it")
         return
     if revision is None:

@@ -31,7 +31,7 @@ FIELDS = {
     "arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
     "stale": "whether the index could not be brought to the version asked for",
-    "notes": "what was done to the query",
+    "notes": "what was done to the query, and how many documents could not be searched in full",
 }
 MODES = ("STRICT", "HYBRID", "VISUAL")
 EXIT_NO_MATCH = 1

@@ -112,8 +112,9 @@ def _answer(out: Output, report: VerifyReport, *, has_root: bool) -> None:
     for finding in report.damaged:
         _show_finding(out, finding)
     checked = report.checked
+    cold = f" ({checked['cold']:,} of them cold)" if checked.get("cold") else ""
     read = ", ".join(
-        count(checked[name], name.removesuffix("s"))
+        count(checked[name], name.removesuffix("s")) + (cold if name == "documents" else "")
         for name in ("commits", "documents", "passages")
         if name in checked
     )
