@@ -74,6 +74,7 @@ else:
 
 
 Progress = Callable[[int, int], None]
+Told = Callable[[str], None]
 StrPath = str | os.PathLike[str]
 
 
@@ -371,7 +372,7 @@ class KnowledgeBase:
 
     def search(
         self, query: str, *, mode: str = "HYBRID", limit: int = 10, at: str | None = None, passages: int = 3,
-        raw: bool = False, rank: str | None = None, working_copy: bool = False,
+        raw: bool = False, rank: str | None = None, working_copy: bool = False, progress: Told | None = None,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD or another revision.
 
@@ -384,12 +385,14 @@ class KnowledgeBase:
             raw: The query is an FTS5 expression.
             rank: A ranking profile: `relevance`, `ripple`, or one of `arbor.toml`.
             working_copy: In VISUAL mode also look at files that are not committed as they are.
+            progress: Told in a sentence when an index has to be made first.
 
         Raises:
             UsageError: when the query, the mode, the profile or the revision is not understood.
         """
         options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw)
-        return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy)
+        return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy,
+                                  progress=progress)  # fmt: skip
 
     def reindex(self) -> float:
         """Make the index of HEAD anew from the objects; the seconds it took."""
@@ -398,7 +401,7 @@ class KnowledgeBase:
     # --- corroboration
 
     def consensus(
-        self, path: str, *, at: str | None = None, progress: Callable[[str], None] | None = None
+        self, path: str, *, at: str | None = None, progress: Told | None = None
     ) -> desk.ConsensusReport:
         """Label, score and peers of a document.
 
@@ -413,11 +416,7 @@ class KnowledgeBase:
         return desk.ConsensusDesk(self.repo).report(path, at, progress)
 
     def standings(
-        self,
-        *,
-        label: str | None = None,
-        at: str | None = None,
-        progress: Callable[[str], None] | None = None,
+        self, *, label: str | None = None, at: str | None = None, progress: Told | None = None
     ) -> list[tuple[str, Standing]]:
         """(path, standing) of every document with text, or of those that carry a label.
 
@@ -429,12 +428,12 @@ class KnowledgeBase:
         return [(path, standing) for path, standing in found if wanted in (None, standing.label)]
 
     def consensus_history(
-        self, path: str, *, limit: int = 20, progress: Callable[[str], None] | None = None
+        self, path: str, *, limit: int = 20, progress: Told | None = None
     ) -> list[desk.HistoryPoint]:
         """How the consensus on a document moved over the last commits of this branch, newest first."""
         return desk.ConsensusDesk(self.repo).history(path, limit, progress)
 
-    def ripple(self, span: str | None = None, *, progress: Callable[[str], None] | None = None) -> Ripple:
+    def ripple(self, span: str | None = None, *, progress: Told | None = None) -> Ripple:
         """What going from one revision to another (`A..B`; the last commit without) moved in the consensus.
 
         Raises:
@@ -442,7 +441,7 @@ class KnowledgeBase:
         """
         return desk.ConsensusDesk(self.repo).replay(span, progress)
 
-    def check_staged(self, *, progress: Callable[[str], None] | None = None) -> checking.StagedCheck:
+    def check_staged(self, *, progress: Told | None = None) -> checking.StagedCheck:
         """What the next commit (git's, where git has staged something) would move, held against the policy.
 
         Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arbor.cli.safe_text import clean_line, quote_path
@@ -9,6 +10,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import count
 
 if TYPE_CHECKING:
+    from arbor.graph.checking import Finding
     from arbor.graph.desk import HistoryPoint
     from arbor.graph.ripple import LabelChange, Reach, Ripple
     from arbor.graph.standing import PeerGroup, Standing
@@ -68,8 +70,10 @@ def label_text(session: Session, standing: Standing) -> str:
 
 def ripple_line(session: Session, ripple: Ripple) -> str:
     """A ripple in one line: `ripple: notes/d.md reached 7 documents in 2 hops; 2 labels changed: ...`."""
+    if not ripple.origins:
+        return "ripple: no document changed"
     others = [change for change in ripple.changed if change.key not in ripple.origins]
-    first = session.shown(ripple.origins[0]) if ripple.origins else "nothing"
+    first = session.shown(ripple.origins[0])
     more = f" and {len(ripple.origins) - 1:,} more" if len(ripple.origins) > 1 else ""
     if ripple.reached:
         reached = f"reached {count(len(ripple.reached), 'document')} in {count(ripple.hops, 'hop')}"
@@ -81,6 +85,23 @@ def ripple_line(session: Session, ripple: Ripple) -> str:
     return (
         f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{rest}{_newcomers(ripple)}"
     )
+
+
+def finding_lines(
+    session: Session, findings: Sequence[Finding], warnings: int | None = None
+) -> Iterator[str]:
+    """What the policy objects to, one line each; of more than `warnings` warnings only the first ones."""
+    left = len(findings) if warnings is None else warnings
+    untold = 0
+    for finding in findings:
+        if not finding.blocks and not left:
+            untold += 1
+            continue
+        left -= not finding.blocks
+        severity = session.out.style(finding.severity, "red" if finding.blocks else "yellow")
+        yield f"{severity}: {session.shown(finding.path)}: {clean_line(finding.message)}"
+    if untold:
+        yield f"and {count(untold, 'warning')} more; run: arbor ripple --staged --check"
 
 
 def _newcomers(ripple: Ripple) -> str:

@@ -15,6 +15,7 @@ from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, st
 from arbor.index.writer import (
     LOCK_WAIT_S,
     CannotUpdate,
+    Progress,
     apply_changes,
     build,
     put_in_place,
@@ -38,7 +39,7 @@ def index_path(cache_folder: Path) -> Path:
 
 
 def bring_up_to_date(
-    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, policy: str = ""
+    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, progress: Progress | None = None
 ) -> IndexReader:
     """The index of the current version, after whatever it takes.
 
@@ -47,13 +48,13 @@ def bring_up_to_date(
             of another version is made in a private temporary folder that goes when the reader is closed.
         snapshot: The version to search.
         read_only: Write nothing to the cache folder even if it could be.
-        policy: The caller's word for settings that change what is indexed.
+        progress: Told in a sentence when it will take a while.
 
     Raises:
         IntegrityError: when an object that the index is made from is absent or damaged.
         OSError: when the disk is full or fails.
     """
-    wanted = stamp_for(snapshot, policy)
+    wanted = stamp_for(snapshot)
     reader = open_index(index_path(cache_folder), wanted)
     if reader is not None:
         return reader
@@ -61,13 +62,13 @@ def bring_up_to_date(
         try:
             cache_folder.mkdir(parents=True, exist_ok=True)
             with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
-                return _make_current(index_path(cache_folder), snapshot, policy)
+                return _make_current(index_path(cache_folder), snapshot, progress)
         except PermissionError:
             pass
         except OSError as error:
             if not _is_read_only(error):
                 raise
-    return _open_private(cache_folder, snapshot, policy)
+    return _open_private(cache_folder, snapshot, progress)
 
 
 def _is_read_only(error: OSError) -> bool:
@@ -92,16 +93,16 @@ def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
     return None
 
 
-def _make_current(fs_path: Path, snapshot: Snapshot, policy: str) -> IndexReader:
+def _make_current(fs_path: Path, snapshot: Snapshot, progress: Progress | None) -> IndexReader:
     """Under the lock: update if possible, else build; another process may have done it by now."""
-    wanted = stamp_for(snapshot, policy)
+    wanted = stamp_for(snapshot)
     reader = open_index(fs_path, wanted)
     if reader is not None:
         return reader
-    rebuild_or_update(fs_path, snapshot, policy)
+    rebuild_or_update(fs_path, snapshot, progress)
     reader = open_index(fs_path, wanted)
     if reader is None:
-        build(fs_path, snapshot, policy=policy)
+        build(fs_path, snapshot, progress)
         reader = IndexReader(fs_path)
     return reader
 
@@ -119,24 +120,24 @@ def follow_head(repo: Repository) -> str:
     return "rebuilt" if rebuilt else "updated"
 
 
-def rebuild_or_update(fs_path: Path, snapshot: Snapshot, policy: str = "") -> bool:
+def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Progress | None = None) -> bool:
     """Bring an index to the snapshot's version by the cheaper way; whether it was built from nothing.
 
     The caller holds the index lock.
     """
     if fs_path.exists():
         with contextlib.suppress(CannotUpdate):
-            update(fs_path, snapshot, policy=policy)
+            update(fs_path, snapshot)
             return False
-    build(fs_path, snapshot, policy=policy)
+    build(fs_path, snapshot, progress)
     return True
 
 
-def rebuild(cache_folder: Path, snapshot: Snapshot, *, policy: str = "") -> None:
+def rebuild(cache_folder: Path, snapshot: Snapshot) -> None:
     """Make the current index from nothing, whatever there is."""
     cache_folder.mkdir(parents=True, exist_ok=True)
     with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
-        build(index_path(cache_folder), snapshot, policy=policy)
+        build(index_path(cache_folder), snapshot)
 
 
 def discard(cache_folder: Path, snapshot: Snapshot) -> None:
@@ -150,7 +151,7 @@ def discard(cache_folder: Path, snapshot: Snapshot) -> None:
 
 
 def open_at(
-    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, policy: str = ""
+    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, progress: Progress | None = None
 ) -> IndexReader:
     """The index of another revision, derived from the current one and kept for a while.
 
@@ -158,9 +159,9 @@ def open_at(
         cache_folder: Where the index of the current version lies.
         snapshot: The version to search.
         read_only: As in `bring_up_to_date`.
-        policy: As in `bring_up_to_date`.
+        progress: As in `bring_up_to_date`.
     """
-    wanted = stamp_for(snapshot, policy)
+    wanted = stamp_for(snapshot)
     folder = cache_folder / OLDER_FOLDER
     older = folder / f"{wanted.ledger_root}.db"
     for fs_path in (index_path(cache_folder), older):
@@ -173,7 +174,7 @@ def open_at(
     if not read_only:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _derive(index_path(cache_folder), older, snapshot, policy)
+            _derive(index_path(cache_folder), older, snapshot, progress)
             _forget_older(folder)
             reader = open_index(older, wanted)
             if reader is not None:
@@ -181,18 +182,18 @@ def open_at(
         except OSError as error:
             if not _is_read_only(error):
                 raise
-    return _open_private(cache_folder, snapshot, policy)
+    return _open_private(cache_folder, snapshot, progress)
 
 
-def _derive(source: Path, target: Path, snapshot: Snapshot, policy: str) -> None:
+def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Progress | None) -> None:
     """Make the index of another version from a copy of an existing one, else from nothing."""
     temporary = temporary_path(target.parent)
     try:
         with translate_disk_errors(target):
-            _copy_and_change(source, temporary, snapshot, policy)
+            _copy_and_change(source, temporary, snapshot)
     except (CannotUpdate, sqlite3.DatabaseError):
         remove_database(temporary)
-        build(target, snapshot, policy=policy)
+        build(target, snapshot, progress)
         return
     except BaseException:
         remove_database(temporary)
@@ -200,7 +201,7 @@ def _derive(source: Path, target: Path, snapshot: Snapshot, policy: str) -> None
     put_in_place(temporary, target)
 
 
-def _copy_and_change(source: Path, target: Path, snapshot: Snapshot, policy: str) -> None:
+def _copy_and_change(source: Path, target: Path, snapshot: Snapshot) -> None:
     origin = connect_to_read(source)
     try:
         copy = sqlite3.connect(target, isolation_level=None)
@@ -209,7 +210,7 @@ def _copy_and_change(source: Path, target: Path, snapshot: Snapshot, policy: str
             copy.execute("PRAGMA journal_mode = OFF").fetchall()
             copy.execute("PRAGMA synchronous = OFF")
             copy.execute("BEGIN")
-            apply_changes(copy, snapshot, policy)
+            apply_changes(copy, snapshot)
             copy.execute("COMMIT")
             copy.execute("PRAGMA journal_mode = WAL").fetchall()
         finally:
@@ -227,12 +228,12 @@ def _forget_older(folder: Path) -> None:
             sum_path(fs_path).unlink(missing_ok=True)
 
 
-def _open_private(cache_folder: Path, snapshot: Snapshot, policy: str) -> IndexReader:
+def _open_private(cache_folder: Path, snapshot: Snapshot, progress: Progress | None) -> IndexReader:
     """An index in a folder that only this process knows, gone when the reader is closed."""
     private = tempfile.TemporaryDirectory(prefix="arbor-index-")
     try:
         fs_path = Path(private.name) / INDEX_FILE
-        _derive(index_path(cache_folder), fs_path, snapshot, policy)
+        _derive(index_path(cache_folder), fs_path, snapshot, progress)
         return IndexReader(fs_path, private=private)
     except BaseException:
         private.cleanup()

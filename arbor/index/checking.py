@@ -47,13 +47,12 @@ def check_consensus(repo: Repository) -> list[str]:
     return []
 
 
-def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = False) -> list[str]:
+def check(fs_path: Path, snapshot: Snapshot, *, deep: bool = False) -> list[str]:
     """What is wrong with an index, one sentence each; empty where it is sound.
 
     Args:
         fs_path: The database.
         snapshot: Gives the store whose ledgers it is compared with.
-        policy: As the index was built with.
         deep: Also check the structure of the database and of the full-text tables, in a copy in memory.
     """
     if not fs_path.exists():
@@ -65,7 +64,7 @@ def check(fs_path: Path, snapshot: Snapshot, *, policy: str = "", deep: bool = F
         connection = connect_to_read(fs_path)
         try:
             connection.execute("BEGIN")
-            problems += _check_content(connection, snapshot, policy)
+            problems += _check_content(connection, snapshot)
             if deep:
                 problems += _check_structure(connection)
         finally:
@@ -87,10 +86,10 @@ def stamp_on_disk(fs_path: Path) -> Stamp | None:
         return None
 
 
-def _check_content(connection: sqlite3.Connection, snapshot: Snapshot, policy: str) -> Iterator[str]:
+def _check_content(connection: sqlite3.Connection, snapshot: Snapshot) -> Iterator[str]:
     """Against the ledger that the stamp names: an older index is no fault, since the next search updates it."""
     stamp = read_stamp(connection)
-    if stamp is None or not stamp.has_rules_of(stamp_for(snapshot, policy)):
+    if stamp is None or not stamp.has_rules_of(stamp_for(snapshot)):
         return  # made by other rules, and so made anew at the next search
     try:
         held = Snapshot(snapshot.store, bytes.fromhex(stamp.ledger_root))

@@ -44,13 +44,13 @@ class Stamp(NamedTuple):
     Attributes:
         schema: `SCHEMA_VERSION` of the writer.
         analyzer: `ANALYZER_ID` of the writer, which names the tokenizer too.
-        policy: The caller's own word for settings that change what is indexed.
+        tiers: A word for which documents are warm or cold; "" where all are hot.
         ledger_root: Hex oid of the ledger that the index holds.
     """
 
     schema: str
     analyzer: str
-    policy: str
+    tiers: str
     ledger_root: str
 
     def has_rules_of(self, other: Stamp) -> bool:
@@ -58,19 +58,14 @@ class Stamp(NamedTuple):
         return self._replace(ledger_root="") == other._replace(ledger_root="")
 
 
-def stamp_of(ledger_root: bytes, policy: str = "") -> Stamp:
+def stamp_of(ledger_root: bytes, tiers: str = "") -> Stamp:
     """The stamp that an index made now from this ledger carries."""
-    return Stamp(str(SCHEMA_VERSION), ANALYZER_ID, policy, ledger_root.hex())
+    return Stamp(str(SCHEMA_VERSION), ANALYZER_ID, tiers, ledger_root.hex())
 
 
-def stamp_for(snapshot: Snapshot, policy: str = "") -> Stamp:
-    """The stamp of an index of this version as its documents lie in tiers now.
-
-    Args:
-        snapshot: The version.
-        policy: The caller's word.
-    """
-    return stamp_of(snapshot.ledger_root, policy + snapshot.tiers_word())
+def stamp_for(snapshot: Snapshot) -> Stamp:
+    """The stamp of an index of this version as its documents lie in tiers now."""
+    return stamp_of(snapshot.ledger_root, snapshot.tiers_word())
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ import contextlib
 import errno
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from arbor.index.checksum import drop_sum, write_sum
 from arbor.index.entries import group_paths, iter_entries
 from arbor.index.schema import (
     PAGE_BYTES,
-    Stamp,
     connect_to_write,
     create_lookups,
     create_tables,
@@ -42,6 +41,10 @@ LOCK_WAIT_S = 120.0
 LEFTOVER_AGE_S = 600.0
 """What a build left that was killed goes with the next build after this time; others write to the folder too."""
 _UPDATE_FREE = 200
+TOLD_DOCUMENTS = 2000
+"""Fewer are indexed before anyone wonders."""
+
+Progress = Callable[[str], None]
 
 
 class CannotUpdate(Exception):
@@ -56,13 +59,13 @@ class Update(NamedTuple):
     moved: int
 
 
-def build(fs_path: Path, snapshot: Snapshot, *, policy: str = "") -> None:
+def build(fs_path: Path, snapshot: Snapshot, progress: Progress | None = None) -> None:
     """Make the index of a snapshot from nothing and put it in the place of whatever is there.
 
     Args:
         fs_path: The database file; its folder must exist, and the caller holds the index lock.
         snapshot: What to index.
-        policy: Recorded in the stamp.
+        progress: Told in a sentence when it will take a while.
 
     Raises:
         IntegrityError: when a document's object is absent or damaged.
@@ -72,15 +75,17 @@ def build(fs_path: Path, snapshot: Snapshot, *, policy: str = "") -> None:
     temporary = temporary_path(fs_path.parent)
     try:
         with translate_disk_errors(fs_path):
-            _fill(temporary, snapshot, stamp_for(snapshot, policy))
+            _fill(temporary, snapshot, progress)
         put_in_place(temporary, fs_path)
     except BaseException:
         remove_database(temporary)
         raise
 
 
-def _fill(fs_path: Path, snapshot: Snapshot, stamp: Stamp) -> None:
-    grouped = group_paths(snapshot.searchable())
+def _fill(fs_path: Path, snapshot: Snapshot, progress: Progress | None) -> None:
+    stamp, grouped = stamp_for(snapshot), group_paths(snapshot.searchable())
+    if progress is not None and len(grouped) > TOLD_DOCUMENTS:
+        progress(f"building the search index of {len(grouped):,} documents")
     connection = connect_to_write(fs_path)
     try:
         for pragma in (
@@ -128,13 +133,12 @@ def remove_database(fs_path: Path) -> None:
             os.unlink(f"{fs_path}{suffix}")
 
 
-def update(fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collection[bytes] = ()) -> Update:
+def update(fs_path: Path, snapshot: Snapshot, *, again: Collection[bytes] = ()) -> Update:
     """Take an index from the ledger it was made from to the snapshot's, in one transaction.
 
     Args:
         fs_path: The database; the caller holds the index lock.
         snapshot: What it is to hold. Its store must still have the objects of the ledger that it holds now.
-        policy: As in `build`.
         again: Documents to read anew although the ledger did not change, such as those whose bytes came back.
 
     Raises:
@@ -144,7 +148,7 @@ def update(fs_path: Path, snapshot: Snapshot, *, policy: str = "", again: Collec
     with translate_disk_errors(fs_path), _write_ahead(fs_path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            done = apply_changes(connection, snapshot, policy, again)
+            done = apply_changes(connection, snapshot, again)
             connection.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
@@ -174,14 +178,14 @@ def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def apply_changes(
-    connection: sqlite3.Connection, snapshot: Snapshot, policy: str, again: Collection[bytes] = ()
+    connection: sqlite3.Connection, snapshot: Snapshot, again: Collection[bytes] = ()
 ) -> Update:
     """Bring the rows from the stamped ledger to the snapshot's, within the caller's transaction.
 
     Raises:
         CannotUpdate: as `update`.
     """
-    wanted = stamp_for(snapshot, policy)
+    wanted = stamp_for(snapshot)
     stamp = read_stamp(connection)
     if stamp is None or not stamp.has_rules_of(wanted):
         raise CannotUpdate("the index was made by other rules")

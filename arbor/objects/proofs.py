@@ -163,7 +163,12 @@ def decode_proof(data: bytes) -> AnyProof:
     """
     if len(data) > MAX_PROOF_BYTES:
         raise IntegrityError(f"a proof is larger than {MAX_PROOF_BYTES} bytes")
-    row = codec.decode(data)
+    try:
+        row = codec.decode(data)
+    except IntegrityError as error:
+        is_like_one = MAGIC.encode() in data[: 2 * len(MAGIC)]
+        what = "the proof was changed or cut short" if is_like_one else "this is not a proof made by arbor"
+        raise IntegrityError(what) from error
     if not isinstance(row, list) or len(row) < 3 or row[0] != MAGIC:
         raise IntegrityError("this is not a proof made by arbor")
     if row[1] != VERSION:

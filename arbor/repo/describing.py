@@ -9,7 +9,7 @@ from arbor.errors import ArborError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
 from arbor.objects.model import ChunkRef, Commit
-from arbor.repo.diffing import DocumentDiff, document_text, pair_documents, unified_diff
+from arbor.repo.diffing import DocumentDiff, NoText, Text, document_text, pair_documents, unified_diff
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
 from arbor.repo.revisions import peel
@@ -203,7 +203,7 @@ def _with_renames(
     )
 
 
-def _text(snapshot: Snapshot, oid: bytes, with_text: bool) -> str | None:
+def _text(snapshot: Snapshot, oid: bytes, with_text: bool) -> Text:
     return document_text(snapshot, snapshot.document(oid)) if oid and with_text else ""
 
 
@@ -221,10 +221,10 @@ def _holds(snapshot: Snapshot, oid: bytes, data: bytes) -> bool:
     return len(data) == document.size and file_hash(data) == document.file_hash
 
 
-def _file_text(data: bytes, path: str) -> str | None:
+def _file_text(data: bytes, path: str) -> Text:
     extraction = extract(data, path)
     if not extraction.passages and data:
-        return None
+        return NoText.BINARY
     encoding = "utf-8" if extraction.original else extraction.encoding
     return "".join(decode_passage(passage.data, encoding) for passage in extraction.passages)
 
@@ -235,15 +235,15 @@ def _selected(path: str, wanted: tuple[str, ...]) -> bool:
 
 def _text_diff(repo: Repository, pair: DocumentDiff, with_text: bool) -> TextDiff:
     snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
-    old: str | None = ""
-    new: str | None = ""
+    old: Text = ""
+    new: Text = ""
     if with_text:
         old = document_text(snapshot, snapshot.document(pair.old)) if pair.old else ""
         new = document_text(snapshot, snapshot.document(pair.new)) if pair.new else ""
     return _made(pair, old, new, with_text)
 
 
-def _made(pair: DocumentDiff, old: str | None, new: str | None, with_text: bool) -> TextDiff:
+def _made(pair: DocumentDiff, old: Text, new: Text, with_text: bool) -> TextDiff:
     lines: list[str] = []
     if with_text and pair.similarity < 100:
         before = "/dev/null" if pair.status == "A" else f"a/{pair.old_path}"

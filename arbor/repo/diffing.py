@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from arbor.errors import IntegrityError
 from arbor.objects.model import Document
@@ -97,28 +98,42 @@ def _similarity(new: Mapping[bytes, int], old: Mapping[bytes, int]) -> int:
     return 100 * shared // largest
 
 
-def document_text(snapshot: Snapshot, document: Document) -> str | None:
-    """The whole text of a document; None where it has none (binary), or is cold."""
+class NoText(Enum):
+    """Why there is no text to compare: the document holds none, or its passages are not stored here."""
+
+    BINARY = "binary"
+    COLD = "cold"
+
+
+Text = str | NoText
+
+
+def document_text(snapshot: Snapshot, document: Document) -> Text:
+    """The whole text of a document, or why there is none."""
     if document.passage_count == 0 and document.size:
-        return None
+        return NoText.BINARY
     try:
         return "".join(snapshot.texts(document, snapshot.manifest(document)))
     except IntegrityError:
         if snapshot.is_cold(document):
-            return None
+            return NoText.COLD
         raise
 
 
-def unified_diff(old: str | None, new: str | None, old_name: str, new_name: str) -> list[str]:
-    """Lines of a unified diff without line ends; `["Binary documents differ"]` where a side is no text.
+def unified_diff(old: Text, new: Text, old_name: str, new_name: str) -> list[str]:
+    """Lines of a unified diff without line ends; one line that says why where a side has no text.
 
     Args:
-        old: The text before; None for a binary document, "" where there is none.
+        old: The text before; "" where there is no document.
         new: The text after, in the same way.
         old_name: What the header shows for it.
         new_name: The same for the new text.
     """
-    if old is None or new is None:
+    cold = [name for text, name in ((old, old_name), (new, new_name)) if text is NoText.COLD]
+    if cold:
+        verb = "is" if len(cold) == 1 else "are"
+        return [f"Documents {old_name} and {new_name} differ ({' and '.join(cold)} {verb} cold here)"]
+    if isinstance(old, NoText) or isinstance(new, NoText):
         return [f"Binary documents {old_name} and {new_name} differ"]
     before, after = _lines(old), _lines(new)
     if len(before) + len(after) > _MAX_DIFF_LINES:
@@ -151,7 +166,3 @@ def _lines(text: str) -> list[str]:
 
 def _show(line: str) -> Sequence[str]:
     return line.split("\n", 1) if "\n" in line else (line,)
-
-
-TextOf = Callable[[DocumentDiff], tuple[str | None, str | None]]
-"""Gives the old and the new text of a difference."""

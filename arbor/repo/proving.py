@@ -93,6 +93,10 @@ def _passage_of_line(manifest: Manifest, place: Place) -> int:
         before += ref.newlines
     if manifest.passages and line == before + 1:
         return len(manifest.passages) - 1
+    if not manifest.passages:
+        raise UsageError(
+            f"'{place.path}' has no lines of text", f"prove it as a whole: arbor prove {place.path}"
+        )
     raise UsageError(f"'{place.path}' has no line {line}", f"its last line is {before + 1}")
 
 

@@ -54,7 +54,7 @@ class Asker:
 
     def search(
         self, query: str, options: SearchOptions, *, at: str | None = None, rank: str | None = None,
-        working_copy: bool = False,
+        working_copy: bool = False, progress: Callable[[str], None] | None = None,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD, or the revision that `at` or the query's `rev:` names.
 
@@ -64,6 +64,7 @@ class Asker:
             at: A revision.
             rank: A ranking profile; the policy's default without.
             working_copy: In VISUAL mode also look at files that are not committed as they are.
+            progress: Told in a sentence when an index has to be made first.
 
         Raises:
             UsageError: when the query, the revision or the profile is not understood.
@@ -88,7 +89,7 @@ class Asker:
                     options, ranker=ProfileRanker(profile, snapshot, consensus, parsed.text, now)
                 )
             files = self._changed_files(snapshot) if working_copy and oid == head else None
-            result = self._ask(snapshot, parsed, options, files, current=oid == head)
+            result = self._ask(snapshot, parsed, options, files, progress, current=oid == head)
         return replace(result, rev=oid or b"")
 
     def _changed_files(self, snapshot: Snapshot) -> dict[str, Extraction | None] | None:
@@ -99,10 +100,14 @@ class Asker:
 
     def _ask(
         self, snapshot: Snapshot, query: Query, options: SearchOptions,
-        files: Mapping[str, Extraction | None] | None, *, current: bool,
+        files: Mapping[str, Extraction | None] | None, progress: Callable[[str], None] | None, *, current: bool,
     ) -> SearchResult:  # fmt: skip
         for attempt in range(_TRIES):
-            reader = self._open(snapshot) if current else access.open_at(self._cache, snapshot)
+            reader = (
+                self._open(snapshot, progress)
+                if current
+                else access.open_at(self._cache, snapshot, progress=progress)
+            )
             try:
                 return self._searcher.search(snapshot, reader, query, options, files)
             except IndexMoved:
@@ -119,13 +124,13 @@ class Asker:
                     reader.close()
         raise AssertionError("unreachable")
 
-    def _open(self, snapshot: Snapshot) -> IndexReader:
+    def _open(self, snapshot: Snapshot, progress: Callable[[str], None] | None) -> IndexReader:
         """The index of the current version, kept open from one search to the next."""
         reader = self._reader
         if reader is not None and reader.stamp == stamp_for(snapshot) and reader.is_current_file():
             return reader
         self._forget()
-        self._reader = access.bring_up_to_date(self._cache, snapshot)
+        self._reader = access.bring_up_to_date(self._cache, snapshot, progress=progress)
         return self._reader
 
     def _changed_since(self, oid: bytes | None) -> Callable[[int], set[str]]:

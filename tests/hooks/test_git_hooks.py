@@ -94,6 +94,16 @@ def test_the_policy_blocks_and_no_verify_passes(project: Project) -> None:
     assert project.documents() == ["a.md", "arbor.toml"]
 
 
+def test_of_many_warnings_only_some_are_shown(project: Project) -> None:
+    project.commit("arbor.toml", '[hooks]\ndangling-link = "warn"\n', "policy")
+    said = project.commit("a.md", "".join(f"[{n}](none{n}.md)\n" for n in range(25)), "dangling")
+    assert said.count("leads nowhere") == 10
+    assert "and 15 warnings more; run: arbor ripple --staged --check" in said
+    project.commit("arbor.toml", '[hooks]\ndangling-link = "block"\n', "stricter")
+    said = project.commit("a.md", "".join(f"[{n}](none{n}.md)\n" for n in range(25)) + "\n", "no", ok=False)
+    assert said.count("leads nowhere") == 25
+
+
 def test_a_verified_note_must_not_become_novel(project: Project) -> None:
     project.commit("arbor.toml", '[hooks]\nverified-becomes-novel = "block"\n', "policy")
     note = "---\nstatus: verified\n---\n# Kiln\n\nGlaze melts at cone six in the kiln.\n"

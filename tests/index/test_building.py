@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.index import feed
+from arbor.index import feed, schema, writer
 from arbor.index.access import bring_up_to_date, index_path
 from arbor.index.checking import check
 from arbor.index.checksum import is_unchanged
@@ -87,13 +87,29 @@ def test_a_current_index_is_left_alone(kb: SmallKb) -> None:
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-def test_an_index_of_other_rules_is_made_anew(kb: SmallKb) -> None:
+def test_an_index_of_other_rules_is_made_anew(kb: SmallKb, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = kb.commit(FILES)
-    bring_up_to_date(kb.cache, snapshot, policy="old").close()
+    bring_up_to_date(kb.cache, snapshot).close()
     before = index_path(kb.cache).stat().st_ino
-    with bring_up_to_date(kb.cache, snapshot, policy="new") as reader:
-        assert reader.stamp == stamp_of(snapshot.ledger_root, "new")
+    monkeypatch.setattr(schema, "ANALYZER_ID", "of the next release")
+    with bring_up_to_date(kb.cache, snapshot) as reader:
+        assert reader.stamp == stamp_of(snapshot.ledger_root)
+        assert reader.stamp.analyzer == "of the next release"
     assert index_path(kb.cache).stat().st_ino != before
+
+
+def test_a_build_that_takes_a_while_is_announced(kb: SmallKb, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = kb.commit(FILES)
+    said: list[str] = []
+    bring_up_to_date(kb.cache, snapshot, progress=said.append).close()
+    assert said == []
+    monkeypatch.setattr(writer, "TOLD_DOCUMENTS", 1)
+    bring_up_to_date(kb.cache, snapshot, progress=said.append).close()
+    assert said == [], "it is current"
+    index_path(kb.cache).unlink()
+    bring_up_to_date(kb.cache, snapshot, progress=said.append).close()
+    [sentence] = said
+    assert sentence.startswith("building the search index of ")
 
 
 def test_what_cannot_be_read_fails_the_build_and_leaves_nothing(

@@ -127,6 +127,21 @@ def test_bundles(ada: Cli) -> None:
     assert ada("bundle", "verify", "broken", code=12).err.startswith("error: ")
 
 
+def test_a_bundle_cannot_be_written_into_no_folder(ada: Cli) -> None:
+    failed = ada("bundle", "create", "../nowhere/all.bundle", code=3)
+    assert failed.err.rstrip().endswith("/nowhere'")
+
+
+def test_a_push_to_a_branch_that_is_checked_out_says_what_to_do(ada: Cli) -> None:
+    ada("clone", ".", "../second")
+    second = other(ada, "second")
+    second.write("notes/three.md", "# Three\n")
+    second.commit("third")
+    failed = second("push", code=13)
+    assert "it is checked out there" in failed.err
+    assert "arbor clone --bare" in failed.err
+
+
 def test_a_cold_clone_brings_passages_when_told(ada: Cli) -> None:
     ada("push")
     cold = other(ada, "cold")

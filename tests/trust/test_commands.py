@@ -51,6 +51,32 @@ def test_prove_and_verify(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text((tmp_path / "p.json").read_text().replace("long note", "long lie"))
     assert away("verify", "--proof", "p.json", code=12).out == ""
     assert "cannot be read" in away("verify", "--proof", "none", code=2).err
+    for content in (b"", b"hello", b'{"a": 1}', bytes(range(256))):
+        away.write("none.proof", content)
+        assert "not a proof made by arbor" in away("verify", "--proof", "none.proof", code=12).err
+    away.write("cut.proof", (tmp_path / "p.proof").read_bytes()[:-1])
+    assert "changed or cut short" in away("verify", "--proof", "cut.proof", code=12).err
+
+
+def test_what_has_no_lines_is_proven_as_a_whole(cli: Cli) -> None:
+    cli.write("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    cli.write("empty.md", "")
+    cli.commit("no lines")
+    for name in ("picture.png", "empty.md"):
+        failed = cli("prove", f"{name}:1", code=2)
+        assert "has no lines of text" in failed.err
+        assert f"arbor prove {name}" in failed.err
+        cli("prove", name)
+
+
+def test_a_cold_side_of_a_difference_is_called_cold(cli: Cli, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    shutil.copytree(cli.folder, archive, ignore=shutil.ignore_patterns(".arbor"))
+    cli("evict", "notes/b.md", "--from", str(archive))
+    cli.write("notes/b.md", "# B\n\nLonger by far.\n")
+    cli.commit("longer")
+    assert "(a/notes/b.md is cold here)" in cli("diff", "HEAD~1", "HEAD").out
+    assert "(1 of them cold)" in cli("verify").out
 
 
 def test_prove_to_standard_output(cli: Cli) -> None:

@@ -6,7 +6,7 @@ import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.identity import set_identity
-from arbor.cli.ripple_view import ripple_line
+from arbor.cli.ripple_view import finding_lines, ripple_line
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import short
@@ -14,6 +14,7 @@ from arbor.errors import ArborError, NoKnowledgeBase
 from arbor.repo import git_bridge, git_hooks
 
 FIELDS = {"hooks": "`name`, `state` (installed, absent, foreign), `chained`, `file` of each of git's hooks"}
+_WARNINGS_SHOWN = 10
 ACTIONS = ("install", "uninstall", "status", "run")
 
 
@@ -81,8 +82,8 @@ def _pre_commit(session: Session) -> None:
         return
     if result.ripple.origins:
         session.out.note(ripple_line(session, result.ripple))
-    for finding in result.findings:
-        session.out.note(f"{finding.severity}: {session.shown(finding.path)}: {clean_line(finding.message)}")
+    for line in finding_lines(session, result.findings, _WARNINGS_SHOWN):
+        session.out.note(line)
     if result.blocked:
         session.out.hint("commit all the same with: git commit --no-verify")
         raise click.exceptions.Exit(1)

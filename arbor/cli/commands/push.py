@@ -13,7 +13,7 @@ from arbor.cli.sharing import connect_options, show_push, transfer_bar
 from arbor.cli.views import count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.remote.accepting import NOT_FORWARD
+from arbor.remote.accepting import CHECKED_OUT, NOT_FORWARD
 from arbor.remote.pushing import STALE
 
 if TYPE_CHECKING:
@@ -70,5 +70,9 @@ def command(
         if not as_json:
             first = result.rejected[0]
             hint = "run: arbor pull" if first.reason in (NOT_FORWARD, STALE) else ""
+            if first.reason == CHECKED_OUT:
+                hint = (
+                    "make one that both can push to: arbor clone --bare . FOLDER; or pull from the other side"
+                )
             session.out.error(f"{count(len(result.rejected), 'ref')} not moved: {first.reason}", hint, 13)
         raise click.exceptions.Exit(13)

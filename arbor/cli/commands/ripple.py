@@ -6,8 +6,7 @@ import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.completing import REVISION
-from arbor.cli.ripple_view import ripple_fields, ripple_line, show_ripple
-from arbor.cli.safe_text import clean_line
+from arbor.cli.ripple_view import finding_lines, ripple_fields, ripple_line, show_ripple
 from arbor.cli.session import Session
 
 FIELDS = {
@@ -55,8 +54,7 @@ def command(session: Session, span: str | None, check: bool, staged: bool, as_js
         out.json("ripple", {**(ripple_fields(result.ripple) or {}), "findings": findings})
     else:
         out.line(ripple_line(session, result.ripple))
-        for finding in result.findings:
-            out.line(f"{out.style(finding.severity, 'red' if finding.blocks else 'yellow')}: "
-                     f"{session.shown(finding.path)}: {clean_line(finding.message)}")  # fmt: skip
+        for line in finding_lines(session, result.findings):
+            out.line(line)
     if result.blocked:
         raise click.exceptions.Exit(1)

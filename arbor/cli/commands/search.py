@@ -113,6 +113,7 @@ def command(
     result = session.open().search(
         query, mode=mode or ("VISUAL" if working_copy else "HYBRID"), limit=limit, at=at,
         passages=max(passages, _FURTHER_PASSAGES), raw=raw, rank=rank, working_copy=working_copy,
+        progress=session.out.note,
     )  # fmt: skip
     out = session.out
     if as_json:
