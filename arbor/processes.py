@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 import pickle
+import signal
 import struct
 import sys
 import threading
@@ -63,6 +64,7 @@ def map_forked(
         return
     workers = min(worker_count(), len(tasks))
     children: list[tuple[int, BinaryIO]] = []
+    finished = False
     try:
         for number in range(workers):
             children.append(_start(function, tasks[number::workers], [pipe for _, pipe in children]))
@@ -70,18 +72,29 @@ def map_forked(
             meanwhile()
         for position in range(len(tasks)):
             yield _receive(children[position % workers][1])
+        finished = True
     finally:
         for pid, pipe in children:
             pipe.close()
-            # A program that ignores SIGCHLD has no children to wait for.
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+            _end(pid, wait=finished)
+
+
+def _end(pid: int, *, wait: bool) -> None:
+    """Wait for a child, or end it: it holds nothing but what it has not told yet."""
+    # A program that ignores SIGCHLD has no children to wait for, and their numbers may be others' by now.
+    with contextlib.suppress(ChildProcessError, ProcessLookupError):
+        if not wait and signal.getsignal(signal.SIGCHLD) != signal.SIG_IGN:
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def _start(function: Callable[[T], R], tasks: Sequence[T], others: list[BinaryIO]) -> tuple[int, BinaryIO]:
     read_end, write_end = os.pipe()
+    # Ctrl-C goes to every process of the terminal; in children it stays blocked, and the parent ends them.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(write_end)
         return pid, os.fdopen(read_end, "rb")
     try:

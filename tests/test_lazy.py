@@ -1,4 +1,4 @@
-"""What is loaded or compiled only when it is used."""
+"""Patterns that are compiled only when they are used; late modules are tested with processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from arbor import lazy
-from arbor.lazy import lazy_module, lazy_pattern
+from arbor.lazy import lazy_pattern
 
 
 def test_a_pattern_is_compiled_once_and_only_when_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,8 +31,3 @@ def test_a_wrong_pattern_or_method_is_said_at_its_first_use() -> None:
         lazy_pattern("(").match("x")
     with pytest.raises(AttributeError):
         _ = lazy_pattern("x").no_such_method  # type: ignore[attr-defined]
-
-
-def test_a_module_that_is_not_there_is_said_at_once() -> None:
-    with pytest.raises(ModuleNotFoundError):
-        lazy_module("arbor_no_such_module")

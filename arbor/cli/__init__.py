@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from arbor.cli.app import main
+import importlib
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130
+
+
+def main() -> int:
+    """The entry point of the `arbor` command; the exit code is what the process ends with."""
+    try:
+        code: int = importlib.import_module("arbor.cli.app").run()
+    except KeyboardInterrupt:  # while the command line was still being loaded, or as it ended
+        return _INTERRUPTED
+    return code

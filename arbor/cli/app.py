@@ -158,6 +158,8 @@ def _fail(error: BaseException, out: Output) -> int:
         _forget_output(out)
         return EXIT_BROKEN_PIPE
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
+        for note in getattr(error, "__notes__", ()):  # what was done all the same
+            out.note(note)
         return EXIT_INTERRUPTED
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
@@ -190,8 +192,3 @@ def _complete() -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     return 0
-
-
-def main() -> int:
-    """The entry point of the `arbor` command; the exit code is what the process ends with."""
-    return run()

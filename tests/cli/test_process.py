@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -11,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from arbor import errors
+from arbor.cli import main
 from arbor.cli.failures import describe_failure
+from arbor.index import access
 from arbor.kb import KnowledgeBase
 from tests.cli.harness import Cli, command_line, process_environment, run_process
 
@@ -74,6 +77,30 @@ def test_an_interrupt_ends_quietly(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(KnowledgeBase, "status", interrupt)
     done = kb("status", code=130)
     assert (done.out, done.err) == ("", "")
+
+
+def test_an_interrupt_after_the_commit_says_that_it_was_made(
+    kb: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    kb.write("more.md", "# More\n")
+    kb("add", "more.md")
+    before = kb("log", "-1", "--oneline").out.split()[0]
+    monkeypatch.setattr(access, "follow_head", interrupt)
+    done = kb("commit", "-m", "more", code=130)
+    after = kb("log", "-1", "--oneline").out.split()[0]
+    assert before != after
+    assert done.err == f"commit {after} was made; the search index follows with the next search\n"
+
+
+def test_an_interrupt_while_the_command_line_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib, "import_module", interrupt)
+    assert main() == 130
 
 
 def test_standard_input_becomes_a_document(kb: Cli) -> None:

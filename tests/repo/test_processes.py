@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,31 @@ def test_what_a_task_raises_is_raised_in_its_turn(forked: bool) -> None:
     with pytest.raises(IntegrityError, match="number three") as caught:
         next(found)
     assert caught.value.hint == "try four"
+
+
+def test_an_interrupt_is_for_the_parent_alone(forked: bool) -> None:
+    if not forked:
+        pytest.skip("there is no child")
+
+    def work(number: int) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        return number
+
+    before = signal.getsignal(signal.SIGINT)
+    assert list(map_forked(work, list(range(6)))) == list(range(6))
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_children_end_at_once_when_nobody_waits_for_them(forked: bool) -> None:
+    if not forked:
+        pytest.skip("there is no child")
+    found = map_forked(lambda n: n if n < 2 else time.sleep(600), list(range(6)))
+    assert [next(found), next(found)] == [0, 1]
+    started = time.monotonic()
+    found.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - started < 60
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_work_is_done_in_other_processes_where_it_can_be(forked: bool) -> None:
