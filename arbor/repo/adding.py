@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +18,7 @@ from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
 from arbor.repo.merge_text import holds_markers
 from arbor.repo.repository import Repository
+from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Entries, FileState, Stage, size_of, write_stage
 from arbor.repo.status import cold_paths, displaced, folders_of, remember_states, same_bytes, tracked_files
@@ -162,13 +161,13 @@ def _find(
     found = _Found()
     folders = folders_of(tracked)
     for selection in selections:
-        matcher: Callable[[str], bool] | None = None
+        matcher: Matcher | None = None
         start = selection
         fs_path = fs_root / name_on_disk(fs_root, selection)
         refuse_beyond_link(fs_root, selection)
         there = selection == "" or fs_path.is_symlink() or fs_path.exists()
-        if not there and _is_glob(selection):
-            matcher, start = _glob(selection), ""
+        if not there and is_glob(selection):
+            matcher, start = glob_matcher(selection), ""
         if matcher is not None or (fs_path.is_dir() and not fs_path.is_symlink()):
             listing = scan(fs_root, start, tracked=tracked.__contains__, tracked_below=folders.__contains__,
                            use_ignore=not force)  # fmt: skip
@@ -178,9 +177,10 @@ def _find(
         keep = [
             path for path in files if (matcher is None or matcher(path)) and (not update or path in tracked)
         ]
-        prefix = f"{start}/" if start else ""
         gone = {
-            path for path in tracked if _below(path, selection, prefix, matcher) and listing.is_gone(path)
+            path
+            for path in tracked
+            if (lies_at(path, selection) if matcher is None else matcher(path)) and listing.is_gone(path)
         }
         if not (keep or gone or skipped or update or not selection or fs_path.is_dir()):
             verb = "cannot be added" if fs_path.exists() else "matches no file"
@@ -189,44 +189,6 @@ def _find(
         found.gone |= gone
         found.skipped += [entry for entry in skipped if matcher is None or matcher(entry[0])]
     return found
-
-
-def select_tracked(selections: Sequence[str], tracked: Iterable[str]) -> list[str]:
-    """The tracked paths that the selections (paths, folders, globs; "" for all) mean, in order.
-
-    Raises:
-        UsageError: when a selection matches none.
-    """
-    known = sorted(tracked)
-    chosen: set[str] = set()
-    for selection in selections:
-        prefix = f"{selection}/" if selection else ""
-        found = [path for path in known if _below(path, selection, prefix, None)]
-        if not found and _is_glob(selection):
-            found = [path for path in known if _below(path, selection, prefix, _glob(selection))]
-        if not found and selection:
-            raise UsageError(f"'{selection}' matches no document", "run: arbor status")
-        chosen.update(found)
-    return sorted(chosen)
-
-
-def _below(path: str, selection: str, prefix: str, matcher: Callable[[str], bool] | None) -> bool:
-    if matcher is not None:
-        return matcher(path)
-    return path == selection or path.startswith(prefix)
-
-
-def _is_glob(text: str) -> bool:
-    return any(char in text for char in "*?[")
-
-
-def _glob(pattern: str) -> Callable[[str], bool]:
-    """A matcher with git's pathspec meaning: `*` also spans folders, and a matched folder means all in it."""
-    compiled = re.compile(fnmatch.translate(pattern.rstrip("/")))
-    return lambda path: (
-        bool(compiled.match(path))
-        or any(compiled.match(path[:cut]) for cut, char in enumerate(path) if char == "/")
-    )
 
 
 def _single(fs_root: Path, path: str, tracked: Entries, force: bool) -> Scan:

@@ -13,6 +13,7 @@ from arbor.repo.diffing import DocumentDiff, NoText, Text, document_text, pair_d
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
 from arbor.repo.revisions import peel
+from arbor.repo.selections import matcher_of
 from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title, passage_encoding
 from arbor.repo.stage import Stage
 from arbor.repo.status import tracked_files
@@ -120,11 +121,11 @@ def file_pieces(repo: Repository, path: str, snapshot: Snapshot | None) -> Itera
 def diff_roots(
     repo: Repository, before: bytes, after: bytes, paths: Iterable[str] = (), *, with_text: bool = True
 ) -> tuple[TextDiff, ...]:
-    """The documents that differ between two ledger roots, at or below `paths` (all without)."""
+    """The documents that differ between two ledger roots, of those that `paths` select (all without)."""
     snapshot = Snapshot(repo.store, after)
-    wanted = tuple(paths)
+    wanted = matcher_of(tuple(paths))
     rows = [(change.key, change.before, change.after) for change in snapshot.changes_since(before)
-            if _selected(change.key, wanted)]  # fmt: skip
+            if wanted(change.key)]  # fmt: skip
     return tuple(_text_diff(repo, pair, with_text) for pair in pair_documents(rows, snapshot))
 
 
@@ -132,14 +133,14 @@ def diff_stage(
     repo: Repository, stage: Stage, before: bytes, paths: Iterable[str] = (), *, with_text: bool = True
 ) -> tuple[TextDiff, ...]:
     """The documents that differ between a ledger root and the stage."""
-    wanted = tuple(paths)
+    wanted = matcher_of(tuple(paths))
     base = Snapshot(repo.store, stage.base)
     keys = {DOCUMENTS + change.key for change in base.changes_since(before)} | set(stage.changes)
     rows = []
     for key in sorted(keys):
         old, new = ledger.find(repo.store, before, key), stage.find(repo.store, key)
         path = key[len(DOCUMENTS) :]
-        if old != new and key.startswith(DOCUMENTS) and _selected(path, wanted):
+        if old != new and key.startswith(DOCUMENTS) and wanted(path):
             rows.append((path, old, new))
     return tuple(_text_diff(repo, pair, with_text) for pair in pair_documents(rows, base))
 
@@ -153,7 +154,7 @@ def diff_worktree(
     with_text: bool = True,
 ) -> tuple[TextDiff, ...]:
     """The tracked files that differ from the stage, or from the ledger root `before`."""
-    wanted, fs_root = tuple(paths), repo.work_tree()
+    wanted, fs_root = matcher_of(tuple(paths)), repo.work_tree()
     tracked = tracked_files(repo, stage)
     snapshot = Snapshot(repo.store, stage.base)
     listing = scan(fs_root, tracked=tracked.__contains__, tracked_below=lambda prefix: True)
@@ -164,7 +165,7 @@ def diff_worktree(
     found = []
     moves: list[tuple[str, bytes | None, bytes | None]] = []
     for path in sorted({*olds, *tracked}):
-        if not _selected(path, wanted):
+        if not wanted(path):
             continue
         old, known, file = olds.get(path, b""), tracked.get(path), listing.files.get(path)
         if known is None or file is None:
@@ -227,10 +228,6 @@ def _file_text(data: bytes, path: str) -> Text:
         return NoText.BINARY
     encoding = "utf-8" if extraction.original else extraction.encoding
     return "".join(decode_passage(passage.data, encoding) for passage in extraction.passages)
-
-
-def _selected(path: str, wanted: tuple[str, ...]) -> bool:
-    return not wanted or any(not item or path == item or path.startswith(f"{item}/") for item in wanted)
 
 
 def _text_diff(repo: Repository, pair: DocumentDiff, with_text: bool) -> TextDiff:

@@ -10,7 +10,8 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.objects.model import Commit
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.selections import is_glob, matcher_of
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ def iter_log(
 ) -> Iterator[LogEntry]:
     """Commits reachable from `starts` and not from `exclude`, newest first and no parent before its child.
 
-    With `paths`, only commits that changed a document at or below one of them; of a merge that changed none against
-    one side, only that side is followed, as in git's log.
+    With `paths` (or globs), only commits that changed a document at or below one of them; of a merge that changed none
+    against one side, only that side is followed, as in git's log.
 
     Raises:
         IntegrityError: when a commit is absent or damaged.
@@ -158,6 +159,10 @@ def touches(repo: Repository, commit: Commit, paths: Sequence[str]) -> bool:
 def _differs(repo: Repository, before: bytes, commit: Commit, paths: Sequence[str]) -> bool:
     if before == commit.ledger_root:
         return False
+    if any(map(is_glob, paths)):
+        matches = matcher_of(paths)
+        changes = Snapshot(repo.store, commit.ledger_root).changes_since(before)
+        return any(matches(change.key) for change in changes)
     wanted = [(DOCUMENTS + path, DOCUMENTS + path.rstrip("/") + "/") for path in paths]
     exact = all(
         ledger.find(repo.store, root, key) is not None or not _has_below(repo, root, folder)

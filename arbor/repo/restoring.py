@@ -10,9 +10,9 @@ from pathlib import Path
 
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.objects.paths import check_path
-from arbor.repo.adding import select_tracked
 from arbor.repo.checkout import absent_documents
 from arbor.repo.repository import Repository
+from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, state_of, write_stage
 from arbor.repo.status import displaced, remember_states, same_bytes, tracked_files

@@ -11,10 +11,10 @@ from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
 from arbor.objects.model import decode_document
-from arbor.repo.adding import select_tracked
 from arbor.repo.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.gc import packed_bytes
 from arbor.repo.repository import Repository
+from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.tiers import Tiers, read_tiers
 from arbor.store.sequential import SequentialReader, in_stored_order

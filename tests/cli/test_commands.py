@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from pathlib import Path
 
 import platformdirs
@@ -12,6 +13,7 @@ import pytest
 from arbor.cli.commands.search import join_query
 from arbor.cli.identity import parse_author, user_config_path
 from arbor.errors import UsageError
+from arbor.kb import open_kb
 from tests.cli.harness import IDENTITY, Cli
 
 
@@ -110,6 +112,50 @@ def test_the_source_of_a_clip_is_kept(kb: Cli) -> None:
     kb("add", "-", "--as", "clip.md", "--source-uri", "https://example.org/a", stdin=b"# Clip\n")
     kb("commit", "-m", "clip")
     assert kb("show", "clip.md", "--json").json["document"]["source_uri"] == "https://example.org/a"
+
+
+# --- history
+
+
+def test_the_log_is_chosen_by_time_author_message_and_glob(kb: Cli) -> None:
+    kb.write("notes/late.md", "# Late\n")
+    kb("add", ".")
+    kb("commit", "-m", "a late [note]", "--author", "Grace <grace@example.org>")
+    times = [info.commit_time for info in open_kb(kb.folder).log()]
+    assert len(times) == 2
+
+    def subjects(*words: str) -> list[str]:
+        return [commit["subject"] for commit in kb("log", "--json", *words).json["commits"]]
+
+    everything = subjects()
+    assert subjects("--author", "grace@") == subjects("--grep", r"^a late \[") == ["a late [note]"]
+    assert subjects("--author", "nobody") == []
+    assert subjects("--author", "grace", "-1", "--since", "1971-01-01") == ["a late [note]"]
+    day = time.strftime("%Y-%m-%d", time.gmtime(times[0]))
+    assert subjects("--until", day) == subjects("--since", day) == everything
+    assert subjects("--until", "1971-01-01") == []
+    assert subjects("--since", "2999-01-01") == []
+    assert subjects("--", "notes/l*.md") == ["a late [note]"]
+    assert subjects("--", "*.md") == everything
+    assert subjects("--", "*.nothing") == []
+    assert "is not a regular expression" in kb("log", "--grep", "(", code=2).err
+    assert "is not a date" in kb("log", "--since", "soon", code=2).err
+    kb("log", "--graph", "--author", "x", code=2)
+
+
+def test_the_log_with_patches_shows_the_documents_that_were_asked_for(kb: Cli) -> None:
+    kb.write("notes/late.md", "# Late\n")
+    kb.write("other.md", "# Other\n")
+    kb.commit("two notes")
+    out = kb("log", "-p", "-1").out
+    assert "+# Late" in out
+    assert "+# Other" in out
+    out = kb("log", "-p", "-1", "--", "notes/late.md").out
+    assert "+# Late" in out
+    assert "+# Other" not in out
+    assert kb("log", "--name-status", "--oneline", "-1", "--", "other.md").out.endswith("  A    other.md\n")
+    [change] = kb("log", "-p", "--json", "-1", "--", "other.md").json["commits"][0]["changes"]
+    assert change["diff"][-1] == "+# Other"
 
 
 # --- where a command works

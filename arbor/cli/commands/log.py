@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -10,13 +12,15 @@ import click
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import diff_fields, name_status_lines, stat_lines
+from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
 from arbor.cli.graph_view import Lanes
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import COMMIT_FIELDS, Head, commit_fields, commit_header, decorations, read_head, short
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.revisions import parse_moment
+from arbor.repo.selections import Matcher, matcher_of
 
 if TYPE_CHECKING:
     from arbor.cli import signature_view
@@ -27,10 +31,12 @@ else:
     desk = lazy_module("arbor.repo.desk")
     signature_view = lazy_module("arbor.cli.signature_view")
 
+_DAY, _DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86_400
+
 FIELDS = {
     "commits": "newest first; each with "
     + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
-    + ", and with --stat or --name-status its `changes`, with --checkpoint its `checkpoint` "
+    + ", and with --stat, --name-status or --patch its `changes`, with --checkpoint its `checkpoint` "
     "(`origin`, `size`, `log_root`, `note`)"
 }
 
@@ -45,6 +51,13 @@ FIELDS = {
     metavar="NUM",
     help="At most NUM commits; also -NUM.",
 )
+@click.option("--since", "--after", "since", metavar="DATE",
+              help="Only commits of that time or later: 2026-01-31, 30d, yesterday.")  # fmt: skip
+@click.option("--until", "--before", "until", metavar="DATE",
+              help="Only commits of that time or earlier; a day counts to its end.")  # fmt: skip
+@click.option("--author", metavar="REGEX", help="Only commits by an author whose name or address matches.")
+@click.option("--grep", metavar="REGEX", help="Only commits whose message matches.")
+@click.option("-p", "--patch", is_flag=True, help="Also the changed lines.")
 @click.option("--oneline", is_flag=True, help="One line a commit.")
 @click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
 @click.option("--stat", is_flag=True, help="Also how many lines changed in which documents.")
@@ -56,7 +69,8 @@ FIELDS = {
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, oneline: bool, graph: bool,
+    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
+    until: str | None, author: str | None, grep: str | None, patch: bool, oneline: bool, graph: bool,
     stat: bool, name_status: bool, checkpoint: bool, show_signature: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
@@ -64,24 +78,26 @@ def command(
     For example:
 
       arbor log --oneline -5       the last five commits
-      arbor log -- notes/a.md      commits that changed a document (or folder)
+      arbor log -- notes/a.md      commits that changed a document (or '*.md')
+      arbor log --since 30d -p     the last month, with the changed lines
       arbor log v1..main           what main has that v1 has not
     """
     kb = session.open()
     chosen = split_revisions(session, words, paths_after_dashes(ctx), most=1)
     paths = [session.kb_path(path) for path in chosen.paths]
     revision = chosen.revisions[0] if chosen.revisions else None
-    found = kb.log(revision, paths, limit=1 if checkpoint else limit)
     if checkpoint:
-        _show_checkpoint(session, next(iter(found)), as_json=as_json)
+        _show_checkpoint(session, next(iter(kb.log(revision, paths, limit=1))), as_json=as_json)
         return
+    chooses = _chooser(since, until, author, grep)
+    found = islice(filter(chooses, kb.log(revision, paths)), limit)
+    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, matcher_of(paths))
     if as_json:
-        session.out.json("log", {"commits": [_fields(kb, info, stat, name_status) for info in found]})
+        session.out.json("log", {"commits": [_fields(kb, info, form) for info in found]})
         return
-    form = _Form(read_head(kb), oneline, stat, name_status, show_signature)
     with session.out.paged():
         if graph:
-            _draw(session, found, form, has_paths=bool(paths))
+            _draw(session, found, form, has_choice=bool(paths or since or until or author or grep))
         else:
             _list(session, found, form)
 
@@ -109,7 +125,43 @@ class _Form(NamedTuple):
     oneline: bool
     stat: bool
     name_status: bool
+    patch: bool
     signatures: bool
+    shows: Matcher
+
+    def changes(self, kb: KnowledgeBase, info: CommitInfo) -> list[TextDiff]:
+        """What a commit changed, of the documents that were asked for."""
+        found = kb.show(info.commit, with_text=self.stat or self.patch)[1]
+        return [change for change in found if self.shows(change.path) or self.shows(change.old_path)]
+
+
+def _chooser(
+    since: str | None, until: str | None, author: str | None, grep: str | None
+) -> Callable[[CommitInfo], bool]:
+    """Whether a commit is one of those that were asked for."""
+    first = parse_moment(since) if since is not None else None
+    last = parse_moment(until) if until is not None else None
+    if last is not None and _DAY.fullmatch(until or ""):
+        last += _DAY_S - 1
+    by, about = _pattern(author), _pattern(grep)
+
+    def chooses(info: CommitInfo) -> bool:
+        return (
+            (first is None or info.commit_time >= first)
+            and (last is None or info.commit_time <= last)
+            and (by is None or by.search(f"{info.author} <{info.author_email}>") is not None)
+            and (about is None or about.search(info.message) is not None)
+        )
+
+    return chooses
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text, re.MULTILINE) if text is not None else None
+    except re.error as error:
+        hint = "put a backslash before ( [ * + ?"
+        raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
 
 
 def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> None:
@@ -120,11 +172,12 @@ def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> None:
             session.out.line(line)
 
 
-def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_paths: bool) -> None:
+def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_choice: bool) -> None:
     """The commits beside lanes; parents that are not shown end their lane."""
-    if has_paths:
+    if has_choice:
         raise UsageError(
-            "--graph draws whole histories, not those of some paths", "leave out --graph, or the paths"
+            "--graph draws whole histories, not some commits of them",
+            "leave out --graph, or what chooses among them",
         )
     infos = list(found)
     shown = {info.commit for info in infos}
@@ -140,15 +193,12 @@ def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_pat
             session.out.line(join.rstrip())
 
 
-def _changes(kb: KnowledgeBase, info: CommitInfo, *, with_text: bool) -> tuple[TextDiff, ...]:
-    return kb.show(info.commit, with_text=with_text)[1]
-
-
-def _fields(kb: KnowledgeBase, info: CommitInfo, stat: bool, name_status: bool) -> dict[str, Any]:
+def _fields(kb: KnowledgeBase, info: CommitInfo, form: _Form) -> dict[str, Any]:
     fields = commit_fields(info)
-    if stat or name_status:
+    if form.stat or form.name_status or form.patch:
         fields["changes"] = [
-            diff_fields(change, with_lines=stat) for change in _changes(kb, info, with_text=stat)
+            diff_fields(change, with_lines=form.stat or form.patch, with_patch=form.patch)
+            for change in form.changes(kb, info)
         ]
     return fields
 
@@ -164,10 +214,14 @@ def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
         yield from commit_header(out, info, names)
     if form.signatures:
         yield f"    {signature_view.signature_line(session, info.commit)}"
-    if not (form.stat or form.name_status):
+    if not (form.stat or form.name_status or form.patch):
         return
-    if not form.oneline:
+    changes = form.changes(session.open(), info)
+    if form.stat or form.name_status:
+        if not form.oneline:
+            yield ""
+        for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
+            yield f"  {line}"
+    for change in changes if form.patch else ():
         yield ""
-    changes = _changes(session.open(), info, with_text=form.stat)
-    for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
-        yield f"  {line}"
+        yield from patch_lines(out, change)
