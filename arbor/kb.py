@@ -459,7 +459,7 @@ class KnowledgeBase:
         Args:
             revision: Only this one.
             root: Hexadecimal ledger root that the revision must have.
-            deep: Also check the structure of the index's own tables.
+            deep: Also every document's file against the hash recorded for it, and the structure of the index.
         """
         tip = None
         # A damaged HEAD or branch is one of the findings and hides none of the others.
@@ -474,7 +474,7 @@ class KnowledgeBase:
             with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
                 problems.extend(index_checking.check_caches(self.repo, deep=deep))
 
-        report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None,
+        report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None, deep=deep,
                                meanwhile=check_caches)  # fmt: skip
         if not problems or not report.ok:
             return report

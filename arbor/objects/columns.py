@@ -38,8 +38,8 @@ _FAULTS = (
 )
 
 
-DOCUMENT_MANIFEST, DOCUMENT_DERIVATION = 15, 17
-"""Which fields of an encoded document name its manifest and its derivation."""
+DOCUMENT_FILE_HASH, DOCUMENT_MANIFEST, DOCUMENT_DERIVATION = 7, 15, 17
+"""Which fields of an encoded document hold the hash of its file, and name its manifest and its derivation."""
 
 
 class _UnsoundError(ValueError):

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from arbor.errors import IntegrityError
-from arbor.objects import codec, ledger
-from arbor.objects.columns import DOCUMENT_MANIFEST
-from arbor.objects.ids import Kind
+from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
-from arbor.objects.passages import chunk_oids
 from arbor.objects.paths import PRIVATE_FOLDER, collision_key
 from arbor.processes import map_forked
 from arbor.repo.checkout import apply_checkout, plan_checkout
+from arbor.repo.file_bytes import iter_file
 from arbor.repo.fresh_files import FreshFiles
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
@@ -66,15 +63,5 @@ def _write(repo: Repository, fs_root: Path, rows: Sequence[Row], *, is_empty: bo
     reader = SequentialReader(repo.store)
     with FreshFiles(fs_root) as files:
         for path, oid in rows:
-            pieces = _pieces(reader, oid)
+            pieces = list(iter_file(reader, oid))
             yield files.write(path, pieces) if is_empty else check_out(fs_root, path, pieces)
-
-
-def _pieces(reader: SequentialReader, oid: bytes) -> list[bytes]:
-    """The file of a document, each piece hashed now."""
-    try:
-        manifest = codec.decode(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)[DOCUMENT_MANIFEST]
-        passages, original = chunk_oids(reader.get_kind(manifest, Kind.MANIFEST))
-    except (TypeError, IndexError) as error:
-        raise IntegrityError(f"document {oid.hex()[:12]} does not decode") from error
-    return [reader.get_kind(piece, Kind.CHUNK) for piece in original or passages]

@@ -13,6 +13,7 @@ from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.links import Link, expand_links
 from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
+from arbor.repo.file_bytes import iter_pieces
 from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
 
@@ -123,7 +124,8 @@ class Snapshot:
 
         Raises:
             ColdDocument: when pieces are absent because the document is cold here.
-            IntegrityError: when a piece is damaged, or absent without that reason.
+            IntegrityError: when a piece is damaged, or absent without that reason; at the end, when they are not the
+                file whose hash the document records.
         """
         refs = [oid for oid, _ in manifest.original] or [ref.oid for ref in manifest.passages]
         missing = [oid for oid in refs if not self.store.has(oid)]
@@ -132,8 +134,7 @@ class Snapshot:
                 f"the document is cold: {len(missing)} of its {len(refs)} pieces are not stored here",
                 "run: arbor rehydrate-cold PATH",
             )
-        for oid in refs:
-            yield self.chunk(oid)
+        yield from iter_pieces(self.store, refs, document.file_hash)
 
     def lacks_pieces(self, oid: bytes) -> bool:
         """Whether a passage, or a piece of the original, of a document is not stored here."""

@@ -9,14 +9,18 @@ from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import split_oids
+from arbor.processes import map_forked
+from arbor.repo.file_bytes import iter_file
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.stage import read_stage
 from arbor.repo.tiers import TIERS_FILE, read_tiers
 from arbor.repo.witness import WITNESS_FILE, read_witnessed
+from arbor.store.sequential import SequentialReader, in_stored_order
 
 _MAX_NAMED = 200
+_FILES_A_TASK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class _Reach:
 
 def verify(
     repo: Repository, tip: bytes | None, *, expected_root: bytes | None = None, all_refs: bool = True,
-    meanwhile: Callable[[], object] | None = None,
+    deep: bool = False, meanwhile: Callable[[], object] | None = None,
 ) -> VerifyReport:  # fmt: skip
     """Check the packs, the refs, and everything that the revisions need.
 
@@ -74,6 +78,7 @@ def verify(
         tip: The commit to report on; None before the first commit.
         expected_root: A ledger root that the tip must have.
         all_refs: Also everything that other refs and the stage need.
+        deep: Also put every document's file together and compare its hash with the one that is recorded.
         meanwhile: Called once while other processes read the packs.
     """
     repo.store.refresh()
@@ -93,6 +98,8 @@ def verify(
         documents |= _staged_documents(repo, damaged)
     cold = _cold_documents(repo, damaged)
     _check_documents(audit, documents, cold, reach)
+    if deep and not reach.missing and not damaged:
+        reach.broken_nodes += _check_files(repo, documents - cold)
     if tip in audit.commits and not reach.missing:
         _check_places(repo, audit, audit.commits[tip].ledger_root, reach)
     damaged += _explain(repo, audit, commits, reach)
@@ -296,6 +303,24 @@ def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes]
             chunks = split_oids(manifest.chunks)
             if not audit.oids.issuperset(chunks):
                 reach.missing.update((chunk, "chunk") for chunk in chunks if chunk not in audit.oids)
+
+
+def _check_files(repo: Repository, documents: set[bytes]) -> list[Damage]:
+    """The documents whose pieces are not the file whose hash they record. Every object is there and sound."""
+    ordered = in_stored_order(repo.store, documents)
+    tasks = [ordered[at : at + _FILES_A_TASK] for at in range(0, len(ordered), _FILES_A_TASK)]
+
+    def work(task: list[bytes]) -> list[Damage]:
+        reader, found = SequentialReader(repo.store), []
+        for oid in task:
+            try:
+                for _ in iter_file(reader, oid):
+                    pass
+            except IntegrityError as error:
+                found.append(Damage(oid, "document", error.message))
+        return found
+
+    return [damage for found in map_forked(work, tasks, at_least=4) for damage in found]
 
 
 def _fits(document: DocumentFacts, manifest: ManifestFacts) -> bool:

@@ -10,7 +10,7 @@ import msgpack
 import pytest
 
 import arbor
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.kb import KnowledgeBase
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
@@ -324,3 +324,34 @@ def test_verify_of_one_revision_says_what_it_needs(kb: KnowledgeBase) -> None:
     kb.repo.refs.move("refs/heads/other", None, bytes(31) + b"x", signature(), "nowhere")
     assert kb.verify("HEAD").ok
     assert not kb.verify().ok
+
+
+def test_a_document_that_records_the_hash_of_another_file_is_found(
+    kb: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every object is sound, and the document still does not hold the file that it names."""
+    assert kb.verify(deep=True).ok
+    with monkeypatch.context() as lying:
+        lying.setattr("arbor.repo.ingest.file_hash", lambda data: bytes(32))
+        write(kb.repo.work_tree(), {"lie.md": "# Not this\n"})
+        kb.add(["lie.md"])
+    kb.commit("third")
+    assert kb.verify().ok
+    report = kb.verify(deep=True)
+    assert not report.ok
+    [found] = report.damaged
+    assert found.affects == ((kb.resolve().hex(), "lie.md"),)
+    assert "hash it records" in found.problem
+    with pytest.raises(IntegrityError, match="hash it records"):
+        b"".join(kb.cat("lie.md"))
+    folder = tmp_path_factory.mktemp("clones")
+    assert kb.fs_root is not None
+    with pytest.raises(IntegrityError, match="hash it records"):
+        arbor.clone(str(kb.fs_root), folder / "full")
+    assert not (folder / "full" / "lie.md").exists()
+    kb.branches.switch("other", create=True)
+    kb.rm(["lie.md"], force=True)
+    kb.commit("without it")
+    with pytest.raises(IntegrityError, match="hash it records"):
+        kb.branches.switch("main")
+    assert not (kb.fs_root / "lie.md").exists()

@@ -52,7 +52,9 @@ _ANOTHER_ROOT = "ledger root"
 @click.option("--text", metavar="FILE", help="With --proof: the passage, or the file, that it must be about.")
 @click.option("--checkpoint", "checkpoint_file", metavar="FILE",
               help="Check that the history of REV goes on from this checkpoint instead.")  # fmt: skip
-@click.option("--deep", is_flag=True, help="Also check the inner structure of the search index.")
+@click.option(
+    "--deep", is_flag=True, help="Also the hash of each whole file, and the inside of the search index."
+)
 @click.option("--signatures", is_flag=True, help="Check the signatures of the commits up to REV instead.")
 @json_option
 def command(
@@ -62,7 +64,8 @@ def command(
     """Read everything again and check every hash, tree, root and proof.
 
     Without REV, everything that any branch, tag or the stage needs is checked, and the index against the
-    objects. Ends with 12 when something is damaged or the root is another.
+    objects. With --deep every document's file is put together too, and must have the hash recorded for it.
+    Ends with 12 when something is damaged or the root is another.
 
     With --proof FILE a proof made by arbor prove is checked. Give --commit or --root with what you
     know from elsewhere: a proof alone says only that its parts belong together.

@@ -1,0 +1,54 @@
+"""The file that a document was made from, piece by piece, and whole only where it has the hash that is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from blake3 import blake3
+
+from arbor.errors import IntegrityError
+from arbor.objects import codec
+from arbor.objects.columns import DOCUMENT_FILE_HASH, DOCUMENT_MANIFEST
+from arbor.objects.ids import Kind
+from arbor.objects.passages import chunk_oids
+
+
+class ObjectSource(Protocol):
+    """Where objects are read from: an object store, or a `SequentialReader` of one."""
+
+    def get_kind(self, oid: bytes, kind: Kind) -> bytes:
+        """The bytes of an object of this kind, hashed now; raises IntegrityError when they cannot be had."""
+
+
+def iter_file(source: ObjectSource, oid: bytes) -> Iterator[bytes]:
+    """The pieces of a document's file.
+
+    Args:
+        source: Where its objects are read from.
+        oid: The document; its manifest and pieces must be there.
+
+    Raises:
+        IntegrityError: when an object is absent or damaged, and at the end when all of them together do not have the
+            hash that the document records for its file.
+    """
+    try:
+        fields = codec.decode(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        recorded, manifest = fields[DOCUMENT_FILE_HASH], fields[DOCUMENT_MANIFEST]
+        passages, original = chunk_oids(source.get_kind(manifest, Kind.MANIFEST))
+    except (TypeError, IndexError) as error:
+        raise IntegrityError(f"document {oid.hex()[:12]} does not decode") from error
+    yield from iter_pieces(source, original or passages, recorded)
+
+
+def iter_pieces(source: ObjectSource, oids: Sequence[bytes], file_hash: bytes) -> Iterator[bytes]:
+    """The pieces of these oids; raises IntegrityError as `iter_file` does where they are not the file of this hash."""
+    hasher = blake3()
+    for oid in oids:
+        piece = source.get_kind(oid, Kind.CHUNK)
+        hasher.update(piece)
+        yield piece
+    if hasher.digest() != file_hash:
+        raise IntegrityError(
+            "a document does not hold the file whose hash it records", "run: arbor verify --deep"
+        )
