@@ -5,12 +5,18 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from arbor.cli.safe_text import quote_path
 from arbor.errors import ArborError, UsageError
-from arbor.store.files import TEMPORARY_PREFIX
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from arbor.store import files
+else:
+    files = lazy_module("arbor.store.files")
 
 EXIT_USAGE = 2
 EXIT_PARTLY = 3
@@ -59,7 +65,7 @@ def describe_failure(error: BaseException) -> Failure:
 def _asked_for(path: str) -> str:
     """The path as its user knows it: for a file that is only on its way to its name, the folder it goes to."""
     folder, name = os.path.split(path)
-    return folder or "." if name.startswith(TEMPORARY_PREFIX) else path
+    return folder or "." if name.startswith(files.TEMPORARY_PREFIX) else path
 
 
 def _usage(error: click.ClickException) -> Failure:

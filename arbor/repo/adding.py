@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
@@ -16,7 +16,6 @@ from arbor.objects.paths import check_path, collision_key, path_fault
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
-from arbor.repo.merge_text import holds_markers
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
@@ -25,12 +24,18 @@ from arbor.repo.status import cold_paths, displaced, folders_of, remember_states
 from arbor.repo.tiers import make_hot, read_tiers
 from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.store.frames import FrameCollector
-from arbor.store.journal import Journal
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
 from arbor.text.reading import extract
 
-streaming = lazy_module("arbor.repo.streaming")
+if TYPE_CHECKING:
+    from arbor.repo import merge_text, streaming
+    from arbor.store import journal
+else:  # what few files need
+    journal = lazy_module("arbor.store.journal")
+    merge_text = lazy_module("arbor.repo.merge_text")
+    streaming = lazy_module("arbor.repo.streaming")
+
 _BATCH_FILES = 250
 _BATCH_BYTES = 8 * 1024 * 1024
 _LARGE_BYTES = 32 * 1024 * 1024
@@ -148,7 +153,7 @@ def _warn_of_markers(
     warnings = []
     for path in {result.path for result in results if not result.problem} & set(stage.conflicts):
         with contextlib.suppress(OSError, UsageError):
-            if holds_markers(read_file(fs_root / name_on_disk(fs_root, path))[0]):
+            if merge_text.holds_markers(read_file(fs_root / name_on_disk(fs_root, path))[0]):
                 warnings.append((path, "it still holds conflict markers"))
     return replace(done, warnings=(*done.warnings, *sorted(warnings)))
 
@@ -319,9 +324,15 @@ def _outcome(results: list[FileResult], tracked: Entries, found: _Found, *, unch
 
 def _twins(added: Sequence[str], tracked: Iterable[str]) -> list[tuple[str, str]]:
     """Paths that a case-insensitive file system takes for one."""
+    paths = [*tracked, *added]
+    joined = "\0".join(paths)
+    # All at once where that is the same: every tracked path is looked at for a single new one.
+    keys = joined.lower().split("\0") if joined.isascii() else list(map(collision_key, paths))
+    if len(set(keys)) == len(set(paths)):
+        return []
     seen: dict[str, str] = {}
-    for path in (*tracked, *added):
-        seen.setdefault(collision_key(path), path)
+    for key, path in zip(keys, paths, strict=True):
+        seen.setdefault(key, path)
     return [
         (path, f"on a case-insensitive file system it is the same name as '{seen[collision_key(path)]}'")
         for path in added
@@ -356,7 +367,7 @@ def came_back(repo: Repository, stored: Iterable[bytes]) -> None:
     """Documents whose bytes were just stored are cold no more. Call it under the writer lock."""
     warmed = read_tiers(repo.folder).cold.intersection(stored)
     if warmed:
-        Journal(repo.folder).append("rehydrate", {"from": "add", "documents": len(warmed)})
+        journal.Journal(repo.folder).append("rehydrate", {"from": "add", "documents": len(warmed)})
         make_hot(repo.folder, warmed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from arbor.repo.config import POLICY_FILE
 from arbor.repo.ingest import CANONICALISATION
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.stage import Stage, WorkTreeCache, clear_stage, read_worktree_cache, write_worktree_cache
+from arbor.repo.stage import Stage, clear_stage, restamp_worktree_cache
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
@@ -171,12 +172,8 @@ def _count(repo: Repository, oid: bytes, low: str, high: str) -> int:
 def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
     """The stage is empty now; the work tree cache is stamped anew, since it lists the same files."""
     clear_stage(repo.folder)
-    cache = read_worktree_cache(repo.folder)
-    if cache is not None and cache.stamp == stage.stamp:
-        try:
-            write_worktree_cache(repo.folder, WorkTreeCache(Stage(root).stamp, cache.entries))
-        except OSError:
-            return
+    with contextlib.suppress(OSError):
+        restamp_worktree_cache(repo.folder, stage.stamp, Stage(root).stamp)
 
 
 def _encodable(text: str) -> bool:

@@ -24,7 +24,7 @@ from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.journal import Journal
 from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
-from arbor.store.repacking import MERGE_ABOVE, Repacked, drop_objects, merge_packs
+from arbor.store.repacking import Repacked, drop_objects, merge_packs
 
 GRACE_S = 14 * 24 * 3600
 CANDIDATES_FILE = "unreachable"
@@ -96,18 +96,6 @@ def collect(
             size_before - packed_bytes(repo.store), len(repo.store.packs()), merged.packs_before,
             (*done.damaged, *merged.damaged),
         )  # fmt: skip
-
-
-def maintain(repo: Repository) -> int:
-    """Merge packs when there are many; how many were merged. Cheap when there is nothing to do.
-
-    Raises:
-        Locked: when another writer holds the lock.
-    """
-    if len(repo.store.packs()) <= MERGE_ABOVE:
-        return 0
-    with repo.lock():
-        return merge_packs(repo.store).packs_before
 
 
 def needed_objects(repo: Repository) -> set[bytes]:

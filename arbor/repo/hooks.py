@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import ConflictError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import subprocess
+else:  # most knowledge bases have no hook
+    subprocess = lazy_module("subprocess")
 
 NAMES = ("pre-commit", "post-commit", "post-merge", "post-checkout")
 TIMEOUT_S = 600.0

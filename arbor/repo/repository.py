@@ -19,7 +19,7 @@ from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
 from arbor.store.files import make_folders, remove_temporaries, storing, write_atomically
 from arbor.store.lock import WAIT_S, writer_lock
-from arbor.store.odb import ObjectStore
+from arbor.store.odb import MERGE_ABOVE, ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ else:
 FORMAT = "arbor 1\n"
 DEFAULT_BRANCH = "main"
 _STALE_S = 3600.0
-_MANY_PACKS = 16
 
 
 class Repository:
@@ -57,7 +56,7 @@ class Repository:
             remove_temporaries(self.folder, _STALE_S)
             self.store.refresh()
             yield
-            if len(self.store.packs()) > _MANY_PACKS:
+            if len(self.store.packs()) > MERGE_ABOVE:
                 # The work is done and durable; that packs stay many is no reason to call it failed.
                 with contextlib.suppress(ArborError, OSError):
                     repacking.merge_packs(self.store)

@@ -167,11 +167,34 @@ def read_worktree_cache(folder: Path) -> WorkTreeCache | None:
     return WorkTreeCache(stamp, entries)
 
 
+def restamp_worktree_cache(folder: Path, old: bytes, new: bytes) -> None:
+    """Give the cache another stamp where it has the old one: the same entries, which need not be read for that.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    path = folder / "cache" / "worktree"
+    try:
+        data = unseal(path.read_bytes(), "the work tree cache")
+    except (FileNotFoundError, NotADirectoryError, IntegrityError):
+        return
+    head = _cache_head(old)
+    if data.startswith(head):
+        write_atomically(path, seal(_cache_head(new) + data[len(head) :]), durable=False)
+
+
+def _cache_head(stamp: bytes) -> bytes:
+    """The encoding of a cache up to its entries."""
+    packer = msgpack.Packer()
+    head: bytes = packer.pack_array_header(3) + packer.pack(_CACHE_VERSION) + packer.pack(stamp)
+    return head
+
+
 def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
     """Keep the cache; not durable, since it can be made again."""
     (folder / "cache").mkdir(exist_ok=True)
     write_atomically(
         folder / "cache" / "worktree",
-        seal(msgpack.packb([_CACHE_VERSION, cache.stamp, cache.entries])),
+        seal(_cache_head(cache.stamp) + msgpack.packb(cache.entries)),
         durable=False,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +11,6 @@ from arbor.index import access
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.lazy import lazy_module
 from arbor.repo.committing import NewCommit
-from arbor.repo.gc import maintain
 from arbor.repo.repository import Repository
 from arbor.repo.status import PathChange
 
@@ -91,8 +89,6 @@ def after_commit(
     except KeyboardInterrupt as stop:
         stop.add_note(f"commit {made.oid.hex()[:12]} was made; the search index follows with the next search")
         raise
-    with contextlib.suppress(ArborError, OSError):  # another writer merges them when it commits
-        maintain(repo)
     return CommitResult(
         commit=made.oid.hex(),
         ledger_root=made.ledger_root.hex(),

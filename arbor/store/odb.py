@@ -36,6 +36,10 @@ def _read_sound(pack: Pack, place: Place, oid: bytes) -> tuple[int, bytes] | Non
     return (kind, data) if object_id(kind, data) == oid else None
 
 
+MERGE_ABOVE = 16
+"""With more packs than this, writers merge some when they are done; with fewer a look-up is cheap enough."""
+
+
 class ObjectStore:
     """Objects by oid. Reading is safe from several threads; writing is done under the writer lock."""
 

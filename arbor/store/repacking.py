@@ -16,13 +16,11 @@ from arbor.errors import IntegrityError
 from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder
-from arbor.store.odb import ObjectStore
+from arbor.store.odb import MERGE_ABOVE, ObjectStore
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.pack_writer import PackWriter
 from arbor.store.packs import Pack
 
-MERGE_ABOVE = 16
-"""With no more packs than this a look-up is cheap enough, and nothing is merged."""
 FACTOR = 2
 """A pack that stays is at least this many times as large as all that were merged below it."""
 _WHOLE_FRAME_BYTES = 64 * 1024

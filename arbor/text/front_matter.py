@@ -11,11 +11,15 @@ import re
 import tomllib
 import unicodedata
 from datetime import date, datetime, time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
-
+from arbor.lazy import lazy_module
 from arbor.text.extraction import FrontValue
+
+if TYPE_CHECKING:
+    import yaml
+else:  # most notes have no front matter
+    yaml = lazy_module("yaml")
 
 FRONT_MATTER_OPENERS = (b"---", b"+++", b"\xef\xbb\xbf---", b"\xef\xbb\xbf+++")
 """A text that begins with none of these has no front matter."""
@@ -39,7 +43,6 @@ _CONSTANTS: dict[str, FrontValue] = {
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
 _TEXT_TAG = "tag:yaml.org,2002:str"
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class FrontMatter(NamedTuple):
@@ -107,7 +110,7 @@ def _describe(error: yaml.YAMLError) -> str:
 
 def _parse_yaml(source: str) -> dict[str, FrontValue] | None:
     """The fields; None when the block is no mapping, as where `---` was meant as a rule across the page."""
-    node = yaml.compose(source, Loader=_YAML_LOADER)
+    node = yaml.compose(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     if node is None:
         return {}
     if not isinstance(node, yaml.MappingNode):

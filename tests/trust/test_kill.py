@@ -18,7 +18,7 @@ from arbor.errors import ArborError
 from arbor.objects.ids import Kind, file_hash
 from arbor.repo.copies import FolderSource, Wanted, gives_everything
 from arbor.repo.desk import TrustDesk
-from arbor.repo.gc import collect, maintain
+from arbor.repo.gc import collect
 from arbor.repo.tiers import read_tiers
 from arbor.store.journal import Journal
 from arbor.text.extraction import DEFAULT_POLICY
@@ -41,7 +41,6 @@ def work_forever(folder: Path, archive: Path) -> None:
                 f"extra/{number % 3}.md", f"# Extra {number} {os.getpid()}\n".encode(), overwrite=True
             )
         collect(kb.repo, grace_s=0)
-        maintain(kb.repo)
 
 
 def killed_after(seconds: float, folder: Path, archive: Path) -> None:
