@@ -19,9 +19,10 @@ from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import Entries, FileState, Stage, size_of, write_stage
+from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, size_of, write_stage
 from arbor.repo.status import cold_paths, displaced, folders_of, remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import make_hot, read_tiers
+from arbor.repo.whole_packs import note_added
 from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
@@ -132,17 +133,17 @@ def _add(
     jobs = [_Job(path, f"{fs_root}/{name}", size_of(found.files[path][1]), _source_of(snapshot, tracked.get(path)))
             for path, name in todo]  # fmt: skip
     limit = None if force else policy.max_file_bytes
-    results: list[FileResult] = []
+    pack: str | None = None
     if dry_run:
         equal = same_bytes(snapshot, fs_root)
         results = [_look(job, limit, tracked, equal) for job in jobs]
     else:
-        results = _store_files(repo.store, jobs, policy, limit, progress)
+        results, pack = _store_files(repo.store, jobs, policy, limit, progress)
     found.gone |= displaced(tracked, [result.path for result in results if not result.problem])
     done = _outcome(results, tracked, found, unchanged=len(found.files) - len(jobs))
     if not dry_run:
         done = _warn_of_markers(fs_root, stage, results, done)
-        _remember(repo, stage, tracked, results, found.gone, looked_ns)
+        _remember(repo, stage, tracked, results, pack, found.gone, looked_ns)
     return done
 
 
@@ -228,8 +229,12 @@ def _too_large(size: int, limit: int) -> str:
 def _store_files(
     store: ObjectStore, jobs: list[_Job], policy: Policy, limit: int | None,
     progress: Callable[[int, int], None] | None,
-) -> list[FileResult]:  # fmt: skip
-    """Read and store the files; many small ones over several processes, large ones piece by piece."""
+) -> tuple[list[FileResult], str | None]:  # fmt: skip
+    """Read and store the files; many small ones over several processes, large ones piece by piece.
+
+    Returns:
+        What became of each, and the name of the pack that was written.
+    """
     small = [job for job in jobs if job.size <= _LARGE_BYTES]
     large = [job for job in jobs if job.size > _LARGE_BYTES]
     results: list[FileResult] = []
@@ -257,7 +262,7 @@ def _store_files(
             results.append(_store_large(writer, job, policy, limit))
             if progress:
                 progress(len(results), len(jobs))
-    return results
+    return results, writer.name
 
 
 def _batches(jobs: list[_Job]) -> list[list[_Job]]:
@@ -341,7 +346,7 @@ def _twins(added: Sequence[str], tracked: Iterable[str]) -> list[tuple[str, str]
 
 
 def _remember(
-    repo: Repository, stage: Stage, tracked: Entries, results: list[FileResult],
+    repo: Repository, stage: Stage, tracked: Entries, results: list[FileResult], pack: str | None,
     gone: set[str], looked_ns: int,
 ) -> None:  # fmt: skip
     """Write the stage, then the cache of file states that fits it."""
@@ -353,6 +358,8 @@ def _remember(
         if result.state is not None:
             changes[DOCUMENTS + result.path] = result.oid
             entries[result.path] = (result.oid, result.state)
+    fresh = [result.oid for result in results if tracked.get(result.path, (b"", UNKNOWN))[0] != result.oid]
+    note_added(repo, pack, None if any(result.problem for result in results) else fresh)
     if not changes:
         return
     resolved = [path for path in stage.conflicts if DOCUMENTS + path not in changes]
@@ -394,7 +401,7 @@ def add_bytes(
         state = check_out(fs_root, path, [data])
         result = FileResult(path, oid, state, tuple(extraction.warnings))
         found = _Found(gone=displaced(tracked, [path]))
-        _remember(repo, stage, tracked, [result], found.gone, looked_ns)
+        _remember(repo, stage, tracked, [result], writer.name, found.gone, looked_ns)
         return _outcome([result], tracked, found, unchanged=0)
 
 
@@ -433,7 +440,7 @@ def add_items(repo: Repository, items: Iterable[Item], *, overwrite: bool = Fals
                 state = check_out(fs_root, path, [data])
                 results.append(FileResult(path, oid, state, tuple(extraction.warnings)))
         found.gone = displaced(tracked, [result.path for result in results])
-        _remember(repo, stage, tracked, results, found.gone, looked_ns)
+        _remember(repo, stage, tracked, results, writer.name, found.gone, looked_ns)
         return _outcome(results, tracked, found, unchanged=0)
 
 

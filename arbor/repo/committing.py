@@ -15,6 +15,7 @@ from arbor.repo.ingest import CANONICALISATION
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, clear_stage, restamp_worktree_cache
+from arbor.repo.whole_packs import carry_on
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
@@ -105,6 +106,8 @@ def _record(
     reason = f"commit{' (amend)' if amend else ' (merge)' if stage.merge_parents else '' if head else ' (initial)'}"
     repo.refs.move_head(head, oid, who, f"{reason}: {message.splitlines()[0]}")
     _clear(repo, stage, root)
+    if len(parents) < 2:
+        carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
     ref = repo.refs.head()
     branch = ref.removeprefix("refs/heads/") if isinstance(ref, str) else ""
     count = count_documents(repo, root)

