@@ -12,6 +12,7 @@ from arbor.index.language import declared_language, guess_language
 from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef, Document, decode_document
 from arbor.objects.passages import decode_passages
+from arbor.repo.file_bytes import ObjectSource
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_text
@@ -49,13 +50,6 @@ class Entry(NamedTuple):
     dated: int | None
     whole: bool
     rows: Collection[Row]
-
-
-class ObjectSource(Protocol):
-    """Where objects are read from: an object store, or a `SequentialReader` of one."""
-
-    def get_kind(self, oid: bytes, kind: Kind) -> bytes:
-        """The bytes of an object of this kind; raises IntegrityError when they cannot be had."""
 
 
 def read_entry(
