@@ -280,9 +280,10 @@ class KnowledgeBase:
             UsageError: when nothing is staged. ConflictError: when conflicts are unresolved.
         """
         changes = staged_changes(self.repo, self.repo.stage())
-        made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author,
-                                 sign=signing.signer(self.repo, sign))  # fmt: skip
-        return following.after_commit(self.repo, made, changes, index=index)
+        with committing.interrupts_told(self.repo):
+            made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author,
+                                     sign=signing.signer(self.repo, sign))  # fmt: skip
+            return following.after_commit(self.repo, made, changes, index=index)
 
     def bring_up_to_date(self) -> Ripple | None:
         """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""
@@ -319,14 +320,14 @@ class KnowledgeBase:
             yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
 
     def show(
-        self, revision: str = "HEAD", *, with_text: bool = True
+        self, revision: str = "HEAD", *, with_text: bool = True, paths: Sequence[str] = ()
     ) -> tuple[CommitInfo, tuple[TextDiff, ...]]:
-        """A commit and what it changed against its first parent."""
+        """A commit and what it changed against its first parent, of the KB paths or globs that are given."""
         oid = self.resolve(revision)
         commit = self.repo.commit(oid)
         before = self.repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         names = describing.ref_names(self.repo).get(oid, ())
-        changes = describing.diff_roots(self.repo, before, commit.ledger_root, with_text=with_text)
+        changes = describing.diff_roots(self.repo, before, commit.ledger_root, paths, with_text=with_text)
         return describing.describe_commit(oid, commit, names), changes
 
     def document(self, path: str, revision: str | None = None) -> DocumentInfo:

@@ -66,8 +66,9 @@ def map_forked(
     children: list[tuple[int, BinaryIO]] = []
     finished = False
     try:
-        for number in range(workers):
-            children.append(_start(function, tasks[number::workers], [pipe for _, pipe in children]))
+        with _interrupts_held():
+            for number in range(workers):
+                children.append(_start(function, tasks[number::workers], [pipe for _, pipe in children]))
         if meanwhile:
             meanwhile()
         for position in range(len(tasks)):
@@ -77,6 +78,19 @@ def map_forked(
         for pid, pipe in children:
             pipe.close()
             _end(pid, wait=finished)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits within the block, so that no child is started and then not known.
+
+    It goes to every process of the terminal; in children it stays blocked, and the parent ends them.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _end(pid: int, *, wait: bool) -> None:
@@ -90,11 +104,13 @@ def _end(pid: int, *, wait: bool) -> None:
 
 def _start(function: Callable[[T], R], tasks: Sequence[T], others: list[BinaryIO]) -> tuple[int, BinaryIO]:
     read_end, write_end = os.pipe()
-    # Ctrl-C goes to every process of the terminal; in children it stays blocked, and the parent ends them.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(read_end)
+        os.close(write_end)
+        raise
     if pid:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(write_end)
         return pid, os.fdopen(read_end, "rb")
     try:

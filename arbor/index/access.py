@@ -15,7 +15,7 @@ from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, st
 from arbor.index.writer import (
     LOCK_WAIT_S,
     CannotUpdate,
-    Progress,
+    Told,
     apply_changes,
     build,
     put_in_place,
@@ -39,7 +39,7 @@ def index_path(cache_folder: Path) -> Path:
 
 
 def bring_up_to_date(
-    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, progress: Progress | None = None
+    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, progress: Told | None = None
 ) -> IndexReader:
     """The index of the current version, after whatever it takes.
 
@@ -93,7 +93,7 @@ def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
     return None
 
 
-def _make_current(fs_path: Path, snapshot: Snapshot, progress: Progress | None) -> IndexReader:
+def _make_current(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> IndexReader:
     """Under the lock: update if possible, else build; another process may have done it by now."""
     wanted = stamp_for(snapshot)
     reader = open_index(fs_path, wanted)
@@ -120,7 +120,7 @@ def follow_head(repo: Repository) -> str:
     return "rebuilt" if rebuilt else "updated"
 
 
-def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Progress | None = None) -> bool:
+def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Told | None = None) -> bool:
     """Bring an index to the snapshot's version by the cheaper way; whether it was built from nothing.
 
     The caller holds the index lock.
@@ -151,7 +151,7 @@ def discard(cache_folder: Path, snapshot: Snapshot) -> None:
 
 
 def open_at(
-    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, progress: Progress | None = None
+    cache_folder: Path, snapshot: Snapshot, *, read_only: bool = False, progress: Told | None = None
 ) -> IndexReader:
     """The index of another revision, derived from the current one and kept for a while.
 
@@ -185,7 +185,7 @@ def open_at(
     return _open_private(cache_folder, snapshot, progress)
 
 
-def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Progress | None) -> None:
+def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Told | None) -> None:
     """Make the index of another version from a copy of an existing one, else from nothing."""
     temporary = temporary_path(target.parent)
     try:
@@ -228,7 +228,7 @@ def _forget_older(folder: Path) -> None:
             sum_path(fs_path).unlink(missing_ok=True)
 
 
-def _open_private(cache_folder: Path, snapshot: Snapshot, progress: Progress | None) -> IndexReader:
+def _open_private(cache_folder: Path, snapshot: Snapshot, progress: Told | None) -> IndexReader:
     """An index in a folder that only this process knows, gone when the reader is closed."""
     private = tempfile.TemporaryDirectory(prefix="arbor-index-")
     try:

@@ -264,6 +264,11 @@ class Session:
         (count,) = self._connection.execute("SELECT count(*) FROM documents WHERE NOT whole").fetchone()
         return int(count)
 
+    def count_paths(self) -> int:
+        """Paths of documents and names of cores."""
+        (count,) = self._connection.execute("SELECT count(*) FROM paths").fetchone()
+        return int(count)
+
     def documents_of(self, rows: Sequence[int]) -> dict[int, DocumentInfo]:
         """The document of each row."""
         found = self._connection.execute(

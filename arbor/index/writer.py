@@ -44,7 +44,8 @@ _UPDATE_FREE = 200
 TOLD_DOCUMENTS = 2000
 """Fewer are indexed before anyone wonders."""
 
-Progress = Callable[[str], None]
+Told = Callable[[str], None]
+"""Is told in a sentence what takes a while."""
 
 
 class CannotUpdate(Exception):
@@ -59,7 +60,7 @@ class Update(NamedTuple):
     moved: int
 
 
-def build(fs_path: Path, snapshot: Snapshot, progress: Progress | None = None) -> None:
+def build(fs_path: Path, snapshot: Snapshot, progress: Told | None = None) -> None:
     """Make the index of a snapshot from nothing and put it in the place of whatever is there.
 
     Args:
@@ -82,7 +83,7 @@ def build(fs_path: Path, snapshot: Snapshot, progress: Progress | None = None) -
         raise
 
 
-def _fill(fs_path: Path, snapshot: Snapshot, progress: Progress | None) -> None:
+def _fill(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> None:
     stamp, grouped = stamp_for(snapshot), group_paths(snapshot.searchable())
     if progress is not None and len(grouped) > TOLD_DOCUMENTS:
         progress(f"building the search index of {len(grouped):,} documents")

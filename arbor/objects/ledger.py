@@ -316,6 +316,23 @@ def find(source: NodeSource, base: bytes, key: str) -> bytes | None:
     return next((value for entry_key, value in node.entries if entry_key == key), None)
 
 
+def count_entries(source: NodeSource, oid: bytes, prefix: str) -> int:
+    """Entries whose key starts with a prefix, counted without reading the leaves that hold only such ones."""
+    if oid == EMPTY_LEDGER:
+        return 0
+    node = source.get_node(oid)
+    if node.level == 0:
+        return sum(1 for key, _ in node.entries if key.startswith(prefix))
+    total, after = 0, ""
+    for child in node.children:
+        if after.startswith(prefix) and child.last_key.startswith(prefix):
+            total += child.count
+        elif child.last_key >= prefix and (after < prefix or after.startswith(prefix)):
+            total += count_entries(source, child.oid, prefix)
+        after = child.last_key
+    return total
+
+
 def iter_entries(source: NodeSource, base: bytes, prefix: str = "") -> Iterator[tuple[str, bytes]]:
     """All (key, value) whose key starts with `prefix`, in key order."""
     stack = [base]

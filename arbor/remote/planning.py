@@ -39,7 +39,7 @@ def plan_answer(
     parts.sort(key=lambda part: (order.get(part.pack.name, len(order)), part.frame))
     count = sum(pack.index.count for pack in whole) + len(fresh)
     if everything and not selection.cold and _are_all(packs, parts, count):
-        write_note(repo, wants)
+        write_note(repo, wants, (pack.name for pack in packs))
     return FetchAnswer(count, tuple(sorted(selection.cold))), parts
 
 

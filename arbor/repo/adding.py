@@ -86,13 +86,17 @@ def _source_of(snapshot: Snapshot, entry: tuple[bytes, FileState] | None) -> str
 
 @dataclass(slots=True)
 class FileResult:
-    """What reading one file gave: the document's oid and state, or the reason why there is none."""
+    """What reading one file gave: the document's oid and state, or the reason why there is none.
+
+    With a reason, `is_partly_stored` says whether objects of it may have been stored all the same.
+    """
 
     path: str
     oid: bytes = b""
     state: FileState | None = None
     warnings: Sequence[str] = ()
     problem: str = ""
+    is_partly_stored: bool = False
 
 
 def add(
@@ -290,7 +294,7 @@ def _store_file(
     try:
         oid = store_extraction(sink, extraction, data, job.source_uri)
     except ArborError as error:
-        return FileResult(job.path, problem=error.message)
+        return FileResult(job.path, problem=error.message, is_partly_stored=True)
     return FileResult(job.path, oid, state, tuple(extraction.warnings))
 
 
@@ -308,7 +312,7 @@ def _store_large(writer: PackWriter, job: _Job, policy: Policy, limit: int | Non
             writer, Path(job.fs_path), job.path, policy.chunking, job.source_uri
         )
     except (OSError, ArborError) as error:
-        return FileResult(job.path, problem=_problem(error))
+        return FileResult(job.path, problem=_problem(error), is_partly_stored=True)
     return FileResult(job.path, oid, state, warnings)
 
 
@@ -358,8 +362,9 @@ def _remember(
         if result.state is not None:
             changes[DOCUMENTS + result.path] = result.oid
             entries[result.path] = (result.oid, result.state)
-    fresh = [result.oid for result in results if tracked.get(result.path, (b"", UNKNOWN))[0] != result.oid]
-    note_added(repo, pack, None if any(result.problem for result in results) else fresh)
+    fresh = [result.oid for result in results
+             if not result.problem and tracked.get(result.path, (b"", UNKNOWN))[0] != result.oid]  # fmt: skip
+    note_added(repo, pack, None if any(result.is_partly_stored for result in results) else fresh)
     if not changes:
         return
     resolved = [path for path in stage.conflicts if DOCUMENTS + path not in changes]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from arbor.errors import ConflictError, UsageError
+from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.ingest import CANONICALISATION
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, clear_stage, restamp_worktree_cache
 from arbor.repo.whole_packs import carry_on
 from arbor.store.pack_writer import PackWriter
@@ -40,6 +40,19 @@ class NewCommit:
     branch: str
     documents: int
     message: str
+
+
+@contextlib.contextmanager
+def interrupts_told(repo: Repository) -> Iterator[None]:
+    """An interrupt within the block says so when HEAD has moved all the same."""
+    before = repo.refs.head_oid()
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        now = repo.refs.head_oid()
+        if now is not None and now != before:
+            stop.add_note(f"commit {now.hex()[:12]} was made; the search index follows with the next search")
+        raise
 
 
 def commit(
@@ -107,7 +120,8 @@ def _record(
     repo.refs.move_head(head, oid, who, f"{reason}: {message.splitlines()[0]}")
     _clear(repo, stage, root)
     if len(parents) < 2:
-        carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
+        with contextlib.suppress(ArborError, OSError):  # the commit is made, and a note only saves time
+            carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
     ref = repo.refs.head()
     branch = ref.removeprefix("refs/heads/") if isinstance(ref, str) else ""
     count = count_documents(repo, root)
@@ -154,22 +168,7 @@ def policy_in_force(snapshot: Snapshot, stage: Stage) -> dict[str, str]:
 
 def count_documents(repo: Repository, root: bytes) -> int:
     """Documents below a ledger root, counted without reading the leaves that hold only documents."""
-    return _count(repo, root, "d/", "d0")
-
-
-def _count(repo: Repository, oid: bytes, low: str, high: str) -> int:
-    """Entries with low <= key < high."""
-    node = repo.store.get_node(oid)
-    if node.level == 0:
-        return sum(1 for key, _ in node.entries if low <= key < high)
-    total, after = 0, ""
-    for child in node.children:
-        if after >= low and child.last_key < high:
-            total += child.count
-        elif child.last_key >= low and after < high:
-            total += _count(repo, child.oid, low, high)
-        after = child.last_key
-    return total
+    return ledger.count_entries(repo.store, root, DOCUMENTS)
 
 
 def _clear(repo: Repository, stage: Stage, root: bytes) -> None:

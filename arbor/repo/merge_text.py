@@ -5,13 +5,12 @@ Source: Khanna, Kunal and Pierce, A Formal Investigation of Diff3 (FSTTCS 2007).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MAX_LINES = 50_000
-_MARKED = re.compile(rb"^<{7} .*\n(?:.*\n)*?={7}\r?\n(?:.*\n)*?>{7} ", re.MULTILINE)
+_MARKS = (b"<<<<<<< ", b"=======", b">>>>>>> ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,18 @@ def merge_text(base: bytes, ours: bytes, theirs: bytes, our_name: str, their_nam
 
 
 def holds_markers(data: bytes) -> bool:
-    """Whether a place in a text is still marked as `merge_text` marks conflicts."""
-    return all(mark in data for mark in (b"<<<<<<< ", b"=======", b">>>>>>> ")) and bool(_MARKED.search(data))
+    """Whether a place in a text is still marked as `merge_text` marks conflicts: the three lines, in this order."""
+    if not all(mark in data for mark in _MARKS):
+        return False
+    seen, (ours, between, theirs) = 0, _MARKS
+    for line in data.splitlines():
+        if seen == 0 and line.startswith(ours):
+            seen = 1
+        elif seen == 1 and line == between:
+            seen = 2
+        elif seen == 2 and line.startswith(theirs):
+            return True
+    return False
 
 
 def _marked(ours: Sequence[bytes], theirs: Sequence[bytes], our_name: str, their_name: str) -> list[bytes]:

@@ -277,7 +277,8 @@ def _merge_document(
             reason = "both changed the same lines" if base else "added on both sides"
             merged.conflicts[path] = result.data, reason
             return
-    reason = "both changed it, and it cannot be merged by lines: the file is as it was here"
+    act = "both changed it" if base else "added on both sides"
+    reason = f"{act}, and it cannot be merged by lines: the file is as it was here"
     merged.conflicts[path] = _bytes_of(snapshot, ours), reason
 
 

@@ -23,12 +23,16 @@ from arbor.store.odb import MERGE_ABOVE, ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
 
 if TYPE_CHECKING:
+    from arbor.repo import whole_packs
     from arbor.store import repacking
 else:
     repacking = lazy_module("arbor.store.repacking")
+    whole_packs = lazy_module("arbor.repo.whole_packs")
 
 FORMAT = "arbor 1\n"
 DEFAULT_BRANCH = "main"
+ADDED_FILE = "added-packs"
+"""In the cache: what adds stored since the last commit, see `arbor.repo.whole_packs`."""
 _STALE_S = 3600.0
 
 
@@ -56,10 +60,14 @@ class Repository:
             remove_temporaries(self.folder, _STALE_S)
             self.store.refresh()
             yield
-            if len(self.store.packs()) > MERGE_ABOVE:
+            # What an add stored is told from the rest until the commit, while packs are not too many.
+            waits = (self.folder / "cache" / ADDED_FILE).exists()
+            if len(self.store.packs()) > (2 * MERGE_ABOVE if waits else MERGE_ABOVE):
                 # The work is done and durable; that packs stay many is no reason to call it failed.
                 with contextlib.suppress(ArborError, OSError):
+                    before = [pack.name for pack in self.store.packs()]
                     repacking.merge_packs(self.store)
+                    whole_packs.follow_merge(self, before)
 
     def who(self, now: float | None = None) -> Signature:
         """The signature of the person at work: explicit identity, then settings, then a neutral one."""

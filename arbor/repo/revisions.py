@@ -18,7 +18,15 @@ _NUMBER = re.compile(r"^[0-9]{1,9}$")
 _AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
 _SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-_DATE_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
+_DATE_FORMATS = (
+    "%Y-%m-%d",
+    "%Y-%m",
+    "%Y",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%dT%H:%M",
+)
 
 
 def resolve(repo: Repository, text: str) -> bytes:

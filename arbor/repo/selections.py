@@ -31,7 +31,10 @@ def lies_at(path: str, selection: str) -> bool:
 
 
 def matcher_of(selections: Sequence[str]) -> Matcher:
-    """Whether a path is meant by any of the selections; without any, every path is."""
+    """Whether a path is meant by any of the selections; without any, every path is.
+
+    As in git, what names a document as it is and could be a pattern too counts as both.
+    """
     globs = [glob_matcher(selection) for selection in selections if is_glob(selection)]
     return lambda path: (
         not selections

@@ -66,6 +66,10 @@ class Snapshot:
             if key.startswith(DOCUMENTS):
                 yield Change(key[len(DOCUMENTS) :], before, after)
 
+    def count(self) -> int:
+        """Paths of documents and names of cores."""
+        return sum(ledger.count_entries(self.store, self.ledger_root, room) for room in (DOCUMENTS, CORES))
+
     def searchable(self) -> Iterator[tuple[str, bytes]]:
         """(path, oid) of what searches look at, in path order: documents, cores as `core:NAME`, no warm ones."""
         warm = self.tiers().warm

@@ -127,7 +127,11 @@ class _Walk:
 
     def _list(self, fs_path: str, prefix: str, fs_prefix: str, rules: IgnoreRules | None) -> list[_Folder]:
         """Take in the files of one folder; the folders in it."""
-        handle = os.open(fs_path, os.O_RDONLY | os.O_DIRECTORY) if _BY_HANDLE else None
+        # Below the top no link is followed, even one that took the folder's place since it was listed.
+        flags = (
+            os.O_RDONLY | os.O_DIRECTORY | (0 if fs_path == self._top else os.O_NOFOLLOW) if _BY_HANDLE else 0
+        )
+        handle = os.open(fs_path, flags) if _BY_HANDLE else None
         try:
             with os.scandir(fs_path if handle is None else handle) as listing:
                 entries = list(listing)

@@ -11,6 +11,7 @@ from arbor.errors import UsageError
 from arbor.index import access
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
+from arbor.index.writer import Told
 from arbor.objects import ledger
 from arbor.repo.cores import core_checker
 from arbor.repo.history import iter_log
@@ -54,7 +55,7 @@ class Asker:
 
     def search(
         self, query: str, options: SearchOptions, *, at: str | None = None, rank: str | None = None,
-        working_copy: bool = False, progress: Callable[[str], None] | None = None,
+        working_copy: bool = False, progress: Told | None = None,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD, or the revision that `at` or the query's `rev:` names.
 
@@ -100,7 +101,7 @@ class Asker:
 
     def _ask(
         self, snapshot: Snapshot, query: Query, options: SearchOptions,
-        files: Mapping[str, Extraction | None] | None, progress: Callable[[str], None] | None, *, current: bool,
+        files: Mapping[str, Extraction | None] | None, progress: Told | None, *, current: bool,
     ) -> SearchResult:  # fmt: skip
         for attempt in range(_TRIES):
             reader = (
@@ -124,7 +125,7 @@ class Asker:
                     reader.close()
         raise AssertionError("unreachable")
 
-    def _open(self, snapshot: Snapshot, progress: Callable[[str], None] | None) -> IndexReader:
+    def _open(self, snapshot: Snapshot, progress: Told | None) -> IndexReader:
         """The index of the current version, kept open from one search to the next."""
         reader = self._reader
         if reader is not None and reader.stamp == stamp_for(snapshot) and reader.is_current_file():

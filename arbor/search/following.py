@@ -84,11 +84,7 @@ def after_commit(
     repo: Repository, made: NewCommit, changes: tuple[PathChange, ...], *, index: bool
 ) -> CommitResult:
     """What to tell of a commit, after its derived state has followed (not without `index`)."""
-    try:
-        followed = follow(repo, made.documents) if index else Followed(None, SKIPPED, ())
-    except KeyboardInterrupt as stop:
-        stop.add_note(f"commit {made.oid.hex()[:12]} was made; the search index follows with the next search")
-        raise
+    followed = follow(repo, made.documents) if index else Followed(None, SKIPPED, ())
     return CommitResult(
         commit=made.oid.hex(),
         ledger_root=made.ledger_root.hex(),

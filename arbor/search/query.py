@@ -21,16 +21,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from arbor.errors import UsageError
-from arbor.lazy import lazy_module
 from arbor.text.analyzer import match_units
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = lazy_module("difflib")
 
 KINDS = ("surface", "core")
 MAX_QUERY_CHARS = 1_000_000
@@ -40,7 +34,8 @@ _FIELDS = ("path", "kind", "lang", "label", "since", "rev", "title")
 _PART = re.compile(
     r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?(?:"(?P<quoted>[^"]*)(?P<closed>"?)|(?P<plain>\S+))"""
 )
-_NEAR_NAME = 0.75
+_DOUBTED_CHARS = 3
+_NOTES_MAX = 3
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
               "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
@@ -129,8 +124,8 @@ def parse_query(text: str, now: float) -> Query:
             _add_field(draft, name, value, quoted, minus, now)
         else:
             _add_term(draft, value, quoted, minus)
-            if not quoted:
-                draft.notes += _doubt(value)
+            if not quoted and len(draft.notes) < _NOTES_MAX:
+                draft.notes += _doubt(value, minus=minus)
     conditions = {name: tuple(found) for name, found in draft.conditions.items()}
     query = Query(
         text, tuple(draft.terms), tuple(draft.excluded), tuple(draft.titles),
@@ -180,13 +175,20 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
         position = found.end()
 
 
-def _doubt(word: str) -> list[str]:
-    """What to say of a word that looks like a filter whose name was mistyped."""
+def _doubt(word: str, *, minus: bool) -> Iterator[str]:
+    """What to say of a word that looks like a filter whose name was mistyped.
+
+    That is: its letters in another order or case, one of them missing, or an s too many.
+    """
     name, colon, value = word.partition(":")
-    if not colon or not value or value.startswith("//") or not name.isascii() or not name.isalpha():
-        return []
-    near = difflib.get_close_matches(name.lower(), _FIELDS, 1, _NEAR_NAME)
-    return [f"'{word}' was looked for as text; the filter is called {near[0]}:"] if near else []
+    lower = name.lower()
+    if not colon or not value or value.startswith("//") or len(name) < _DOUBTED_CHARS:
+        return
+    for right in _FIELDS:
+        shorter = {right[:at] + right[at + 1 :] for at in range(len(right))}
+        if sorted(lower) == sorted(right) or lower == f"{right}s" or (lower in shorter and len(right) > 3):
+            act = "left out" if minus else "looked for"
+            yield f"'{word}' was {act} as text; the filter is called {right}:"
 
 
 def _add_term(draft: _Draft, value: str, quoted: bool, minus: bool) -> None:

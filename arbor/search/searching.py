@@ -160,16 +160,16 @@ def parse(text: str, options: SearchOptions = DEFAULT_OPTIONS) -> Query:
     return parse_query(text, time.time() if options.now is None else options.now)
 
 
-def _tier_notes(session: Session, snapshot: Snapshot) -> list[str]:
+def _tier_notes(session: Session, snapshot: Snapshot) -> tuple[str, ...]:
     """What of this version the search could not look into, one sentence each."""
     tiers, notes = snapshot.tiers(), []
     cold = session.count_bodiless() if tiers.cold else 0
     if cold:
         notes.append(f"searched only by title, path and kept words, being cold: {cold:,}")
-    warm = len({oid for _, oid in snapshot.paths()} & tiers.warm) if tiers.warm else 0
-    if warm:
+    warm = snapshot.count() - session.count_paths() if tiers.warm else 0
+    if warm > 0:
         notes.append(f"not searched, being warm: {warm:,}")
-    return notes
+    return tuple(notes)
 
 
 class _Desk:

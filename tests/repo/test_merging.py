@@ -9,6 +9,7 @@ import pytest
 import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
+from arbor.repo.merge_text import holds_markers
 from tests.repo.kit import new_kb, record
 
 TEXT = "".join(f"line {n}\n" for n in range(30))
@@ -152,6 +153,7 @@ def test_the_reason_of_a_conflict_is_said(kb: KnowledgeBase) -> None:
     result = kb.branches.merge("ideas")
     assert result.conflicts == ("new.md", "pixel.png")
     assert result.reasons[0] == "added on both sides"
+    assert result.reasons[1].startswith("both changed it, and")
     assert "the file is as it was here" in result.reasons[1]
     assert (kb.fs_root / "pixel.png").read_bytes().endswith(b"ours")
 
@@ -251,3 +253,11 @@ def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
         kb.branches.abort_revert()
     assert (tmp_path / "a.md").read_text() == "three\n"
     assert kb.status().clean
+
+
+def test_markers_are_looked_for_in_one_pass() -> None:
+    assert holds_markers(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n")
+    assert holds_markers(b"<<<<<<< HEAD\r\n=======\r\n>>>>>>> b")
+    assert not holds_markers(b">>>>>>> b\n=======\n<<<<<<< HEAD\n")
+    assert not holds_markers(b"Title\n=======\n\n<<<<<<< and >>>>>>> in the text\n")
+    assert not holds_markers(b"<<<<<<< a\n=======\n" * 200_000)

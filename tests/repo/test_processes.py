@@ -68,6 +68,21 @@ def test_an_interrupt_is_for_the_parent_alone(forked: bool) -> None:
     assert signal.getsignal(signal.SIGINT) == before
 
 
+def test_a_fork_that_fails_leaves_nothing_behind(forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not forked:
+        pytest.skip("there is no child")
+
+    def refuse() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    before = sorted(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else []
+    monkeypatch.setattr(os, "fork", refuse)
+    with pytest.raises(BlockingIOError):
+        list(map_forked(str, [1, 2, 3]))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+    assert before == (sorted(os.listdir("/proc/self/fd")) if before else [])
+
+
 def test_children_end_at_once_when_nobody_waits_for_them(forked: bool) -> None:
     if not forked:
         pytest.skip("there is no child")

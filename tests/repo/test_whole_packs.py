@@ -10,7 +10,8 @@ import pytest
 from arbor.kb import KnowledgeBase
 from arbor.remote.planning import plan_answer
 from arbor.repo.desk import TrustDesk
-from arbor.repo.whole_packs import ADDED_FILE, NOTE_FILE, read_notes
+from arbor.repo.repository import ADDED_FILE
+from arbor.repo.whole_packs import NOTE_FILE, read_notes
 from tests.repo.kit import new_kb, write
 
 
@@ -86,9 +87,50 @@ def test_an_older_note_serves_when_the_newest_was_left_behind(kb: KnowledgeBase)
     put(kb, "other.md", "# Other\n")
     kb.rm(["secret.md"])
     kb.commit("two again", amend=True)
-    assert [note.tips[0] for note in read_notes(kb.repo)][1:] == [first]
+    assert (first,) in [note.tips for note in read_notes(kb.repo)]
     assert sent(kb) == walked(kb)
     assert not any(b"plumfruit" in kb.repo.store.get(oid)[1] for oid in sent(kb))
+
+
+def test_merged_packs_keep_their_name_in_the_note(kb: KnowledgeBase) -> None:
+    for number in range(40):
+        put(kb, f"more{number}.md", f"# More {number}\n")
+        kb.commit(f"more {number}")
+        assert noted_tip(kb) == kb.repo.refs.head_oid()
+    assert sent(kb) == walked(kb)
+
+
+def test_another_branch_does_not_end_the_note(kb: KnowledgeBase) -> None:
+    kb.branches.switch("side", create=True)
+    put(kb, "side.md", "# Side\n")
+    kb.commit("side")
+    kb.branches.switch("main")
+    put(kb, "main.md", "# Main\n")
+    kb.commit("main")
+    tips = {kb.resolve("main"), kb.resolve("side")}
+    assert set(read_notes(kb.repo)[0].tips) == tips
+    assert sent(kb) == walked(kb)
+    answer, _ = plan_answer(kb.repo, sorted(tips), [])
+    (kb.folder / "cache" / NOTE_FILE).unlink()
+    assert plan_answer(kb.repo, sorted(tips), [])[0] == answer
+
+
+def test_a_file_that_is_refused_does_not_end_the_note(kb: KnowledgeBase) -> None:
+    write(
+        kb.repo.work_tree(),
+        {"a.md": "# A\n", "arbor.toml": "[add]\nmax_file_size = 100\n", "b.md": "x" * 200},
+    )
+    skipped = kb.add().skipped
+    kb.commit("a")
+    assert noted_tip(kb) == kb.repo.refs.head_oid(), skipped
+    assert sent(kb) == walked(kb)
+
+
+def test_what_cannot_be_noted_fails_no_commit(kb: KnowledgeBase) -> None:
+    put(kb, "new.md", "# New\n")
+    (kb.folder / "tiers").write_bytes(b"damaged")
+    made = kb.commit("new")
+    assert kb.resolve().hex() == made.commit
 
 
 def test_what_was_added_and_not_committed_is_not_noted(kb: KnowledgeBase) -> None:

@@ -146,7 +146,14 @@ def test_plain_queries_know_no_fields_and_no_signs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("lnag:en", "lang"), ("Path:notes/", "path"), ("kinds:core", "kind")]
+    ("text", "name"),
+    [
+        ("lnag:en", "lang"),
+        ("Path:notes/", "path"),
+        ("kinds:core", "kind"),
+        ("pth:notes/", "path"),
+        ("tilte:x", "title"),
+    ],
 )
 def test_a_mistyped_filter_is_looked_for_as_text_and_said(text: str, name: str) -> None:
     query = parse_query(f"tree {text}", NOW)
@@ -156,7 +163,23 @@ def test_a_mistyped_filter_is_looked_for_as_text_and_said(text: str, name: str) 
     assert note.endswith(f"{name}:")
 
 
-@pytest.mark.parametrize("text", ["http://x.org", "note:", "std::path", "a:b", '"lnag:en"', "10:30", "tree"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://x.org",
+        "note:",
+        "std::path",
+        "a:b",
+        '"lnag:en"',
+        "10:30",
+        "tree",
+        "science:x",
+        "math:x",
+        "mind:set",
+        "clang:tidy",
+        "re:zero",
+    ],
+)
 def test_other_words_with_colons_are_not_doubted(text: str) -> None:
     assert parse_query(f"tree {text}", NOW).notes == ()
 
@@ -165,3 +188,9 @@ def test_a_path_may_begin_with_a_dot() -> None:
     assert parse_query("tree path:. path:./notes", NOW).paths == (
         Condition("", False), Condition("notes", False)
     )  # fmt: skip
+
+
+def test_a_mistyped_filter_that_leaves_out_is_told_so_and_few_are_told() -> None:
+    [note] = parse_query("tree -lable:x", NOW).notes
+    assert "left out as text" in note
+    assert len(parse_query(" ".join(f"lable:{n}" for n in range(50)), NOW).notes) == 3

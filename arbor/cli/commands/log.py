@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,6 @@ from arbor.cli.views import COMMIT_FIELDS, Head, commit_fields, commit_header, d
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.revisions import parse_moment
-from arbor.repo.selections import Matcher, matcher_of
 
 if TYPE_CHECKING:
     from arbor.cli import signature_view
@@ -91,7 +90,9 @@ def command(
         return
     chooses = _chooser(since, until, author, grep)
     found = islice(filter(chooses, kb.log(revision, paths)), limit)
-    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, matcher_of(paths))
+    if graph and as_json:
+        raise UsageError("--graph is for people", "leave out --graph: --json names the parents")
+    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, paths)
     if as_json:
         session.out.json("log", {"commits": [_fields(kb, info, form) for info in found]})
         return
@@ -127,12 +128,11 @@ class _Form(NamedTuple):
     name_status: bool
     patch: bool
     signatures: bool
-    shows: Matcher
+    paths: Sequence[str]
 
-    def changes(self, kb: KnowledgeBase, info: CommitInfo) -> list[TextDiff]:
+    def changes(self, kb: KnowledgeBase, info: CommitInfo) -> tuple[TextDiff, ...]:
         """What a commit changed, of the documents that were asked for."""
-        found = kb.show(info.commit, with_text=self.stat or self.patch)[1]
-        return [change for change in found if self.shows(change.path) or self.shows(change.old_path)]
+        return kb.show(info.commit, with_text=self.stat or self.patch, paths=self.paths)[1]
 
 
 def _chooser(
