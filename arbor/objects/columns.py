@@ -24,8 +24,8 @@ from arbor.objects.links import WIDTH, check_rows
 Fields = tuple[int, bytes, int, bytes, int]
 Manifest = tuple[Fields, bytes, bytes]
 """Passages, their root, pieces of the original, their root, bytes; the chunks' oids joined; their sizes as numbers."""
-DocumentRow = tuple[bytes, int, bytes, int, bytes, int, bytes]
-"""Manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none)."""
+DocumentRow = tuple[bytes, int, bytes, int, bytes, int, bytes, bytes]
+"""Manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none), file hash."""
 
 _FAULTS = (
     ValueError,
@@ -86,7 +86,7 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
             return None  # the maps of front matter are checked one by one
         if any(bool(row[17]) != (row[1] == "core") or bool(row[13]) != bool(row[14]) for row in rows):
             return None
-        return [(row[15], row[11], row[12], row[13], row[14], row[6], row[17]) for row in rows]
+        return [(row[15], row[11], row[12], row[13], row[14], row[6], row[17], row[7]) for row in rows]
     except _FAULTS:
         return None
 
@@ -94,7 +94,8 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
 def document_row(data: bytes) -> DocumentRow:
     """What one document says; raises IntegrityError when it is unsound."""
     d = model.decode_document(data)
-    return d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size, d.derivation
+    fields = d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size
+    return *fields, d.derivation, d.file_hash
 
 
 def manifest_row(data: bytes) -> Manifest:

@@ -57,7 +57,9 @@ def accept_push(
         targets = [update.new for update in wanted if update.new]
         with repo.lock():
             refused |= refuse_updates(repo, wanted)
-            checked = check_connected(repo, arrived, targets, lambda oid: False, read_tiers(repo.folder))
+            tiers = read_tiers(repo.folder)
+            checked = check_connected(repo, arrived, targets, lambda oid: False, tiers)
+            quarantine.check_files(arrived, checked, repo.store, tiers.cold)
             for update in wanted:
                 reason = refused.get(update.name) or _fault(repo, update, checked)
                 if reason:

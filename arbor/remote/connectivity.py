@@ -33,12 +33,14 @@ class Checked:
         peeled: The commit behind each target.
         cold: Documents that came, as was said, without all of their passages.
         paths: Fresh document paths of the targets, for warnings.
+        documents: The fresh documents, each with the first ledger key that it was found at.
     """
 
     commits: dict[bytes, Commit] = field(default_factory=dict)
     peeled: dict[bytes, bytes] = field(default_factory=dict)
     cold: set[bytes] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
+    documents: dict[bytes, str] = field(default_factory=dict)
 
 
 def check_connected(
@@ -185,6 +187,7 @@ class _Walk:
         self._check_names(commit.ledger_root, changes, whole=before == ledger.EMPTY_LEDGER)
         for key, _, value in changes:
             if value is not None and key.startswith((DOCUMENTS, CORES)):
+                self.checked.documents.setdefault(value, key)
                 self._check_document(value)
 
     # --- names

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
+from blake3 import blake3
+
 from arbor.errors import IntegrityError
 from arbor.memory import collector_paused
 from arbor.objects.columns import decode_all
@@ -16,10 +18,11 @@ from arbor.processes import map_forked
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import encode_row
 
-_FRAMES_A_TASK = 16
+_FRAMES_A_TASK = 48
+_HELD_BYTES = 32 * 1024 * 1024
 
-DocumentRow = tuple[bytes, bytes, int, bytes, int, bytes, int, bytes]
-"""oid, manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none)."""
+DocumentRow = tuple[bytes, bytes, int, bytes, int, bytes, int, bytes, bytes]
+"""Its oid, and what `arbor.objects.columns.DocumentRow` has."""
 
 
 class FrameSource(Protocol):
@@ -53,6 +56,8 @@ class Inspection:
         documents, manifests: What documents and manifests say, by oid.
         nodes, commits, tags: Encodings by oid.
         derivations: Oids of derivations.
+        false_files: Documents that do not hold the file whose hash they record.
+        unread_files: Documents whose files were not put together, since not all of their pieces were at hand.
     """
 
     rows: list[bytes] = field(default_factory=list)
@@ -63,6 +68,8 @@ class Inspection:
     commits: dict[bytes, bytes] = field(default_factory=dict)
     tags: dict[bytes, bytes] = field(default_factory=dict)
     derivations: set[bytes] = field(default_factory=set)
+    false_files: list[bytes] = field(default_factory=list)
+    unread_files: list[bytes] = field(default_factory=list)
 
     def oids(self) -> Iterator[bytes]:
         """Every oid."""
@@ -80,6 +87,8 @@ class _Part:
     chunk_sizes: list[int] = field(default_factory=list)
     documents: list[DocumentRow] = field(default_factory=list)
     manifests: list[tuple[bytes, tuple[Any, ...]]] = field(default_factory=list)
+    false_files: list[bytes] = field(default_factory=list)
+    unread_files: list[bytes] = field(default_factory=list)
     others: dict[int, list[tuple[bytes, bytes]]] = field(
         default_factory=lambda: {
             int(kind): [] for kind in (Kind.NODE, Kind.COMMIT, Kind.TAG, Kind.DERIVATION)
@@ -109,18 +118,24 @@ def inspect_frames(source: FrameSource, frames: Sequence[tuple[int, FrameHeader]
         found.commits.update(part.others[Kind.COMMIT])
         found.tags.update(part.others[Kind.TAG])
         found.derivations.update(oid for oid, _ in part.others[Kind.DERIVATION])
+        found.false_files += part.false_files
+        found.unread_files += part.unread_files
     return found
 
 
 def _inspect_task(source: FrameSource, first: int, frames: Sequence[tuple[int, FrameHeader]]) -> _Part:
-    part = _Part()
+    part, at_hand = _Part(), _Pieces()
     for number, (offset, header) in enumerate(frames, first):
-        _inspect_frame(part, number, source.frame_at(offset, header))
+        frame = source.frame_at(offset, header)
+        held = frame.oids()
+        _inspect_frame(part, number, frame, held)
+        at_hand.take(frame, held)
+    _compare_files(part, at_hand)
     return part
 
 
-def _inspect_frame(part: _Part, number: int, frame: Frame) -> None:
-    held, bounds = frame.oids(), frame.bounds
+def _inspect_frame(part: _Part, number: int, frame: Frame, held: list[bytes]) -> None:
+    bounds = frame.bounds
     part.rows += [encode_row(oid, number, slot) for slot, oid in enumerate(held)]
     words = frame.words(held)
     if not words:
@@ -138,6 +153,51 @@ def _inspect_frame(part: _Part, number: int, frame: Frame) -> None:
             part.documents += [(oid, *row) for oid, row in zip(oids, values, strict=True)]
         else:
             part.others[kind].extend(found)
+
+
+class _Pieces:
+    """The objects of the frames that were read last, as far as they are not too large to be kept."""
+
+    def __init__(self) -> None:
+        self._places: dict[bytes, tuple[memoryview, int, int]] = {}
+        self._left = _HELD_BYTES
+
+    def take(self, frame: Frame, held: list[bytes]) -> None:
+        self._left -= len(frame.raw)
+        if self._left >= 0:
+            raw = memoryview(frame.raw)
+            spans = zip(frame.bounds, frame.bounds[1:], strict=False)
+            self._places.update(
+                (oid, (raw, start, end)) for oid, (start, end) in zip(held, spans, strict=True)
+            )
+
+    def hash_of(self, oids: Sequence[bytes]) -> bytes | None:
+        """The plain BLAKE3 of objects one after the other; None where one of them is not at hand."""
+        hasher = blake3()
+        for oid in oids:
+            place = self._places.get(oid)
+            if place is None:
+                return None
+            raw, start, end = place
+            hasher.update(raw[start:end])
+        return hasher.digest()
+
+
+def _compare_files(part: _Part, at_hand: _Pieces) -> None:
+    """Put the files of documents together whose manifest and pieces came in the same frames."""
+    manifests = dict(part.manifests)
+    for row in part.documents:
+        facts = manifests.get(row[1])
+        if facts is None:
+            part.unread_files.append(row[0])
+            continue
+        (passages, _, originals, _, _), chunks, _ = facts
+        joined = chunks[passages * OID_BYTES :] if originals else chunks
+        found = at_hand.hash_of([joined[i : i + OID_BYTES] for i in range(0, len(joined), OID_BYTES)])
+        if found is None:
+            part.unread_files.append(row[0])
+        elif found != row[8]:
+            part.false_files.append(row[0])
 
 
 def _sound(kind: int, found: list[tuple[bytes, bytes]]) -> list[Any]:

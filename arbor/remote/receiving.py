@@ -10,15 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, Locked
+from arbor.remote.connectivity import Checked
 from arbor.remote.inspecting import Inspection, inspect_frames
 from arbor.remote.limits import DEFAULT_LIMITS, HELD_BYTES, Limits, Meter
+from arbor.remote.whole_files import ArrivedObjects, check_files
 from arbor.remote.wire import Interrupted
+from arbor.repo.file_bytes import ObjectSource
 from arbor.store import pack_format as fmt
 from arbor.store.files import PositionedFile, fsync_folder, write_atomically
 from arbor.store.lock import writer_lock
@@ -149,6 +152,16 @@ class Quarantine:
         file = _FrameFile(self._path)
         with contextlib.closing(file):
             return inspect_frames(file, self._frames)
+
+    def check_files(
+        self, inspection: Inspection, checked: Checked, store: ObjectSource, cold: Container[bytes]
+    ) -> None:
+        """See `arbor.remote.whole_files.check_files`; raises IntegrityError."""
+        if self._frames:
+            with contextlib.closing(_FrameFile(self._path)) as file:
+                check_files(
+                    ArrivedObjects(file, self._frames, inspection.rows, store), inspection, checked, cold
+                )
 
     def publish(self, packs: Path, inspection: Inspection) -> str | None:
         """Move what arrived into the folder of packs, durably; the pack's name, or None when nothing arrived.

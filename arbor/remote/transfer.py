@@ -108,13 +108,11 @@ def download(
             quarantine.receive(frames, answer.objects, options.progress)
         inspection = quarantine.inspect()
         with repo.lock():
+            tiers = read_tiers(repo.folder)
             checked = check_connected(
-                repo,
-                inspection,
-                targets,
-                lambda oid: bool(options.filter) or oid in cold,
-                read_tiers(repo.folder),
+                repo, inspection, targets, lambda oid: bool(options.filter) or oid in cold, tiers
             )
+            quarantine.check_files(inspection, checked, repo.store, tiers.cold | checked.cold)
             if options.accept is not None:
                 options.accept(checked)
             yield Arrival(repo, transport.url, checked, len(inspection.rows), quarantine.received_bytes, quarantine,

@@ -30,6 +30,7 @@ class DocumentFacts(NamedTuple):
     original_root: bytes
     size: int
     derivation: bytes
+    file_hash: bytes
 
 
 class ManifestFacts(NamedTuple):

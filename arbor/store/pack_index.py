@@ -35,6 +35,11 @@ def encode_row(oid: bytes, frame: int, slot: int) -> bytes:
     return oid[:KEY_BYTES] + _PLACE.pack(frame, slot)
 
 
+def decode_row(row: bytes) -> Place:
+    """The place that an index row names."""
+    return Place(*_PLACE.unpack(row[KEY_BYTES:]))
+
+
 def encode_index(pack_hash: bytes, rows: list[bytes], frame_offsets: Sequence[int]) -> bytes:
     """The bytes of an index over `encode_row` rows and the frames' offsets in the pack."""
     rows = sorted(rows)

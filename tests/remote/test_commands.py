@@ -240,3 +240,32 @@ def test_status_says_how_far_a_branch_is_from_what_it_follows(ada: Cli) -> None:
     ada("switch", "-q", "-c", "side")
     assert "origin" not in ada("status").out
     assert ada("status", "--json").json["upstream"] is None
+
+
+def test_a_document_that_records_the_hash_of_another_file_is_not_taken(
+    ada: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada("push", "-u", "origin")
+    for number, path in enumerate(("notes/lie.md", "notes/one.md")):
+        text = "# A lie\n\n" + "".join(f"Line {n} of it.\n" for n in range(400))
+        ada.write(path, text)
+        ada("add", path)
+        ada("commit", "-m", f"true {number}")
+        ada("push")
+        ada.write(path, text + "More of it.\n")  # so that most of its passages are there already
+        with monkeypatch.context() as lying:
+            lying.setattr("arbor.repo.ingest.file_hash", lambda data: bytes(32))
+            ada("add", path)
+        ada("commit", "-m", "false")
+        ada("verify")
+        refused = ada("push", code=14)
+        assert f"'{path}' (document " in refused.err
+        assert "does not hold the file whose hash it records" in refused.err
+        ada("bundle", "create", "../lie.bundle")
+        assert path in Cli(ada.folder.parent)("bundle", "verify", "lie.bundle", code=12).err
+        assert path in Cli(ada.folder.parent)("clone", "lie.bundle", "taken", code=12).err
+        assert not (ada.folder.parent / "taken").exists()
+        ada("reset", "--hard", "HEAD~1")
+    bare = other(ada, "bare")
+    assert bare("verify", "--deep").out.startswith("verified")
+    assert bare("log", "--oneline").out.count("\n") == 4

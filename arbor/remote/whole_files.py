@@ -1,0 +1,115 @@
+"""Whether the documents that arrived hold the files whose hashes they record.
+
+Every object is sound by then, and a document that records the hash of another file would pass for that file: in
+`status`, in a proof of the whole file, for `b3sum`. Most documents were compared while their frames were at hand; the
+rest, whose passages lie further off or were here before, are read again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Container, Sequence
+
+from arbor.errors import IntegrityError
+from arbor.objects.ids import Kind, object_id
+from arbor.processes import map_forked
+from arbor.remote.connectivity import Checked
+from arbor.remote.inspecting import FrameSource, Inspection
+from arbor.repo.file_bytes import ObjectSource, iter_file
+from arbor.store.pack_format import Frame, FrameHeader
+from arbor.store.pack_index import KEY_BYTES, decode_row
+
+_DOCUMENTS_A_TASK = 250
+_HELD_BYTES = 64 * 1024 * 1024
+
+
+class ArrivedObjects:
+    """Objects of a quarantine, and behind them those of a store. For one thread of one process."""
+
+    def __init__(
+        self,
+        source: FrameSource,
+        frames: Sequence[tuple[int, FrameHeader]],
+        rows: Sequence[bytes],
+        store: ObjectSource,
+    ) -> None:
+        """Take in where everything lies.
+
+        Args:
+            source: Reads frames.
+            frames: (offset, header) of each, in order.
+            rows: The index rows of what is in them.
+            store: What was here before.
+        """
+        self._source = source
+        self._frames = frames
+        self._places = {row[:KEY_BYTES]: row for row in rows}
+        self._store = store
+        self._held: OrderedDict[int, Frame] = OrderedDict()
+        self._held_bytes = 0
+
+    def get_kind(self, oid: bytes, kind: Kind) -> bytes:
+        """The bytes of an object of this kind, hashed now; raises IntegrityError when they cannot be had."""
+        row = self._places.get(oid[:KEY_BYTES])
+        if row is None:
+            return self._store.get_kind(oid, kind)
+        place = decode_row(row)
+        found, data = self._frame(place.frame).object_at(place.slot)
+        if found != kind or object_id(found, data) != oid:
+            raise IntegrityError(f"object {oid.hex()[:12]} is not what it was a moment ago")
+        return data
+
+    def _frame(self, number: int) -> Frame:
+        frame = self._held.get(number)
+        if frame is None:
+            frame = self._held[number] = self._source.frame_at(*self._frames[number])
+            self._held_bytes += len(frame.raw)
+            while self._held_bytes > _HELD_BYTES and len(self._held) > 1:
+                self._held_bytes -= len(self._held.popitem(last=False)[1].raw)
+        else:
+            self._held.move_to_end(number)
+        return frame
+
+
+def check_files(
+    objects: ArrivedObjects, arrived: Inspection, checked: Checked, cold: Container[bytes]
+) -> None:
+    """Compare the files of all documents that arrived and are needed with the hashes that are recorded for them.
+
+    Args:
+        objects: Reads what arrived and what was here.
+        arrived: What is in quarantine; most of it was compared there.
+        checked: What is needed of it, and hangs together.
+        cold: Documents whose passages are not all here.
+
+    Raises:
+        IntegrityError: naming the first document that holds another file.
+    """
+    for oid in arrived.false_files:
+        if oid in checked.documents:
+            raise _refusal(oid, checked)
+    left = [oid for oid in arrived.unread_files if oid in checked.documents and oid not in cold]
+    tasks = [left[at : at + _DOCUMENTS_A_TASK] for at in range(0, len(left), _DOCUMENTS_A_TASK)]
+
+    def work(task: list[bytes]) -> bytes | None:
+        return next((oid for oid in task if not _is_whole(objects, oid)), None)
+
+    for found in map_forked(work, tasks):
+        if found is not None:
+            raise _refusal(found, checked)
+
+
+def _is_whole(objects: ArrivedObjects, oid: bytes) -> bool:
+    try:
+        for _ in iter_file(objects, oid):
+            pass
+    except IntegrityError:
+        return False
+    return True
+
+
+def _refusal(oid: bytes, checked: Checked) -> IntegrityError:
+    path = checked.documents[oid].partition("/")[2]
+    return IntegrityError(
+        f"'{path}' (document {oid.hex()[:12]}) does not hold the file whose hash it records"
+    )
