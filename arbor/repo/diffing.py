@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -13,6 +15,9 @@ from arbor.repo.snapshot import Snapshot
 
 RENAME_SIMILARITY_PERCENT = 50
 _MAX_RENAME_PAIRS = 1_000_000
+_BY_LINES_BYTES = 256 * 1024
+_HOLDERS_MAX = 64
+"""A part that more documents hold than this, such as an empty line, says nothing of where one came from."""
 _MAX_DIFF_LINES = 200_000
 CONTEXT_LINES = 3
 
@@ -59,7 +64,7 @@ def pair_documents(
 def _find_renames(
     added: Mapping[str, bytes], removed: Mapping[str, bytes], snapshot: Snapshot
 ) -> dict[str, tuple[str, int]]:
-    """New path to (old path, similarity percent): exact ones first, then by shared passages."""
+    """New path to (old path, similarity percent): exact ones first, then by what they share."""
     pairs: dict[str, tuple[str, int]] = {}
     free = dict(removed)
     by_oid: dict[bytes, list[str]] = {}
@@ -73,29 +78,43 @@ def _find_renames(
     rest = {path: oid for path, oid in added.items() if path not in pairs}
     if not rest or not free or len(rest) * len(free) > _MAX_RENAME_PAIRS:
         return pairs
-    sizes = {oid: _passage_sizes(snapshot, oid) for oid in {*rest.values(), *free.values()}}
-    scored = []
-    for path, oid in rest.items():
-        for source, old in free.items():
-            percent = _similarity(sizes[oid], sizes[old])
-            if percent >= RENAME_SIMILARITY_PERCENT:
-                scored.append((-percent, path, source))
-    for negative, path, source in sorted(scored):
+    for negative, path, source in sorted(_iter_alike(rest, free, snapshot)):
         if path not in pairs and source in free:
             pairs[path] = (source, -negative)
             del free[source]
     return pairs
 
 
-def _passage_sizes(snapshot: Snapshot, oid: bytes) -> dict[bytes, int]:
-    manifest = snapshot.manifest(snapshot.document(oid))
+def _iter_alike(
+    added: Mapping[str, bytes], removed: Mapping[str, bytes], snapshot: Snapshot
+) -> Iterator[tuple[int, str, str]]:
+    """(minus similarity percent, new path, old path) of those that are alike enough for a rename."""
+    sizes = {oid: _part_sizes(snapshot, oid) for oid in {*added.values(), *removed.values()}}
+    holders: dict[bytes, list[str]] = {}
+    for source, oid in removed.items():
+        for part in sizes[oid]:
+            holders.setdefault(part, []).append(source)
+    for path, oid in added.items():
+        new, shared = sizes[oid], Counter[str]()
+        for part, size in new.items():
+            sources = holders.get(part, ())
+            for source in sources if len(sources) <= _HOLDERS_MAX else ():
+                shared[source] += min(size, sizes[removed[source]][part])
+        for source, size in shared.items():
+            largest = max(sum(new.values()), sum(sizes[removed[source]].values()), 1)
+            if 100 * size // largest >= RENAME_SIMILARITY_PERCENT:
+                yield -(100 * size // largest), path, source
+
+
+def _part_sizes(snapshot: Snapshot, oid: bytes) -> dict[bytes, int]:
+    """How many bytes of a document are in which of its parts: lines, as in git; passages of what is large or cold."""
+    document = snapshot.document(oid)
+    manifest = snapshot.manifest(document)
+    if document.size <= _BY_LINES_BYTES and manifest.passages and not manifest.original:
+        with contextlib.suppress(IntegrityError):  # cold
+            lines = Counter(b"".join(snapshot.chunk(ref.oid) for ref in manifest.passages).split(b"\n"))
+            return {line: (len(line) + 1) * number for line, number in lines.items()}
     return {ref.oid: ref.size for ref in manifest.passages} or dict(manifest.original)
-
-
-def _similarity(new: Mapping[bytes, int], old: Mapping[bytes, int]) -> int:
-    shared = sum(size for oid, size in new.items() if oid in old)
-    largest = max(sum(new.values()), sum(old.values()), 1)
-    return 100 * shared // largest
 
 
 class NoText(Enum):

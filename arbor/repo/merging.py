@@ -11,14 +11,14 @@ from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.model import Document
 from arbor.repo.branching import move_to
 from arbor.repo.checkout import apply_checkout, plan_checkout
-from arbor.repo.diffing import pair_documents
 from arbor.repo.history import is_ancestor, merge_bases
 from arbor.repo.ingest import Sink, store_extraction
+from arbor.repo.merge_moves import Moves, find_moves
 from arbor.repo.merge_text import merge_text
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import Stage, clear_stage, write_stage
+from arbor.repo.stage import UNKNOWN, Stage, clear_stage, write_stage
 from arbor.repo.status import remember_states
 from arbor.repo.worktree import check_out
 from arbor.text.reading import extract
@@ -179,6 +179,10 @@ def _three_way(
         if repo.fs_root is not None:
             check_out(repo.fs_root, path, [data])
     new = Stage(stage.base, merged.changes, parents, message, tuple(sorted(merged.conflicts)))
+    for path in new.conflicts:  # tracked like any other, so that it can be added, or removed
+        oid = new.find(repo.store, DOCUMENTS + path)
+        if oid is not None:
+            entries[path] = oid, UNKNOWN
     write_stage(repo.folder, new)
     remember_states(repo, new, entries)
     kind = "conflict" if merged.conflicts else "clean"
@@ -198,21 +202,72 @@ def merge_ledgers(
     ours = {change.key: change for change in diff(repo.store, base_root, our_root)}
     theirs = {change.key: change for change in diff(repo.store, base_root, their_root)}
     merged = _Merged()
-    our_moves, their_moves = _moves(repo, ours, theirs, our_root), _moves(repo, theirs, ours, their_root)
-    old_names = {new: old for old, new in their_moves.items()}
+    moves = find_moves(repo, ours, theirs, our_root, their_root)
+    old_names = {new: old for old, new in moves.theirs.items()}
     for key, change in theirs.items():
-        if key in their_moves:
+        if key in moves.theirs:
             merged.changes[key] = None
         elif key in old_names:
             old = old_names[key]
             _merge_document(
                 repo, merged, key, change.after, theirs[old].before, ours[old].after, sink, their_name
             )
+        elif key in moves.same and ours[key].after != change.after:
+            base = theirs[moves.same[key]].before
+            _merge_document(repo, merged, key, change.after, base, ours[key].after, sink, their_name)
         else:
-            _merge_key(repo, merged, our_moves.get(key, key), change, ours, sink, their_name)
+            _merge_key(repo, merged, moves.ours.get(key, key), change, ours, sink, their_name)
+    _mark_moves(repo, merged, moves, ours, theirs)
     merged.changes = {key: value for key, value in merged.changes.items()
                       if ledger.find(repo.store, our_root, key) != value}  # fmt: skip
+    _refuse_clash(repo, merged, our_root)
     return merged
+
+
+def _mark_moves(
+    repo: Repository, merged: _Merged, moves: Moves, ours: Mapping[str, Change], theirs: Mapping[str, Change]
+) -> None:
+    """Documents that one side moved and the other removed or moved elsewhere are for a person to decide on."""
+    marks: list[tuple[str, bytes | None, str]] = []
+    for old, here, there in moves.apart:
+        reason = f"renamed from {_path(old)}: here to {_path(here)}, there to {_path(there)}"
+        marks += [(here, ours[here].after, reason), (there, theirs[there].after, reason)]
+    marks += [(new, theirs[new].after, "deleted here, renamed there") for _, new in moves.deleted_here]
+    marks += [(new, ours[new].after, "renamed here, deleted there") for _, new in moves.deleted_there]
+    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    for key, oid, reason in marks:
+        if oid is not None:
+            merged.conflicts.setdefault(_path(key), (_bytes_of(snapshot, oid), reason))
+
+
+def _refuse_clash(repo: Repository, merged: _Merged, our_root: bytes) -> None:
+    """No document may come to stand where a folder of others must be.
+
+    Raises:
+        ConflictError: naming the first such path.
+    """
+
+    def stands(key: str) -> bool:
+        value = merged.changes[key] if key in merged.changes else ledger.find(repo.store, our_root, key)
+        return value is not None
+
+    for key, value in sorted(merged.changes.items()):
+        if value is None or not key.startswith(DOCUMENTS):
+            continue
+        parts = key[len(DOCUMENTS) :].split("/")
+        above = [DOCUMENTS + "/".join(parts[:count]) for count in range(1, len(parts))]
+        below = (other for other, _ in ledger.iter_entries(repo.store, our_root, key + "/"))
+        clash = next((other for other in above if stands(other)), None)
+        clash = clash or next((key for other in below if stands(other)), None)
+        if clash is not None:
+            raise ConflictError(
+                f"'{_path(clash)}' is a document on one side and a folder on the other",
+                "rename one of them with arbor mv, commit that, and begin again",
+            )
+
+
+def _path(key: str) -> str:
+    return key[len(DOCUMENTS) :]
 
 
 def _merge_key(
@@ -235,21 +290,6 @@ def _merge_value(ours: bytes | None, theirs: bytes | None) -> bytes | None:
     """Edges, events and records are sets keyed by their own hash: what one side has, the merge has."""
     values = [value for value in (ours, theirs) if value is not None]
     return max(values) if values else None
-
-
-def _moves(
-    repo: Repository, changes: Mapping[str, Change], others: Mapping[str, Change], root: bytes
-) -> dict[str, str]:
-    """Keys that one side moved and the other changed: the old key to the new one."""
-    rows = [
-        (key, change.before, change.after) for key, change in changes.items() if key.startswith(DOCUMENTS)
-    ]
-    moved = {}
-    for pair in pair_documents(rows, Snapshot(repo.store, root)):
-        other = others.get(pair.old_path)
-        if pair.status == "R" and other is not None and other.after is not None:
-            moved[pair.old_path] = pair.path
-    return moved
 
 
 def _merge_document(

@@ -149,7 +149,9 @@ def _refuse_to_lose(repo: Repository, stage: Stage, chosen: Sequence[str], track
                 f"'{path}' is cold, and its file would go: it may be the last copy",
                 "run: arbor rehydrate-cold, or lose it with -f",
             )
-        if path in stage.conflicts or (current != state and not equal(oid, name)):
+        if path in stage.conflicts:
+            continue  # to remove it is one way to resolve it, and the next commit has what it was
+        if current != state and not equal(oid, name):
             raise ConflictError(
                 f"'{path}' has changes that are not added",
                 "keep the file with --cached, or lose them with -f",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -26,7 +27,11 @@ from arbor.repo.tiers import read_tiers
 from arbor.repo.worktree import Scan, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
-history = lazy_module("arbor.repo.history")
+if TYPE_CHECKING:
+    from arbor.repo import diffing, history
+else:
+    diffing = lazy_module("arbor.repo.diffing")
+    history = lazy_module("arbor.repo.history")
 
 _RACY_NS = 100_000_000
 
@@ -107,7 +112,7 @@ def get_status(repo: Repository) -> Status:
     head, stage = repo.refs.head(), repo.stage()
     head_oid = repo.refs.head_oid()
     tracked = tracked_files(repo, stage)
-    staged = staged_changes(repo, stage)
+    staged = tuple(change for change in staged_changes(repo, stage) if change.path not in stage.conflicts)
     unstaged: tuple[PathChange, ...] = ()
     listing = Scan()
     untracked: list[str] = []
@@ -148,27 +153,20 @@ def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
             rows.append((key[len(DOCUMENTS) :], old, new))
         elif old != new and key.startswith(CORES):
             rows.append((CORE_MARK + key[len(CORES) :], old, new))
-    return pair_renames(rows)
+    return _as_changes(repo, stage, rows)
 
 
-def pair_renames(rows: Iterable[tuple[str, bytes | None, bytes | None]]) -> tuple[PathChange, ...]:
-    """Path changes from (path, old oid, new oid); an added document that equals a removed one is a rename."""
-    rows = list(rows)
-    removed: dict[bytes, list[str]] = {}
-    for path, old, new in rows:
-        if new is None and old is not None:
-            removed.setdefault(old, []).append(path)
-    renamed_from: set[str] = set()
-    changes = []
-    for path, old, new in rows:
-        if old is None and new is not None and removed.get(new):
-            source = removed[new].pop(0)
-            renamed_from.add(source)
-            changes.append(PathChange("R", path, source))
-        elif new is not None:
-            changes.append(PathChange("A" if old is None else "M", path))
-    changes += [PathChange("D", path) for path, _, new in rows if new is None and path not in renamed_from]
-    return tuple(sorted(changes, key=lambda change: change.path))
+def _as_changes(
+    repo: Repository, stage: Stage, rows: Sequence[tuple[str, bytes | None, bytes | None]]
+) -> tuple[PathChange, ...]:
+    """Path changes from (path, old oid, new oid), in order; what was added and removed is paired as `diff` does it."""
+    removed = sum(new is None for _, _, new in rows)
+    added = sum(old is None for _, old, _ in rows)
+    if not removed or not added:
+        letters = (("A" if old is None else "D" if new is None else "M", path) for path, old, new in rows)
+        return tuple(PathChange(letter, path) for letter, path in sorted(letters, key=lambda row: row[1]))
+    found = diffing.pair_documents(rows, Snapshot(repo.store, stage.base))
+    return tuple(PathChange(d.status, d.path, d.old_path if d.status == "R" else "") for d in found)
 
 
 def folders_of(tracked: Iterable[str]) -> set[str]:

@@ -155,3 +155,29 @@ def test_a_diff_is_a_patch_from_one_text_to_the_other(
         if new
         else not (folder / "f").exists() or (folder / "f").read_bytes() == b""
     )
+
+
+def test_a_short_note_that_was_moved_and_edited_is_a_rename_everywhere(tmp_path: Path) -> None:
+    text = "".join(f"Line {n} of a short note.\n" for n in range(12))
+    kb = new_kb(tmp_path, {"old/a.md": text, "old/b.md": "# B\n\nAnother one.\n"})
+    kb.mv(["old"], "new")
+    write(tmp_path, {"new/a.md": text.replace("Line 3 ", "LINE 3 ")})
+    kb.add()
+    renames = [("R", "new/a.md", "old/a.md"), ("R", "new/b.md", "old/b.md")]
+    assert [(c.status, c.path, c.old_path) for c in kb.status().staged] == renames
+    made = kb.commit("moved")
+    assert [(c.status, c.path, c.old_path) for c in made.changes] == renames
+    [first, second] = kb.diff("HEAD~1", "HEAD")
+    assert (first.status, first.path, first.old_path, second.similarity) == (*renames[0], 100)
+    assert first.similarity > 80
+    assert "+LINE 3 of a short note." in first.lines
+
+
+def test_notes_that_share_only_what_many_have_are_no_renames(tmp_path: Path) -> None:
+    common = "---\ntags: [daily]\n---\n\n## Today\n\n## Tomorrow\n\n"
+    kb = new_kb(tmp_path, {f"day{n}.md": common + f"On day {n} it rained on {n * 7}.\n" for n in range(80)})
+    for number in range(80):
+        (tmp_path / f"day{number}.md").unlink()
+        write(tmp_path, {f"night{number}.md": common + f"In night {number} it cleared up by {number * 3}.\n"})
+    kb.add()
+    assert {change.status for change in kb.status().staged} == {"A", "D"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
 from arbor.repo.merge_text import holds_markers
+from arbor.repo.merging import MergeResult
 from tests.repo.kit import new_kb, record
 
 TEXT = "".join(f"line {n}\n" for n in range(30))
@@ -261,3 +264,207 @@ def test_markers_are_looked_for_in_one_pass() -> None:
     assert not holds_markers(b">>>>>>> b\n=======\n<<<<<<< HEAD\n")
     assert not holds_markers(b"Title\n=======\n\n<<<<<<< and >>>>>>> in the text\n")
     assert not holds_markers(b"<<<<<<< a\n=======\n" * 200_000)
+
+
+LONG = "".join(f"Line {number} of the common text.\n" for number in range(40))
+
+
+def two_sides(
+    kb: KnowledgeBase, here: Callable[[KnowledgeBase], object], there: Callable[[KnowledgeBase], object]
+) -> MergeResult:
+    """Do one thing on main and another on a branch of it, and merge the branch into main."""
+    kb.branches.switch("side", create=True)
+    there(kb)
+    kb.commit("there")
+    kb.branches.switch("main")
+    here(kb)
+    kb.commit("here")
+    return kb.branches.merge("side")
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> KnowledgeBase:
+    return new_kb(tmp_path, {"e.md": LONG, "d.md": "# Dogs\n"})
+
+
+def test_a_rename_never_writes_over_what_the_other_side_put_there(moved: KnowledgeBase) -> None:
+    def here(kb: KnowledgeBase) -> None:
+        save(kb, "x.md", "# Cats\n", "e.md", LONG.replace("Line 3 ", "LINE 3 "))
+
+    result = two_sides(moved, here, lambda kb: kb.mv(["e.md"], "x.md"))
+    assert dict(zip(result.conflicts, result.reasons, strict=True)) == {
+        "e.md": "changed here, deleted there", "x.md": "added on both sides",
+    }  # fmt: skip
+    assert "# Cats" in read(moved, "x.md")
+    assert "LINE 3 " in read(moved, "e.md")
+    moved.branches.abort_merge()
+    moved.branches.switch("side")
+    result = moved.branches.merge("main")
+    assert set(result.conflicts) == {"e.md", "x.md"}
+    assert "# Cats" in read(moved, "x.md")
+
+
+def test_a_rename_over_a_rename_of_another_document(moved: KnowledgeBase) -> None:
+    def here(kb: KnowledgeBase) -> None:
+        kb.mv(["d.md"], "x.md")
+        save(kb, "e.md", LONG.replace("Line 3 ", "LINE 3 "))
+
+    result = two_sides(moved, here, lambda kb: kb.mv(["e.md"], "x.md"))
+    assert "x.md" in result.conflicts
+    assert "# Dogs" in read(moved, "x.md")
+
+
+def test_a_document_renamed_to_two_names_is_a_conflict(moved: KnowledgeBase) -> None:
+    def rename(name: str, line: str) -> Callable[[KnowledgeBase], object]:
+        def act(kb: KnowledgeBase) -> None:
+            kb.mv(["e.md"], name)
+            save(kb, name, LONG.replace(line, line.upper()))
+
+        return act
+
+    result = two_sides(moved, rename("here.md", "Line 3 "), rename("there.md", "Line 30 "))
+    assert result.conflicts == ("here.md", "there.md")
+    assert set(result.reasons) == {"renamed from e.md: here to here.md, there to there.md"}
+    moved.rm(["there.md"])
+    moved.add(["here.md"])
+    moved.commit("one of them")
+    assert [path for path, _ in moved.ls()] == ["d.md", "here.md"]
+    assert moved.status().clean
+
+
+def test_a_document_renamed_to_one_name_by_both_is_merged(moved: KnowledgeBase) -> None:
+    def rename(line: str) -> Callable[[KnowledgeBase], object]:
+        def act(kb: KnowledgeBase) -> None:
+            kb.mv(["e.md"], "new.md")
+            save(kb, "new.md", LONG.replace(line, line.upper()))
+
+        return act
+
+    assert two_sides(moved, rename("Line 3 "), rename("Line 30 ")).kind == "merged"
+    assert "LINE 3 " in read(moved, "new.md")
+    assert "LINE 30 " in read(moved, "new.md")
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_deleted_on_one_side_and_renamed_on_the_other_is_a_conflict(
+    moved: KnowledgeBase, mirrored: bool
+) -> None:
+    def delete(kb: KnowledgeBase) -> object:
+        return kb.rm(["e.md"])
+
+    def rename(kb: KnowledgeBase) -> object:
+        return kb.mv(["e.md"], "x.md")
+
+    result = two_sides(moved, rename, delete) if mirrored else two_sides(moved, delete, rename)
+    assert result.conflicts == ("x.md",)
+    assert result.reasons == ("renamed here, deleted there" if mirrored else "deleted here, renamed there",)
+    assert [change.status for change in moved.status().unstaged] == ["U"]
+    moved.rm(["x.md"])
+    assert not moved.repo.stage().conflicts
+    moved.commit("without it")
+    assert [path for path, _ in moved.ls()] == ["d.md"]
+    assert moved.status().clean
+
+
+@pytest.mark.parametrize("how", ["add", "add everything", "add -u", "rm", "keep"])
+def test_a_conflict_with_a_deletion_can_be_resolved_either_way(moved: KnowledgeBase, how: str) -> None:
+    result = two_sides(moved, lambda kb: kb.rm(["e.md"]), lambda kb: save(kb, "e.md", LONG + "more\n"))
+    assert result.reasons == ("deleted here, changed there",)
+    state = moved.status()
+    assert (state.staged, [(c.status, c.path) for c in state.unstaged], state.untracked) == (
+        (),
+        [("U", "e.md")],
+        (),
+    )
+    assert moved.fs_root is not None
+    if how == "rm":
+        moved.rm(["e.md"])
+    elif how == "keep":
+        moved.add(["e.md"])
+    else:
+        (moved.fs_root / "e.md").unlink()
+        if how == "add":
+            moved.add(["e.md"])
+        else:
+            moved.add(update=how == "add -u")
+    assert not moved.repo.stage().conflicts
+    moved.commit("resolved")
+    assert (moved.fs_root / "e.md").exists() == (how == "keep")
+    assert moved.repo.snapshot(bytes.fromhex(moved.resolve().hex())).find("e.md") is None or how == "keep"
+    assert moved.status().clean
+
+
+def test_a_document_where_the_other_side_has_a_folder_is_said_before_anything_changes(
+    moved: KnowledgeBase,
+) -> None:
+    moved.branches.switch("side", create=True)
+    save(moved, "foo.md/in.md", "in\n")
+    moved.commit("there")
+    moved.branches.switch("main")
+    save(moved, "foo.md", "foo\n")
+    moved.commit("here")
+    with pytest.raises(ConflictError, match="a document on one side and a folder on the other"):
+        moved.branches.merge("side")
+    assert moved.status().clean
+    moved.branches.switch("side")
+    with pytest.raises(ConflictError, match=r"'foo\.md' is a document"):
+        moved.branches.merge("main")
+    assert moved.status().clean
+
+
+def test_a_revert_of_a_rename_keeps_what_came_to_the_old_name(moved: KnowledgeBase) -> None:
+    moved.mv(["e.md"], "f.md")
+    moved.commit("rename")
+    save(moved, "e.md", "# Something new\n", "f.md", LONG.replace("Line 3 ", "LINE 3 "))
+    moved.commit("more")
+    result = moved.branches.revert("HEAD~1")
+    assert result.kind == "conflict"
+    assert "# Something new" in read(moved, "e.md")
+    assert "LINE 3 " in read(moved, "f.md")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_either_side_wrote_is_there_after_a_merge(tmp_path: Path, seed: int) -> None:
+    """Lines that only one side has are in some file afterwards, be it merged or marked, whatever was moved where."""
+    source = random.Random(seed)
+    names = [f"{letter}.md" for letter in "abcdef"]
+    kb = new_kb(tmp_path, {name: f"# {name}\n" + LONG for name in names[:4]})
+    written: list[str] = []
+
+    def act(kb: KnowledgeBase) -> None:
+        for _ in range(source.randint(1, 4)):
+            have = [path for path, _ in kb.ls()]
+            free = [name for name in names if name not in have]
+            name = source.choice(have)
+            line = f"word{len(written)}\n"
+            step = source.choice(["edit", "edit", "move", "move", "move and edit", "add", "rm"])
+            if step.startswith("move") and free:
+                target = source.choice(free)
+                kb.mv([name], target)
+                name = target
+            if step == "add" and free:
+                save(kb, source.choice(free), line)
+                written.append(line)
+            elif step.endswith("edit"):
+                text = read(kb, name).splitlines(keepends=True)
+                text.insert(source.randrange(len(text) + 1), line)
+                save(kb, name, "".join(text))
+                written.append(line)
+            elif step == "rm" and len(have) > 1 and not any(word in read(kb, name) for word in written):
+                kb.rm([name], force=True)
+            if kb.status().staged:
+                kb.commit(step, index=False)
+
+    kb.branches.switch("side", create=True)
+    act(kb)
+    kb.branches.switch("main")
+    act(kb)
+    try:
+        result = kb.branches.merge("side")
+    except ConflictError:
+        return
+    text = "".join(path.read_text() for path in sorted(tmp_path.glob("*.md")))
+    assert not [line for line in written if line not in text], (result.conflicts, result.reasons)
+    if result.conflicts:
+        kb.branches.abort_merge()
+        assert kb.status().clean
