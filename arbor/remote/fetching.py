@@ -113,7 +113,8 @@ def fetch(
     chosen = choose_refs(shown, remote, options)
     before = {here: repo.refs.read(here) for _, here in chosen if here}
     known = {oid for oid in before.values() if oid is not None}
-    complete = _complete(repo, ({ref.peeled for ref, _ in chosen} - known) | set(shown.prerequisites))
+    shows = {oid for ref, _ in chosen for oid in (ref.oid, ref.peeled)}
+    complete = _complete(repo, (shows - known) | set(shown.prerequisites))
     wants = sorted({ref.oid for ref, _ in chosen if not _is_here(repo, ref, known, complete)})
     seen_before = read_witnessed(repo.folder, transport.url) if transport.is_peer else {}
     is_same = all(

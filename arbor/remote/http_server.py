@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from arbor.errors import RemoteError
+from arbor.errors import RemoteError, UsageError
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.pacing import PacedReader
 from arbor.remote.service import Service
@@ -189,17 +191,43 @@ class HttpServer:
         )  # fmt: skip
 
     def run(self) -> None:
-        """Serve until `stop` is called or the process is told to end."""
+        """Serve until `stop` is called or the process is told to end.
+
+        Raises:
+            UsageError: when the address or the port cannot be listened at.
+        """
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
-        serving = asyncio.create_task(self._server.serve())
+        serving = asyncio.create_task(self._server.serve([self._bind()]))
         while not (self._server.started or serving.done()):
             await asyncio.sleep(_POLL_S)
         if self.port is not None:
             host = f"[{self._host}]" if ":" in self._host else self._host
             self._started(f"http://{host}:{self.port}")
         await serving
+
+    def _bind(self) -> socket.socket:
+        """The listening socket; the server's own way out of a port that is taken is to end the process."""
+        config = self._server.config
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            bound = socket.socket(family, kind, protocol)
+            try:
+                if os.name == "posix":
+                    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                bound.bind(address)
+            except BaseException:
+                bound.close()
+                raise
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise UsageError(
+                f"cannot listen at {config.host}, port {config.port}: {reason}", "--port 0 takes a free port"
+            ) from error
+        return bound
 
     @property
     def port(self) -> int | None:

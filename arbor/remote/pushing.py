@@ -31,6 +31,7 @@ from arbor.repo.witness import Seen, read_witnessed, remember
 from arbor.store.pack_format import HEADER_BYTES, decode_frame_header
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
+NO_SUCH_REF = "there is no such branch there; a tag that is not here is removed as refs/tags/NAME"
 STALE = "it is not where it was last seen; fetch first"
 
 
@@ -137,7 +138,14 @@ def _judge(
         return update, PushedRef(spec.there, old.hex(), spec.new.hex(), status, reason)
 
     if old == spec.new:
-        return as_("same") if old else as_("rejected", "there is no such ref on the other side")
+        return (
+            as_("same")
+            if old
+            else as_(
+                "rejected",
+                NO_SUCH_REF,
+            )
+        )
     if spec.lease is not None and spec.lease != old:
         return as_("rejected", STALE)
     went_back = seen is not None and old not in (b"", seen.commit) and repo.store.has(old) and (

@@ -45,7 +45,7 @@ def plan_push(repo: Repository, remote: str, request: PushRequest) -> list[PushS
     """
     pairs: dict[str, tuple[bytes, bool]] = {}
     for text in request.refs:
-        there, new = _removal(text) if request.delete else _parse(repo, text.removeprefix("+"))
+        there, new = _removal(repo, text) if request.delete else _parse(repo, text.removeprefix("+"))
         pairs[there] = (new, request.force or text.startswith("+"))
     for prefix, wanted in ((HEADS, request.all), (TAGS, request.tags)):
         for name in repo.refs.iter_names(prefix) if wanted else ():
@@ -67,16 +67,20 @@ def _current(repo: Repository) -> tuple[str, bytes]:
     return HEADS + (followed[1] if followed else branch), oid
 
 
-def _removal(text: str) -> tuple[str, bytes]:
+def _removal(repo: Repository, text: str) -> tuple[str, bytes]:
+    """A branch, or a tag where the name is one here and no branch."""
     name = text.removeprefix("+")
-    return (name if name.startswith("refs/") else HEADS + name), b""
+    if not name.startswith("refs/"):
+        is_tag = repo.refs.read(HEADS + name) is None and repo.refs.read(TAGS + name) is not None
+        name = (TAGS if is_tag else HEADS) + name
+    return name, b""
 
 
 def _parse(repo: Repository, text: str) -> tuple[str, bytes]:
     """(full name there, what it is to hold)."""
     here, colon, there = text.partition(":")
     if colon and not here:
-        return _removal(there)
+        return _removal(repo, there)
     ref = find_ref(repo, here)
     if ref is not None and ref.startswith((HEADS, TAGS)):
         oid = repo.refs.read(ref)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -18,6 +20,8 @@ from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.status import remember_states
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
+
+_SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +202,9 @@ def delete_tag(repo: Repository, name: str) -> bytes:
 
 
 def switch(
-    repo: Repository, target: str, *, create: bool = False, detach: bool = False, force: bool = False
-) -> bytes | None:
+    repo: Repository, target: str, *, create: bool = False, start: str = "HEAD", detach: bool = False,
+    force: bool = False,
+) -> bytes | None:  # fmt: skip
     """Go to a branch (or with `detach` a commit): work tree, stage and HEAD; the commit.
 
     Staged and local changes to files that do not differ between the two are kept.
@@ -209,11 +214,11 @@ def switch(
         ConflictError: when local changes would be overwritten and `force` is not given.
     """
     if create:
-        create_branch(repo, target)
+        create_branch(repo, target, start)
     ref = HEADS + target
     with repo.lock():
         if not detach:
-            check_ref_name(ref)
+            _check_branch_name(repo, target)
             oid = repo.refs.read(ref)
             if oid is None:
                 oid = _adopt_remote(repo, target)
@@ -225,8 +230,31 @@ def switch(
                 "a merge is in progress", "finish it with commit, or leave it with merge --abort"
             )
         move_to(repo, stage, repo.ledger_root(oid), force=force)
-        repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: to {target}")
+        came_from = current_branch(repo) or "a commit"
+        repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
     return oid
+
+
+def previous_branch(repo: Repository) -> str:
+    """The branch that one was on before the last switch; raises UsageError where that is not known."""
+    for entry in repo.refs.reflog("HEAD"):
+        found = _SWITCHED.fullmatch(entry.reason)
+        if found and found[1] != found[2]:
+            return found[1]
+    raise UsageError("there is no branch that you came from", "run: arbor branch")
+
+
+def _check_branch_name(repo: Repository, name: str) -> None:
+    """Raises UsageError for a name that no branch may have, with what to type where it is a revision."""
+    try:
+        check_ref_name(HEADS + name)
+        return
+    except UsageError as error:
+        refusal = error
+    with contextlib.suppress(UsageError):
+        resolve(repo, name)
+        refusal = UsageError(f"'{name}' is a commit and no branch", f"run: arbor switch --detach {name}")
+    raise refusal
 
 
 def _adopt_remote(repo: Repository, name: str) -> bytes:

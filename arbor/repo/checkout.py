@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from arbor.objects.ledger_diff import Change
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
-from arbor.repo.status import same_bytes, tracked_files
+from arbor.repo.status import remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import read_tiers
-from arbor.repo.worktree import check_out, remove_file
+from arbor.repo.worktree import check_out, name_on_disk, remove_file
 
 _NAMED = 5
 
@@ -75,6 +76,28 @@ def plan_checkout(
             f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
         )
     return CheckoutPlan(tuple(changes), frozenset(already), tracked, absent)
+
+
+def write_missing(repo: Repository, documents: Container[bytes]) -> int:
+    """Write the files of documents that are staged and have none; how many. Their passages are here.
+
+    Call it under the writer lock.
+
+    Raises:
+        PartlyDone: when the system refuses to write one.
+    """
+    if repo.fs_root is None:
+        return 0
+    stage, looked_ns = repo.stage(), time.time_ns()
+    tracked, snapshot, written = tracked_files(repo, stage), Snapshot(repo.store, stage.base), {}
+    for path, (oid, _) in tracked.items():
+        if oid in documents and not os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)):
+            document = snapshot.document(oid)
+            pieces = snapshot.file_pieces(document, snapshot.manifest(document))
+            written[path] = oid, check_out(repo.fs_root, path, pieces)
+    if written:
+        remember_states(repo, stage, {**tracked, **written}, looked_ns)
+    return len(written)
 
 
 def absent_documents(repo: Repository, oids: Iterable[bytes | None]) -> frozenset[bytes]:

@@ -15,6 +15,7 @@ from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import decode_document
 from arbor.objects.passages import decode_parts
 from arbor.processes import can_fork, map_forked
+from arbor.repo.checkout import write_missing
 from arbor.repo.copies import (
     ByteSource,
     Found,
@@ -296,6 +297,7 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
             })  # fmt: skip
     if whole:
         _check_whole(repo, whole)
+        write_missing(repo, frozenset(whole))  # first: a hot document without its file counts as deleted
         make_hot(repo.folder, whole)
 
 

@@ -59,9 +59,13 @@ def restore(
             wanted = dict(repo.snapshot(commit).paths())
         chosen = select_tracked(selections, {**dict.fromkeys(tracked), **dict.fromkeys(wanted)})
         states, in_the_way = dict.fromkeys(chosen, UNKNOWN), set[str]()
+        changed = {
+            path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
+        }
         if worktree:
             for path in chosen:
-                states[path] = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
+                states[path], is_other = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
+                changed |= {path} if is_other else set()
         if staged:
             in_the_way = displaced(tracked, [path for path in chosen if path in wanted]) - set(chosen)
             changes = {DOCUMENTS + path: wanted.get(path) for path in (*chosen, *in_the_way)}
@@ -77,25 +81,27 @@ def restore(
             if oid is not None:
                 entries[path] = (oid, states.get(path, UNKNOWN) if oid == wanted.get(path) else UNKNOWN)
         remember_states(repo, new, entries)
-        return RestoreResult(tuple(chosen))
+        return RestoreResult(tuple(path for path in chosen if path in changed))
 
 
 def _bring_back(
     repo: Repository, stage: Stage, path: str, oid: bytes | None, known: tuple[bytes, FileState] | None
-) -> FileState:
-    """Write a document's file unless it is there as it should be; its state now."""
+) -> tuple[FileState, bool]:
+    """Write a document's file unless it is there as it should be; its state now, and whether it was another."""
     fs_root = repo.work_tree()
     if oid is None:
         if known is not None:
             remove_file(fs_root, path)
-        return UNKNOWN
-    if known is not None and known[0] == oid:
-        with contextlib.suppress(OSError):
-            if state_of(os.lstat(fs_root / name_on_disk(fs_root, path))) == known[1]:
-                return known[1]
-    snapshot = Snapshot(repo.store, stage.base)
+        return UNKNOWN, known is not None
+    snapshot, name = Snapshot(repo.store, stage.base), name_on_disk(fs_root, path)
+    with contextlib.suppress(OSError):
+        state = state_of(os.lstat(fs_root / name))
+        if known == (oid, state):
+            return state, False
+        if same_bytes(snapshot, fs_root)(oid, name):
+            return UNKNOWN, False
     document = snapshot.document(oid)
-    return check_out(fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
+    return check_out(fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document))), True
 
 
 def remove(

@@ -149,8 +149,10 @@ def parse_moment(text: str, now: float | None = None) -> int:
     """
     now = time.time() if now is None else now
     plain = " ".join(text.strip().lower().replace(".", " ").replace("_", " ").split())
-    if plain in ("now", "today", "yesterday"):
+    if plain in ("now", "yesterday"):
         return int(now) - (86400 if plain == "yesterday" else 0)
+    if plain == "today":
+        return int(time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1)))
     short = re.match(r"^([0-9]{1,6})([hdwmy])$", plain)
     if short:
         unit = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[short.group(2)]

@@ -22,6 +22,8 @@ from arbor.search.work_tree import passage_of_file
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
 
+_LOOKED_FURTHER = 12
+"""Passages looked at beyond those that are shown, for one that holds a word of the query."""
 EVIDENCE_WORDS = 8
 HIDDEN = "its file in the work tree is another now"
 """Reason of a document that a file of the work tree stands in for; it is not counted as withheld."""
@@ -129,18 +131,27 @@ class HitMaker:
     def _passages(
         self, ranked: Ranked, proven: ProvenDocument, standing: _Standing
     ) -> tuple[list[PassageHit], str]:
-        """The passages that the mode allows, best first; without any, why the best one is withheld."""
+        """The passages that the mode allows; without any, why the best one is withheld.
+
+        Best first, but those that hold a word of the query before those that stand for their title or path: a short
+        passage without the word can score more than a long one with it.
+        """
         allowed: list[PassageHit] = []
         reason = ""
-        for ordinal, score in ranked.candidate.passages:
-            if len(allowed) == self._wishes.passages:
+        further = self._wishes.passages + _LOOKED_FURTHER
+        for number, (ordinal, score) in enumerate(ranked.candidate.passages):
+            holds_word = any(passage.audit is AuditMode.STRICT for passage in allowed)
+            if len(allowed) >= self._wishes.passages and (
+                holds_word or not self._audited or number >= further
+            ):
                 break
             passage = self._passage(proven, ordinal, score, standing)
             if self._wishes.mode.allows(passage.audit):
                 allowed.append(passage)
             else:
                 reason = reason or passage.reasons[-1]
-        return allowed, reason
+        allowed.sort(key=lambda passage: passage.audit is not AuditMode.STRICT)
+        return allowed[: self._wishes.passages], reason
 
     def _passage(self, proven: ProvenDocument, ordinal: int, score: float, standing: _Standing) -> PassageHit:
         if ordinal >= len(proven.manifest.passages):

@@ -248,14 +248,14 @@ def _check_value(name: str, value: str) -> str:
     if name == "lang":
         return value.lower().split("-")[0]
     if name == "path":
-        value = "" if value == "." else value.removeprefix("./")
+        value = "" if value == "." else value.removeprefix("./").removeprefix("/")
     if name == "path" and (value.count("*") > MAX_STARS or len(value) > 1000):
         raise UsageError("the path pattern is too long", f"use at most {MAX_STARS} stars")
     return unicodedata.normalize("NFC", value)
 
 
 def parse_since(value: str, now: float) -> int:
-    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, ISO 8601) or an age (`12h 30d 2w 6m 1y`).
+    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, ISO 8601, `today`) or an age (`12h 30d 2w 6m 1y`).
 
     Raises:
         UsageError: when it is neither.
@@ -263,6 +263,9 @@ def parse_since(value: str, now: float) -> int:
     age = _AGE.fullmatch(value)
     padded = value + "-01-01"[: 10 - len(value)] if _YEAR_OR_MONTH.fullmatch(value) else value
     try:
+        if value in ("today", "yesterday"):
+            day = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+            return int((day - timedelta(days=value == "yesterday")).timestamp())
         if age:
             return int((datetime.fromtimestamp(now, UTC) - int(age[1]) * _AGE_UNITS[age[2]]).timestamp())
         moment = datetime.fromisoformat(padded)

@@ -158,6 +158,31 @@ def test_the_log_with_patches_shows_the_documents_that_were_asked_for(kb: Cli) -
     assert change["diff"][-1] == "+# Other"
 
 
+def test_branches_are_named_and_gone_to_as_in_git(kb: Cli) -> None:
+    kb("branch", "-m", "main", "trunk")
+    assert kb("branch").out.startswith("* trunk ")
+    kb("branch", "trunk", "-m", "main")
+    kb.write("more.md", "# More\n")
+    kb.commit("more")
+    kb("switch", "-c", "side", "HEAD~1")
+    assert not (kb.folder / "more.md").exists()
+    assert kb("switch", "-").out == "on branch main\n"
+    assert kb("switch", "-").out == "on branch side\n"
+    assert "arbor switch -c BRANCH REV" in kb("switch", "main", "HEAD", code=2).err
+    assert "arbor switch --detach main~1" in kb("switch", "main~1", code=2).err
+    assert "is not a name" in kb("switch", "a..b", code=2).err
+
+
+def test_restore_names_what_it_changed(kb: Cli) -> None:
+    assert kb("restore", ".").err == "there is nothing to restore\n"
+    kb.write("notes/merkle.md", "changed\n")
+    assert kb("restore", ".").out == "restored notes/merkle.md\n"
+    kb.write("notes/merkle.md", "changed\n")
+    kb("add", ".")
+    assert kb("restore", "-S", ".").out == "unstaged notes/merkle.md\n"
+    assert kb("restore", "-S", ".").out == ""
+
+
 # --- where a command works
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from pathlib import Path
 
@@ -269,3 +270,67 @@ def test_a_document_that_records_the_hash_of_another_file_is_not_taken(
     bare = other(ada, "bare")
     assert bare("verify", "--deep").out.startswith("verified")
     assert bare("log", "--oneline").out.count("\n") == 4
+
+
+def test_a_new_annotated_tag_brings_nothing_but_itself(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    ada("tag", "-a", "v1", "-m", "first")
+    ada("push", "origin", "v1")
+    assert bob("fetch", "--json").json["objects"] == 1
+    assert bob("tag").out.split()[0] == "v1"
+
+
+def test_tags_are_removed_by_their_short_name(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    for number, words in enumerate((("origin", ":v0"), ("-d", "origin", "v1"))):
+        ada("tag", f"v{number}")
+        ada("push", "--tags")
+        ada("push", *words)
+        assert other(ada, "bare")("tag").out == ""
+        ada("tag", "-d", f"v{number}")
+    assert "refs/tags/NAME" in ada("push", "origin", ":v7", code=13).err
+
+
+def test_serve_needs_a_knowledge_base_and_a_free_port(ada: Cli) -> None:
+    outside = Cli(ada.folder.parent)
+    assert "no knowledge base" in outside("serve", "nowhere", code=10).err
+    assert "no knowledge base" in outside("serve", ".", code=10).err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        failed = ada("serve", "--port", str(taken.getsockname()[1]), code=2)
+    assert "cannot listen at 127.0.0.1, port " in failed.err
+    assert "Traceback" not in failed.err
+    assert "cannot listen" in ada("serve", "--host", "no.such.host.invalid", code=2).err
+
+
+def test_a_pull_that_leaves_a_tag_alone_ends_as_a_fetch_does(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    bob("tag", "v1")
+    ada.write("notes/new.md", "new\n")
+    ada.commit("new")
+    ada("tag", "v1")
+    ada("push", "--tags")
+    ada("push")
+    assert "the tag is another one here" in bob("pull", code=14).err
+    assert (bob.folder / "notes/new.md").exists()
+
+
+def test_what_comes_back_to_a_cold_clone_has_its_file(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    ada("clone", "--cold", "../bare", "../cold")
+    cold = other(ada, "cold")
+    assert not (cold.folder / "notes/one.md").exists()
+    cold("rehydrate", "notes/one.md")
+    assert (cold.folder / "notes/one.md").read_bytes() == (ada.folder / "notes/one.md").read_bytes()
+    assert cold("status", "--porcelain").out == ""
+    cold.write("mine.md", "mine\n")
+    cold("add", "mine.md")
+    assert "deleted" not in cold("commit", "-am", "mine").out
+    cold("rehydrate-cold", "--all")
+    assert (cold.folder / "notes/two.md").exists()
+    assert cold("status", "--porcelain").out == ""

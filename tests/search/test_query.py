@@ -185,6 +185,7 @@ def test_other_words_with_colons_are_not_doubted(text: str) -> None:
 
 
 def test_a_path_may_begin_with_a_dot() -> None:
+    assert parse_query("tree path:/notes", NOW).paths == (Condition("notes", False),)
     assert parse_query("tree path:. path:./notes", NOW).paths == (
         Condition("", False), Condition("notes", False)
     )  # fmt: skip
@@ -194,3 +195,9 @@ def test_a_mistyped_filter_that_leaves_out_is_told_so_and_few_are_told() -> None
     [note] = parse_query("tree -lable:x", NOW).notes
     assert "left out as text" in note
     assert len(parse_query(" ".join(f"lable:{n}" for n in range(50)), NOW).notes) == 3
+
+
+def test_days_by_name() -> None:
+    midnight = int(datetime(2024, 6, 15, tzinfo=UTC).timestamp())
+    assert parse_query("tree since:today", NOW).since == midnight
+    assert parse_query("tree since:yesterday", NOW).since == midnight - 86_400

@@ -109,6 +109,16 @@ def test_a_heading_above_a_passage_finds_it(shelve: Shelve) -> None:
     assert {passage.audit for passage in hit.passages} == {AuditMode.HYBRID}
 
 
+def test_a_passage_with_the_word_stands_before_a_shorter_one_without(shelve: Shelve) -> None:
+    filler = "Much is said here about other things, at some length and with many words. " * 40
+    parts = [f"## Part {number}\n\n{filler}\n\n" for number in range(6)]
+    parts[4] = f"## Part 4\n\nAt last something of the zeppelin itself. {filler}\n\n"
+    library = shelve({"z.md": "# Zeppelin\n\n" + "".join(parts) + "## End\n\nShort.\n", "a.md": "# A\n"})
+    [hit] = library.search("zeppelin path:z.md").hits
+    assert hit.audit is AuditMode.STRICT
+    assert "zeppelin" in hit.text.lower()
+
+
 def test_conditions_alone_list_by_path(library: Library) -> None:
     found = library.search("path:notes/", limit=2)
     assert [hit.path for hit in found.hits] == ["notes/c++.md", "notes/git.md"]

@@ -52,9 +52,11 @@ def command(
         if not as_json:
             session.out.line(f"removed branch {clean_line(name or '')} (it was at {short(oid.hex())})")
     elif new_name is not None:
-        branching.rename_branch(
-            kb.repo, name or _required(branching.current_branch(kb.repo)), new_name, force=force
-        )
+        old = name or _required(branching.current_branch(kb.repo))
+        names = {branch.name for branch in branching.list_branches(kb.repo)}
+        if old not in names and new_name in names:  # typed as in git: -m OLD NEW
+            old, new_name = new_name, old
+        branching.rename_branch(kb.repo, old, new_name, force=force)
     elif name is not None:
         branching.create_branch(kb.repo, name, start or "HEAD", force=force)
     if as_json or not (delete or force_delete or new_name or name):

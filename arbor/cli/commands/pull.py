@@ -13,6 +13,7 @@ from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import end_merge, finish_merge
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
+from arbor.errors import RemoteError
 from arbor.lazy import lazy_module
 from arbor.repo import merging
 
@@ -68,3 +69,5 @@ def command(
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")
     end_merge(session, "pull", outcome, as_json=as_json, fetched=fetch_fields(brought.fetched))
+    if brought.fetched.rejected:
+        raise click.exceptions.Exit(RemoteError.exit_code)

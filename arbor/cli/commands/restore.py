@@ -47,6 +47,8 @@ def command(
             {"source": source, "staged": staged, "worktree": files, "restored": list(done.restored)},
         )
         return
+    if not done.restored:
+        out.note("there is nothing to restore")
     verb = "restored" if files else "unstaged"
     if len(done.restored) <= _MAX_LISTED:
         for path in done.restored:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from arbor.remote import service, stdio
+    from arbor.repo import repository
 else:
     service = lazy_module("arbor.remote.service")
     stdio = lazy_module("arbor.remote.stdio")
+    repository = lazy_module("arbor.repo.repository")
 
 FIELDS = {"url": "where the server listens"}
 READ_VARIABLE, PUSH_VARIABLE = "ARBOR_READ_TOKEN", "ARBOR_PUSH_TOKEN"
@@ -60,6 +62,7 @@ def command(
         reader = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115 - the process owns it
         stdio.serve_streams(service.Service(place, may_push=not read_only), reader, sys.stdout.buffer)
         return
+    repository.open_repository(place)  # now, and not when the first client asks
     server = _load_server()
     options = server.ServeOptions(
         host,

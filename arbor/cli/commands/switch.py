@@ -12,6 +12,7 @@ from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import short
+from arbor.errors import UsageError
 from arbor.repo import branching
 
 FIELDS = {
@@ -22,21 +23,29 @@ FIELDS = {
 
 @arbor_command("switch", fields=FIELDS)
 @click.argument("target", metavar="BRANCH", type=REVISION)
-@click.option("-c", "--create", is_flag=True, help="Make the branch here first.")
+@click.argument("start", required=False, metavar="[REV]", type=REVISION)
+@click.option("-c", "--create", is_flag=True, help="Make the branch first, here or at REV.")
 @click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
 @click.option("-f", "--force", is_flag=True, help="Throw away changes that are not committed.")
 @quiet_option
 @json_option
-def command(session: Session, target: str, create: bool, detach: bool, force: bool, as_json: bool) -> None:
-    """Go to another branch.
+def command(
+    session: Session, target: str, start: str | None, create: bool, detach: bool, force: bool, as_json: bool
+) -> None:
+    """Go to another branch; - is the one that you came from.
 
     Changes to documents that do not differ between the two branches come along; others are never overwritten
     without --force.
     """
     kb = session.open()
     set_identity(kb)
+    if start is not None and not create:
+        raise UsageError("only a new branch begins at a revision", "run: arbor switch -c BRANCH REV")
+    target = branching.previous_branch(kb.repo) if target == "-" else target
     with cold_noticed(session):
-        oid = branching.switch(kb.repo, target, create=create, detach=detach, force=force)
+        oid = branching.switch(
+            kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
+        )
     run_post_hook(session, "post-checkout")
     if as_json:
         session.out.json(

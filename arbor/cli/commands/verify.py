@@ -135,7 +135,8 @@ def _answer(out: Output, report: VerifyReport, *, has_root: bool) -> None:
 
 def _show_finding(out: Output, finding: Finding) -> None:
     what = f"{finding.where} {short(finding.object)}" if finding.object else finding.where
-    out.line(f"{out.style('damaged', 'red', 'bold')} {clean_line(what)}: {clean_line(finding.problem)}")
+    state = "different" if finding.where == _ANOTHER_ROOT else "damaged"
+    out.line(f"{out.style(state, 'red', 'bold')} {clean_line(what)}: {clean_line(finding.problem)}")
     for commit, path in finding.affects[:_MAX_AFFECTED]:
         out.line(f"  {quote_path(path)} in {short(commit)}")
     if len(finding.affects) > _MAX_AFFECTED:
