@@ -155,12 +155,23 @@ def _warn_of_markers(
     fs_root: Path, stage: Stage, results: Sequence[FileResult], done: AddResult
 ) -> AddResult:
     """Adding a document says that its conflict is resolved: a warning where its file does not look so."""
-    warnings = []
-    for path in {result.path for result in results if not result.problem} & set(stage.conflicts):
+    good = {result.path for result in results if not result.problem}
+    marked = [(path, "it still holds conflict markers") for path in _marked(fs_root, stage) if path in good]
+    return replace(done, warnings=(*done.warnings, *marked))
+
+
+def marked_conflicts(repo: Repository) -> list[str]:
+    """The documents in conflict whose files still hold conflict markers."""
+    return [] if repo.fs_root is None else _marked(repo.fs_root, repo.stage())
+
+
+def _marked(fs_root: Path, stage: Stage) -> list[str]:
+    found = []
+    for path in stage.conflicts:
         with contextlib.suppress(OSError, UsageError):
             if merge_text.holds_markers(read_file(fs_root / name_on_disk(fs_root, path))[0]):
-                warnings.append((path, "it still holds conflict markers"))
-    return replace(done, warnings=(*done.warnings, *sorted(warnings)))
+                found.append(path)
+    return found
 
 
 def _find(

@@ -173,6 +173,21 @@ def test_branches_are_named_and_gone_to_as_in_git(kb: Cli) -> None:
     assert "is not a name" in kb("switch", "a..b", code=2).err
 
 
+def test_commit_a_takes_no_conflict_markers(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/merkle.md", "theirs\n")
+    kb.commit("theirs")
+    kb("switch", "main")
+    kb.write("notes/merkle.md", "ours\n")
+    kb.commit("ours")
+    kb("merge", "side", code=13)
+    assert "'notes/merkle.md' still holds conflict markers" in kb("commit", "-am", "both", code=13).err
+    assert kb("status", "--porcelain").out == "UU notes/merkle.md\n"
+    kb.write("notes/merkle.md", "both\n")
+    kb("commit", "-am", "both")
+    assert kb("status", "--porcelain").out == ""
+
+
 def test_restore_names_what_it_changed(kb: Cli) -> None:
     assert kb("restore", ".").err == "there is nothing to restore\n"
     kb.write("notes/merkle.md", "changed\n")

@@ -14,12 +14,16 @@ from arbor.cli.ripple_view import ripple_fields, ripple_line
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
-from arbor.errors import UsageError
+from arbor.errors import ConflictError, UsageError
+from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.objects.model import Signature
+    from arbor.repo import adding
     from arbor.search.following import CommitResult
+else:
+    adding = lazy_module("arbor.repo.adding")
 
 FIELDS = {
     "commit": "oid of the new commit",
@@ -77,6 +81,12 @@ def command(
     if not set_identity(kb):
         session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
     if everything:
+        marked = adding.marked_conflicts(kb.repo)
+        if marked:
+            raise ConflictError(
+                f"'{marked[0]}' still holds conflict markers",
+                "resolve it, or take it as it is: arbor add PATH",
+            )
         with session.progress("adding") as progress:
             kb.add(update=True, progress=progress)
     if not no_verify:

@@ -172,10 +172,11 @@ def _show_passages(out: Output, info: DocumentInfo) -> None:
 
 
 def _passage_row(info: DocumentInfo, passage: PassageInfo) -> list[str]:
-    """Lines, leaf, size and heading path without the title."""
+    """Number, lines, leaf, size and heading path without the title."""
     heading = passage.heading[1:] if passage.heading[:1] == (info.title,) else passage.heading
     lines = f"{passage.start_line}-{passage.end_line}"
     return [
+        f"#{passage.index}",
         lines,
         short(passage.oid),
         size(passage.end_byte - passage.start_byte),
