@@ -51,6 +51,7 @@ def _hit_fields(hit: Hit) -> dict[str, Any]:
         "text": hit.text,
         "snippet": hit.snippet,
         "highlights": [list(mark) for mark in hit.highlights],
+        "line": hit.line,
         "score": hit.score,
         "scores": _score_fields(hit.scores),
         "label": hit.label,
@@ -67,6 +68,7 @@ def _passage_fields(passage: PassageHit) -> dict[str, Any]:
         "text": passage.text,
         "snippet": passage.snippet,
         "highlights": [list(mark) for mark in passage.highlights],
+        "line": passage.line,
         "score": passage.score,
         "audit": passage.audit.value,
         "reasons": list(passage.reasons),
@@ -117,7 +119,7 @@ def hit_lines(
     """
     out = session.out
     indent = " " * (rank_cells + 2)
-    line = f":{hit.chunk.start_line}" if hit.chunk else ""
+    line = f":{hit.line}" if hit.line else ""
     place = f"{session.shown(hit.path)}{line}"
     labels = [(hit.audit.value, AUDIT_STYLES[hit.audit.value])]
     if hit.label:
@@ -158,7 +160,7 @@ def _explanation(out: Output, indent: str, hit: Hit) -> Iterator[str]:
 
 def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterator[str]:
     """One more passage of the same document."""
-    line = f":{passage.chunk.start_line}" if passage.chunk else ""
+    line = f":{passage.line}" if passage.line else ""
     heading = truncate(_heading(hit.title, passage.heading), out.width - len(indent) - len(line) - 2)
     yield f"{indent}{out.style(line, 'bold')}  {out.style(heading, 'cyan')}".rstrip()
     yield from _quote(out, indent, passage)
@@ -167,7 +169,7 @@ def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterato
 def _named(session: Session, indent: str, hit: Hit, passages: int) -> Iterator[str]:
     """The passages that are not quoted and the other paths of the same content."""
     out = session.out
-    lines = sorted(passage.chunk.start_line for passage in hit.passages[passages - 1 :] if passage.chunk)
+    lines = sorted(passage.line for passage in hit.passages[passages - 1 :] if passage.line)
     if lines:
         named = ", ".join(map(str, lines))
         yield indent + out.style(f"also at line{'s' if len(lines) > 1 else ''} {named}", "dim")

@@ -16,8 +16,8 @@ from arbor.search.fusion import Ranked
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import RankedUnit
 from arbor.search.query import Query
-from arbor.search.results import AuditMode, Hit, PassageHit
-from arbor.search.snippet import make_snippet
+from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
+from arbor.search.snippet import Snippet, make_snippet
 from arbor.search.work_tree import passage_of_file
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
@@ -156,7 +156,7 @@ class HitMaker:
     def _passage(self, proven: ProvenDocument, ordinal: int, score: float, standing: _Standing) -> PassageHit:
         if ordinal >= len(proven.manifest.passages):
             label, reasons = self._label(standing, audit.NO_TEXT, "")
-            return PassageHit(None, (), "", "", (), score, label, reasons)
+            return PassageHit(None, (), "", "", (), None, score, label, reasons)
         found = self._auditor.passage(self._snapshot, proven, ordinal)
         spans = self._matcher.spans(found.text)
         evidence = self._evidence(found.text, spans) if self._audited else ""
@@ -164,8 +164,9 @@ class HitMaker:
         snippet = make_snippet(found.text, spans, self._weights)
         headings = tuple(proven.manifest.passages[ordinal].headings)
         place = proven.place(ordinal, found.text)
+        line = _line(place, found.text, snippet)
         return PassageHit(
-            place, headings, found.text, snippet.text, snippet.highlights, score, label, reasons
+            place, headings, found.text, snippet.text, snippet.highlights, line, score, label, reasons
         )
 
     def _label(self, standing: _Standing, problem: str, evidence: str) -> tuple[AuditMode, tuple[str, ...]]:
@@ -195,7 +196,7 @@ class HitMaker:
             return None, audit.DOCUMENT_DAMAGED
         info = ranked.candidate.document
         reasons = (audit.NO_CLAIM, audit.DOCUMENT_DAMAGED)
-        passage = PassageHit(None, (), "", "", (), ranked.score, AuditMode.VISUAL, reasons)
+        passage = PassageHit(None, (), "", "", (), None, ranked.score, AuditMode.VISUAL, reasons)
         return _join(ranked, rank, _Shown(paths, info.oid, info.kind, info.title, None), [passage]), ""
 
     def _hit_of_file(self, ranked: Ranked, rank: int, file: Extraction) -> Hit:
@@ -210,6 +211,7 @@ class HitMaker:
                     text,
                     snippet.text,
                     snippet.highlights,
+                    _line(place, text, snippet),
                     score,
                     AuditMode.VISUAL,
                     (audit.WORK_TREE,),
@@ -217,6 +219,11 @@ class HitMaker:
             )
         info = ranked.candidate.document
         return _join(ranked, rank, _Shown([info.path], b"", info.kind, info.title, None), passages)
+
+
+def _line(place: ChunkPlace | None, text: str, snippet: Snippet) -> int | None:
+    """The line of the first match in a snippet."""
+    return place.start_line + text.count("\n", 0, snippet.at) if place is not None else None
 
 
 def _join(ranked: Ranked, rank: int, shown: _Shown, passages: Sequence[PassageHit]) -> Hit:
@@ -233,6 +240,7 @@ def _join(ranked: Ranked, rank: int, shown: _Shown, passages: Sequence[PassageHi
         text=best.text,
         snippet=best.snippet,
         highlights=best.highlights,
+        line=best.line,
         score=ranked.score,
         scores=ranked.scores,
         label=shown.label,

@@ -72,6 +72,8 @@ class PassageHit:
         text: The passage as stored, decoded; "" where its bytes are not here.
         snippet: The part of it that answers best, on one line.
         highlights: (start, end) of the matches in `snippet`, in characters.
+        line: The line of the first of them, from 1; the first line of the snippet where nothing matches, None for a
+            document without passages.
         score: Its own lexical score.
         audit: What is proven of it.
         reasons: Why it carries this label, one sentence each.
@@ -82,6 +84,7 @@ class PassageHit:
     text: str
     snippet: str
     highlights: tuple[tuple[int, int], ...]
+    line: int | None
     score: float
     audit: AuditMode
     reasons: tuple[str, ...]
@@ -96,7 +99,7 @@ class Hit:
         path, paths: The first path in path order, and all paths that hold the same content.
         document: Its oid; b"" for a file of the work tree that is not committed as it is.
         kind, title: Of the document.
-        chunk, heading, text, snippet, highlights: As in `PassageHit`, of the best passage.
+        chunk, heading, text, snippet, highlights, line: As in `PassageHit`, of the best passage.
         score: What the hit is ranked by.
         scores: Each signal.
         label: The consensus label, None where it is not known.
@@ -115,6 +118,7 @@ class Hit:
     text: str
     snippet: str
     highlights: tuple[tuple[int, int], ...]
+    line: int | None
     score: float
     scores: Scores
     label: str | None

@@ -16,10 +16,14 @@ _ELLIPSIS = "…"
 
 
 class Snippet(NamedTuple):
-    """Text on one line, and (start, end) of the matches in it, ascending and apart."""
+    """Text on one line, (start, end) of the matches in it, ascending and apart, and where it stands in the passage.
+
+    `at` is the place of its first match; of its first character where nothing matches.
+    """
 
     text: str
     highlights: tuple[tuple[int, int], ...]
+    at: int = 0
 
 
 def make_snippet(text: str, spans: Sequence[Span], weights: Mapping[int, float]) -> Snippet:
@@ -44,7 +48,8 @@ def make_snippet(text: str, spans: Sequence[Span], weights: Mapping[int, float])
     shift = len(head) - start
     marks = [(max(span.start, start) + shift, min(span.end, end) + shift) for span in spans
              if span.start < end and span.end > start]  # fmt: skip
-    return Snippet(head + text[start:end].translate(_ONE_LINE) + tail, _merge(marks))
+    at = marks[0][0] - shift if marks else start
+    return Snippet(head + text[start:end].translate(_ONE_LINE) + tail, _merge(marks), at)
 
 
 def _is_mostly_narrow(text: str) -> bool:

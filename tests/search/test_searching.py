@@ -119,6 +119,17 @@ def test_a_passage_with_the_word_stands_before_a_shorter_one_without(shelve: She
     assert "zeppelin" in hit.text.lower()
 
 
+def test_a_hit_names_the_line_of_the_match_that_it_shows(shelve: Shelve) -> None:
+    lines = [f"Line {number} is about nothing in particular, as the others are." for number in range(1, 61)]
+    lines[46] = "Here the zeppelin lands; 这里有一个齐柏林飞艇。"
+    files = {"z.md": "# Z\r\n\r\n" + "\n".join(lines) + "\n", "u.txt": "\n" * 9 + "zeppelin"}
+    library = shelve(files)
+    for query in ("zeppelin", "齐柏林"):
+        for hit in library.search(query).hits:
+            assert hit.line is not None
+            assert query in files[hit.path].split("\n")[hit.line - 1], hit.path
+
+
 def test_conditions_alone_list_by_path(library: Library) -> None:
     found = library.search("path:notes/", limit=2)
     assert [hit.path for hit in found.hits] == ["notes/c++.md", "notes/git.md"]

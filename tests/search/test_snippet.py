@@ -46,9 +46,18 @@ def test_without_matches_it_is_the_beginning() -> None:
 
 
 def test_short_texts_are_whole_and_blank_ones_empty() -> None:
-    assert make_snippet("short\n", [], {}) == ("short", ())
-    assert make_snippet(" \n\n", [], {}) == ("", ())
-    assert make_snippet("", [], {}) == ("", ())
+    assert make_snippet("short\n", [], {}) == ("short", (), 0)
+    assert make_snippet(" \n\n", [], {})[:2] == ("", ())
+    assert make_snippet("", [], {}) == ("", (), 0)
+
+
+def test_a_snippet_knows_where_its_first_match_stands() -> None:
+    text = "word " * 300 + "target and more " + "word " * 300
+    place = text.index("target")
+    found = make_snippet(text, [Span(place, place + 6, 0)], {0: 1.0})
+    assert found.at == place
+    start, end = found.highlights[0]
+    assert found.text[start:end] == text[found.at : found.at + 6]
 
 
 def test_han_text_is_cut_shorter_and_marked_whole() -> None:

@@ -26,7 +26,8 @@ FIELDS = {
     "trace": "names this search, so that feedback can refer to it",
     "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content), `document`, "
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
-    "`heading`, `text`, `snippet`, `highlights`, `score`, `scores` (`raw` and `normalised` of each signal), "
+    "`heading`, `text`, `snippet`, `highlights`, `line` (of the first of them), `score`, "
+    "`scores` (`raw` and `normalised` of each signal), "
     "`label`, `audit`, `reasons` and further `passages`, and with --proof the `proof` of its best passage, as "
     "arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
