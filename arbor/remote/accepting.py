@@ -67,6 +67,7 @@ def accept_push(
             wanted = [update for update in wanted if update.name not in refused]
             if wanted:
                 quarantine.publish(repo.store.folder, arrived)
+                quarantine.discard()
                 Journal(repo.folder).append("receive", {
                     "from": who.name, "objects": len(arrived.rows), "commits": len(checked.commits),
                     "refs": [update.name for update in wanted[:_MAX_REFS_NAMED]],

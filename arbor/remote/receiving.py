@@ -70,6 +70,7 @@ class Quarantine:
         self._meter = Meter(limits)
         self._frames: list[tuple[int, fmt.FrameHeader]] = []
         self._end = 0
+        self._is_gone = False
         self.received_bytes = 0
 
     def held(self) -> bytes:
@@ -200,8 +201,10 @@ class Quarantine:
                 yield from file.frame_at(offset, header).objects()
 
     def discard(self) -> None:
-        """Remove everything."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove everything, once: by the second time the folder can be another process's."""
+        if not self._is_gone:
+            self._is_gone = True
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

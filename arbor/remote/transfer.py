@@ -59,6 +59,7 @@ class Arrival:
                     writer.add(kind, data, oid)
         else:
             self._quarantine.publish(store.folder, self._inspection)
+        self._quarantine.discard()  # before the refs: once they have moved, no second try would come by
         store.refresh()
         Journal(self.repo.folder).append("fetch", {
             "from": self.url.encode("utf-8", "replace").decode(), "objects": self.objects, "bytes": self.received_bytes,

@@ -140,7 +140,7 @@ def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> 
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
-    """What the next commit changes, with exact renames paired; a core is named `core:NAME`."""
+    """What the next commit changes, renames paired; a core is named `core:NAME`."""
     head_root = repo.head_root()
     before = {key: value for key, value, _ in diff(repo.store, head_root, stage.base)}
     for key in stage.changes:

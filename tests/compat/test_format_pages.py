@@ -9,7 +9,7 @@ from arbor.objects import codec, ledger, links, merkle, model
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.paths import MAX_NAME_BYTES, MAX_PATH_BYTES
 from arbor.repo import repository, stage
-from arbor.store import files, pack_format, pack_index, refs
+from arbor.store import files, odb, pack_format, pack_index, refs
 
 PAGES = Path(__file__).resolve().parents[2] / "docs/format"
 OBJECTS, LEDGER, PACKS, REFS = (
@@ -52,7 +52,7 @@ def test_packs() -> None:
     assert (pack_format.HEADER_BYTES, pack_format.TRAILER_BYTES, pack_index._ROW_BYTES) == (32, 44, 26)
     assert f"first {pack_index.KEY_BYTES} bytes of the oid" in PACKS
     assert files.TEMPORARY_PREFIX in PACKS
-    assert repository._MANY_PACKS == 16
+    assert odb.MERGE_ABOVE == 16
 
 
 def test_refs() -> None:
