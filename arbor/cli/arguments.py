@@ -52,6 +52,8 @@ def find_place(session: Session, text: str) -> Place:
                              f"run: arbor log -- {quote_path(place.path)}")  # fmt: skip
     if candidates and candidates[0].revision is not None and "@" in text and text[: text.index("@")]:
         kb.resolve(candidates[0].revision)  # names the revision that is not there, and the nearest one
+    if whole is not None and next(kb.ls(whole), None) is not None:
+        raise UsageError(f"'{text}' is a folder", f"run: arbor ls {quote_path(text)}")
     raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole or text))
 
 

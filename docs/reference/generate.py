@@ -82,8 +82,9 @@ def first_line(kind: type) -> str:
 
 
 INTRODUCTION = """\
-Standard output holds the answer and nothing else; hints, warnings and progress go to standard error. Paths are
-relative to the folder you are in. `-h` or `--help` after any command shows what is printed here.
+Standard output holds the answer and nothing else; hints, warnings and progress go to standard error. Paths that you
+type are relative to the folder you are in; in `--json`, and where `diff`, `show` and `log` list changes, they are from
+the top, as git has them. `-h` or `--help` after any command shows what is printed here.
 
 **JSON.** `--json` makes the answer one JSON object whose `schema` names the command and a version; keys are only
 added to a version, never removed or given another meaning. It is on one line, and indented where a terminal reads it.

@@ -188,6 +188,18 @@ def test_commit_a_takes_no_conflict_markers(kb: Cli) -> None:
     assert kb("status", "--porcelain").out == ""
 
 
+def test_words_that_mean_something_else_are_told_what(kb: Cli) -> None:
+    assert "run: arbor ls notes" in kb("cat", "notes", code=2).err
+    assert "arbor restore -S notes/merkle.md" in kb("reset", "notes/merkle.md", code=2).err
+    assert "revision 'nowhere' not found" in kb("reset", "nowhere", code=2).err
+    kb("tag", "v1")
+    kb("tag", "w1")
+    assert [line.split()[0] for line in kb("tag", "-l").out.splitlines()] == ["v1", "w1"]
+    assert [line.split()[0] for line in kb("tag", "-l", "v*").out.splitlines()] == ["v1"]
+    for line in inside(kb, "notes")("ls", ".").out.splitlines():
+        inside(kb, "notes")("cat", line)
+
+
 def test_restore_names_what_it_changed(kb: Cli) -> None:
     assert kb("restore", ".").err == "there is nothing to restore\n"
     kb.write("notes/merkle.md", "changed\n")

@@ -35,7 +35,8 @@ def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bo
     in arbor.toml.
 
     The settings are user.name, user.email, core.index (false: commits leave the index to the next search),
-    core.pager (false: never page) and color.ui (auto, always or never).
+    core.pager (false: never page), color.ui (auto, always or never), sign.key, sign.commits,
+    sign.allowed_signers and pull.require_signed.
     """
     action, name, value = _understand(words, unset=unset)
     settings = Settings(user_config_path()) if user_wide else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
-from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
@@ -44,8 +43,5 @@ def command(
             if nul:
                 out.raw(path.encode() + b"\0")
             else:
-                out.line(
-                    f"{out.style(short(oid), 'yellow')}  {quote_path(path)}"
-                    if with_oids
-                    else quote_path(path)
-                )
+                name = session.shown(path)
+                out.line(f"{out.style(short(oid), 'yellow')}  {name}" if with_oids else name)

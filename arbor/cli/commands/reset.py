@@ -10,8 +10,10 @@ from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
+from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import short
+from arbor.errors import UsageError
 from arbor.repo import branching
 
 FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"}
@@ -45,6 +47,13 @@ def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
         if lost:
             named = ", ".join(lost[:5]) + (" …" if len(lost) > 5 else "")
             session.out.warning(f"changes that were not committed are lost: {named}")
+    try:
+        kb.resolve(revision)
+    except UsageError as error:
+        if next(kb.ls(session.kb_path(revision)), None) is not None:
+            hint = f"to take it out of the next commit, run: arbor restore -S {quote_path(revision)}"
+            raise UsageError(f"'{revision}' is a document and no revision", hint) from error
+        raise
     with cold_noticed(session) if mode == "hard" else contextlib.nullcontext():
         oid = branching.reset(kb.repo, revision, mode)
     kb.bring_up_to_date()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import click
 
 from arbor.cli.command import arbor_command, json_option
@@ -23,12 +25,14 @@ FIELDS = {"tags": "`name`, `commit`, `message`, `annotated` of each"}
 @click.option("-m", "--message", metavar="TEXT", help="The tag's message; makes it an annotated one.")
 @click.option("-s", "--sign", is_flag=True, help="Sign it with the key in sign.key; needs -m.")
 @click.option("-d", "--delete", is_flag=True, help="Remove a tag.")
+@click.option(
+    "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match the pattern NAME."
+)
 @click.option("-f", "--force", is_flag=True, help="Replace a tag that exists.")
 @json_option
 def command(
     session: Session, name: str | None, revision: str | None, annotate: bool, message: str | None, sign: bool,
-    delete: bool,
-    force: bool, as_json: bool,
+    delete: bool, lists: bool, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List tags, or make or remove one.
 
@@ -38,6 +42,9 @@ def command(
     set_identity(kb)
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
+    if lists:
+        _list(session, as_json, name or "*")
+        return
     if delete:
         if name is None:
             raise UsageError("name a tag", "run: arbor tag")
@@ -50,9 +57,9 @@ def command(
         _list(session, as_json)
 
 
-def _list(session: Session, as_json: bool) -> None:
+def _list(session: Session, as_json: bool, pattern: str = "*") -> None:
     out = session.out
-    found = branching.list_tags(session.open().repo)
+    found = [tag for tag in branching.list_tags(session.open().repo) if fnmatchcase(tag.name, pattern)]
     if as_json:
         rows = [
             {"name": t.name, "commit": t.commit, "message": t.message, "annotated": t.annotated}
