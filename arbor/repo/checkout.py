@@ -11,12 +11,14 @@ from pathlib import Path
 from arbor.errors import ConflictError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
+from arbor.repo.file_bytes import iter_file
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
 from arbor.repo.status import remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import read_tiers
 from arbor.repo.worktree import check_out, name_on_disk, remove_file
+from arbor.store.sequential import SequentialReader
 
 _NAMED = 5
 
@@ -89,12 +91,10 @@ def write_missing(repo: Repository, documents: Container[bytes]) -> int:
     if repo.fs_root is None:
         return 0
     stage, looked_ns = repo.stage(), time.time_ns()
-    tracked, snapshot, written = tracked_files(repo, stage), Snapshot(repo.store, stage.base), {}
+    tracked, reader, written = tracked_files(repo, stage), SequentialReader(repo.store), {}
     for path, (oid, _) in tracked.items():
         if oid in documents and not os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)):
-            document = snapshot.document(oid)
-            pieces = snapshot.file_pieces(document, snapshot.manifest(document))
-            written[path] = oid, check_out(repo.fs_root, path, pieces)
+            written[path] = oid, check_out(repo.fs_root, path, iter_file(reader, oid))
     if written:
         remember_states(repo, stage, {**tracked, **written}, looked_ns)
     return len(written)
