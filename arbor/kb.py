@@ -373,7 +373,8 @@ class KnowledgeBase:
 
     def search(
         self, query: str, *, mode: str = "HYBRID", limit: int = 10, at: str | None = None, passages: int = 3,
-        raw: bool = False, rank: str | None = None, working_copy: bool = False, progress: Told | None = None,
+        raw: bool = False, kind: str = "", rank: str | None = None, working_copy: bool = False,
+        progress: Told | None = None,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD or another revision.
 
@@ -384,6 +385,7 @@ class KnowledgeBase:
             at: A revision; HEAD without.
             passages: Passages to show of each document.
             raw: The query is an FTS5 expression.
+            kind: Only documents of this kind: `surface` or `core`; "" for all.
             rank: A ranking profile: `relevance`, `ripple`, or one of `arbor.toml`.
             working_copy: In VISUAL mode also look at files that are not committed as they are.
             progress: Told in a sentence when an index has to be made first.
@@ -391,7 +393,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when the query, the mode, the profile or the revision is not understood.
         """
-        options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw)
+        options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw, kind)
         return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy,
                                   progress=progress)  # fmt: skip
 

@@ -12,7 +12,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import count, short
 
 if TYPE_CHECKING:
-    from arbor.search.results import ChunkPlace, Hit, PassageHit, Score, Scores, SearchResult
+    from arbor.search.results import ChunkPlace, CoreOrigin, Hit, PassageHit, Score, Scores, SearchResult
 
 AUDIT_STYLES = {"STRICT": "green", "HYBRID": "yellow", "VISUAL": "dim"}
 LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta", "CONTESTED": "red"}
@@ -57,7 +57,18 @@ def _hit_fields(hit: Hit) -> dict[str, Any]:
         "label": hit.label,
         "audit": hit.audit.value,
         "reasons": list(hit.reasons),
+        "sources": [_origin_fields(origin) for origin in hit.sources],
         "passages": [_passage_fields(passage) for passage in hit.passages],
+    }
+
+
+def _origin_fields(origin: CoreOrigin) -> dict[str, Any]:
+    return {
+        "path": origin.path,
+        "document": origin.document.hex(),
+        "index": origin.index,
+        "leaf": origin.leaf.hex(),
+        "changed": origin.changed,
     }
 
 
@@ -140,6 +151,7 @@ def hit_lines(
         yield from _explanation(out, indent, hit)
     elif hit.audit.value == "HYBRID":
         yield indent + out.style(f"partly proven: {clean_line('; '.join(hit.reasons))}", "dim")
+    yield from _origins(session, indent, hit)
     for passage in hit.passages[: passages - 1]:
         yield from _further(out, indent, hit, passage)
     yield from _named(session, indent, hit, passages)
@@ -173,10 +185,26 @@ def _named(session: Session, indent: str, hit: Hit, passages: int) -> Iterator[s
     if lines:
         named = ", ".join(map(str, lines))
         yield indent + out.style(f"also at line{'s' if len(lines) > 1 else ''} {named}", "dim")
-    others = [session.shown(path) for path in hit.paths if path != hit.path]
+    others = [path for path in hit.paths if path != hit.path]
     if others:
-        more = f" and {len(others) - _MAX_PATHS:,} more" if len(others) > _MAX_PATHS else ""
-        yield indent + out.style(f"the same as {', '.join(others[:_MAX_PATHS])}{more}", "dim")
+        yield indent + out.style(f"the same as {_some(session, others)}", "dim")
+
+
+def _origins(session: Session, indent: str, hit: Hit) -> Iterator[str]:
+    """What a core was made from, and whether that has changed since."""
+    documents = {origin.path: origin.changed for origin in hit.sources}
+    if not documents:
+        return
+    yield indent + session.out.style(f"made from {_some(session, list(documents))}", "dim")
+    changed = [path for path, is_changed in documents.items() if is_changed]
+    if changed:
+        yield indent + session.out.style(f"stale, changed since: {_some(session, changed)}", "yellow")
+
+
+def _some(session: Session, paths: Sequence[str]) -> str:
+    """The first of some paths, and how many more there are."""
+    more = f" and {len(paths) - _MAX_PATHS:,} more" if len(paths) > _MAX_PATHS else ""
+    return ", ".join(map(session.shown, paths[:_MAX_PATHS])) + more
 
 
 def _heading(title: str, heading: Sequence[str]) -> str:

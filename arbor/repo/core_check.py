@@ -13,7 +13,7 @@ from arbor.repo.cores import MANUAL, broken_source, get_derivation
 from arbor.repo.distillers.registry import find_distiller
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
+from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
 from arbor.text.reading import decode_passage
 
 CURRENT, STALE, BROKEN = "current", "stale", "broken"
@@ -104,7 +104,7 @@ class CoreChecker:
                 yield self._describe(key, sources, now)
 
     def _describe(self, key: str, sources: list[CoreSource], now: bytes | None) -> SourceChange:
-        shown = CORE_MARK + key[len(CORES) :] if key.startswith(CORES) else key[len(DOCUMENTS) :]
+        shown = shown_path(key)
         commit, seconds = self._since(key, sources[0].document)
         if now is None:
             moved = self._place_of(sources[0].document)
@@ -167,7 +167,7 @@ class CoreChecker:
         texts = tuple(
             decode_passage(store.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages
         )
-        shown = CORE_MARK + source.path[2:] if source.path.startswith(CORES) else source.path[2:]
+        shown = shown_path(source.path)
         made = run_distiller(recipe, shown, document, manifest, texts)
         own = self._snapshot.document(oid)
         pieces = b"".join(self._snapshot.file_pieces(own, self._snapshot.manifest(own)))

@@ -83,8 +83,9 @@ class Snapshot:
         warm = self.tiers().warm
         for key, before, after in diff(self.store, older, self.ledger_root):
             if key.startswith((DOCUMENTS, CORES)):
-                path = key[len(DOCUMENTS) :] if key.startswith(DOCUMENTS) else CORE_MARK + key[len(CORES) :]
-                change = Change(path, None if before in warm else before, None if after in warm else after)
+                change = Change(
+                    shown_path(key), None if before in warm else before, None if after in warm else after
+                )
                 if change.before != change.after:
                     yield change
 
@@ -155,6 +156,11 @@ class Snapshot:
 def ledger_key(path: str, *, is_core: bool) -> str:
     """The ledger key behind a path of `Snapshot.searchable`."""
     return CORES + path.removeprefix(CORE_MARK) if is_core else DOCUMENTS + path
+
+
+def shown_path(key: str) -> str:
+    """The path of `Snapshot.searchable` for a ledger key of a document or core."""
+    return CORE_MARK + key[len(CORES) :] if key.startswith(CORES) else key[len(DOCUMENTS) :]
 
 
 def passage_encoding(document: Document) -> str:

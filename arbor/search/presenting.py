@@ -8,15 +8,17 @@ from typing import NamedTuple
 from arbor.errors import IntegrityError
 from arbor.index.reader import Session, inverse_frequency
 from arbor.index.tokens import Tokenizer
+from arbor.objects import ledger
 from arbor.objects.model import Document
-from arbor.repo.snapshot import Snapshot, display_title
+from arbor.repo.cores import get_derivation
+from arbor.repo.snapshot import Snapshot, display_title, shown_path
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.fusion import Ranked
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import RankedUnit
 from arbor.search.query import Query
-from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
+from arbor.search.results import AuditMode, ChunkPlace, CoreOrigin, Hit, PassageHit
 from arbor.search.snippet import Snippet, make_snippet
 from arbor.search.work_tree import passage_of_file
 from arbor.text.analyzer import index_text
@@ -53,6 +55,7 @@ class _Shown(NamedTuple):
     kind: str
     title: str
     label: str | None
+    sources: tuple[CoreOrigin, ...] = ()
 
 
 class HitMaker:
@@ -122,7 +125,32 @@ class HitMaker:
             return None, reason
         label = self._wishes.label_of(info.oid) if self._wishes.label_of else None
         title = display_title(proven.document, paths[0])
-        return _join(ranked, rank, _Shown(paths, info.oid, proven.document.kind, title, label), passages), ""
+        sources = self._origins(proven.document)
+        shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources)
+        return _join(ranked, rank, shown, passages), ""
+
+    def _origins(self, document: Document) -> tuple[CoreOrigin, ...]:
+        """What a core was made from; nothing for other documents, and where its derivation cannot be read."""
+        if document.kind != "core":
+            return ()
+        try:
+            sources = get_derivation(self._snapshot.store, document).sources
+            now = {
+                key: ledger.find(self._snapshot.store, self._snapshot.ledger_root, key)
+                for key in {source.path for source in sources}
+            }
+        except IntegrityError:
+            return ()
+        return tuple(
+            CoreOrigin(
+                shown_path(source.path),
+                source.document,
+                source.index,
+                source.leaf,
+                now[source.path] != source.document,
+            )
+            for source in sources
+        )
 
     def _has_core_problem(self, oid: bytes, document: Document) -> bool:
         check = self._wishes.check_core
@@ -247,4 +275,5 @@ def _join(ranked: Ranked, rank: int, shown: _Shown, passages: Sequence[PassageHi
         audit=best.audit,
         reasons=best.reasons,
         passages=tuple(passages[1:]),
+        sources=shown.sources,
     )

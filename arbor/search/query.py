@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -91,6 +91,17 @@ class Query:
     def has_words(self) -> bool:
         """Whether anything is looked for in the text; without, a search lists what meets the conditions."""
         return bool(self.terms or self.raw)
+
+    def of_kind(self, kind: str) -> Query:
+        """The same query for documents of one kind.
+
+        Raises:
+            UsageError: when there is no such kind, or the query itself asks for another one.
+        """
+        wanted = Condition(_check_value("kind", kind), negated=False)
+        if any((each.value == kind) == each.negated for each in self.kinds):
+            raise UsageError(f"the query asks for another kind than {kind}", "name one of them")
+        return replace(self, kinds=(wanted,))
 
 
 @dataclass(slots=True)

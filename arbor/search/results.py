@@ -91,6 +91,24 @@ class PassageHit:
 
 
 @dataclass(frozen=True, slots=True)
+class CoreOrigin:
+    """A passage that a core was made from.
+
+    Attributes:
+        path: Its document's path then, or `core:NAME`.
+        document: The document's oid.
+        index, leaf: The passage's number in it, from 0, and its oid.
+        changed: Whether another document is at this path in the version searched, or none: the core is stale.
+    """
+
+    path: str
+    document: bytes
+    index: int
+    leaf: bytes
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One document among the results, shown by its best passage.
 
@@ -105,6 +123,7 @@ class Hit:
         label: The consensus label, None where it is not known.
         audit, reasons: What is proven of the hit, and why that much.
         passages: Further passages of the document that match, best first.
+        sources: Of a core: the passages that it was made from.
     """
 
     rank: int
@@ -125,6 +144,7 @@ class Hit:
     audit: AuditMode
     reasons: tuple[str, ...]
     passages: tuple[PassageHit, ...] = ()
+    sources: tuple[CoreOrigin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

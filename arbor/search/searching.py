@@ -37,6 +37,7 @@ class SearchOptions:
         limit: Documents to show, 1 ... `MAX_LIMIT`.
         passages: Passages to show of each document, from 1.
         raw: The query is an FTS5 expression.
+        kind: Only documents of this kind, `surface` or `core`; "" for all.
         now: Seconds since 1970 UTC for `since:30d`; None is the clock.
         check_core: Whether the sources of a core verify; without it no core is STRICT.
         hooks: What other rooms know.
@@ -47,6 +48,7 @@ class SearchOptions:
     limit: int = 10
     passages: int = 3
     raw: bool = False
+    kind: str = ""
     now: float | None = None
     check_core: Callable[[bytes, Document], bool] | None = None
     hooks: Hooks = field(default_factory=Hooks)
@@ -156,8 +158,10 @@ def search(
 def parse(text: str, options: SearchOptions = DEFAULT_OPTIONS) -> Query:
     """The query that a text means under these options; raises UsageError."""
     if options.raw:
-        return parse_raw_query(text)
-    return parse_query(text, time.time() if options.now is None else options.now)
+        query = parse_raw_query(text)
+    else:
+        query = parse_query(text, time.time() if options.now is None else options.now)
+    return query.of_kind(options.kind) if options.kind else query
 
 
 def _tier_notes(session: Session, snapshot: Snapshot) -> tuple[str, ...]:

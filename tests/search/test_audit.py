@@ -195,10 +195,13 @@ def test_a_core_is_strict_only_with_its_sources(
     library: Library, monkeypatch: pytest.MonkeyPatch, checked: bool | None
 ) -> None:
     real = library.snapshot.document
-    monkeypatch.setattr(library.snapshot, "document", lambda oid: replace(real(oid), kind="core"))
+    monkeypatch.setattr(
+        library.snapshot, "document", lambda oid: replace(real(oid), kind="core", derivation=bytes(32))
+    )
     check: Callable[[bytes, object], bool] | None = None if checked is None else (lambda *_: bool(checked))
     hit = by_path(library, mode=HYBRID, check_core=check)["copy of merkle.md"]
     assert hit.kind == "core"
+    assert hit.sources == (), "its derivation is not there"
     assert hit.audit is (STRICT if checked else HYBRID)
     assert (audit.CORE in hit.reasons) is not bool(checked)
 

@@ -251,3 +251,18 @@ def test_an_unsuitable_key_leaves_a_checkpoint_unsigned(cli: Cli, tmp_path: Path
     done = cli("log", "--checkpoint")
     assert len(done.out.splitlines()) == 4
     assert "not signed" in done.err
+
+
+def test_a_core_hit_by_command(cli: Cli) -> None:
+    cli("core", "add", "gist", "--from", "a.md", "--from", "notes/b.md", "--text", "word1x1 in short")
+    cli("commit", "-m", "core")
+    assert "made from a.md, notes/b.md\n" in cli("search", "word1x1", "--kind", "core").out
+    [hit] = cli("search", "word1x1", "--kind", "core", "--json").json["hits"]
+    assert {(origin["path"], origin["changed"]) for origin in hit["sources"]} == {
+        ("a.md", False), ("notes/b.md", False),
+    }  # fmt: skip
+    cli.write("a.md", "Something else.\n")
+    cli("commit", "-a", "-m", "changed")
+    assert "stale, changed since: a.md\n" in cli("search", "word1x1", "--kind", "core").out
+    assert cli("search", "word1x1", "--kind", "surface", "--porcelain").out == ""
+    assert "asks for another kind" in cli("search", "kind:surface", "word1x1", "--kind", "core", code=2).err

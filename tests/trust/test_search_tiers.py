@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from arbor import KnowledgeBase
+from arbor.errors import UsageError
 from arbor.repo.desk import TrustDesk
 from tests.trust.conftest import MakeKb
 
@@ -126,3 +127,53 @@ def test_a_core_with_a_false_binding_is_not_strict(kb: KnowledgeBase) -> None:
     tampered(kb, "haiku/ice", sources=())
     assert label(kb, "winter", "core:haiku/ice") == "HYBRID"
     assert hits(kb, "winter", "STRICT") == {}
+
+
+def test_a_core_hit_shows_its_sources_and_which_changed(kb: KnowledgeBase) -> None:
+    trust = TrustDesk(kb.repo)
+    trust.add_core(
+        "haiku/ice", "Blue tongue of winter\n", [("glaciers.md", None, None), ("deserts.md", None, None)]
+    )
+    trust.add_core("short", "Winter, once more\n", [("core:haiku/ice", None, None)])
+    made_at = kb.commit("haiku").commit
+    found = hits(kb, "winter")
+    assert {origin.path for origin in found["core:haiku/ice"].sources} == {"glaciers.md", "deserts.md"}
+    assert {origin.path for origin in found["core:short"].sources} == {"core:haiku/ice"}
+    assert not any(origin.changed for hit in found.values() for origin in hit.sources)
+    work = kb.repo.fs_root
+    assert work is not None
+    (work / "deserts.md").write_text("Another text.\n", encoding="utf-8")
+    kb.add()
+    kb.commit("changed")
+    [hit] = [hit for hit in kb.search("winter", mode="STRICT").hits if hit.path == "core:haiku/ice"]
+    assert {origin.path: origin.changed for origin in hit.sources} == {
+        "glaciers.md": False,
+        "deserts.md": True,
+    }
+    [before] = [hit for hit in kb.search("winter", at=made_at).hits if hit.path == "core:haiku/ice"]
+    assert not any(origin.changed for origin in before.sources)
+    (work / "glaciers.md").unlink()
+    kb.add()
+    kb.commit("gone")
+    assert all(origin.changed for origin in hits(kb, "winter")["core:haiku/ice"].sources)
+    assert hits(kb, "another")["deserts.md"].sources == ()
+
+
+def test_searching_one_kind(kb: KnowledgeBase) -> None:
+    TrustDesk(kb.repo).add_core("gist", "glaciers in short\n", [("glaciers.md", None, None)])
+    kb.commit("gist")
+
+    def paths(query: str, kind: str, **options: Any) -> set[str]:
+        return {hit.path for hit in kb.search(query, kind=kind, **options).hits}
+
+    assert paths("glaciers", "core") == paths("glaciers kind:core", "core") == {"core:gist"}
+    assert paths("glaciers -kind:core", "surface") == paths("glaciers", "surface") == {"glaciers.md"}
+    assert paths("glaciers", "") == {"core:gist", "glaciers.md"}
+    assert paths("glaciers", "core", raw=True) == {"core:gist"}
+    for query, kind in (
+        ("glaciers kind:surface", "core"),
+        ("glaciers -kind:core", "core"),
+        ("glaciers", "other"),
+    ):
+        with pytest.raises(UsageError):
+            kb.search(query, kind=kind)

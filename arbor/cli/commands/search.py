@@ -28,13 +28,15 @@ FIELDS = {
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
     "`heading`, `text`, `snippet`, `highlights`, `line` (of the first of them), `score`, "
     "`scores` (`raw` and `normalised` of each signal), "
-    "`label`, `audit`, `reasons` and further `passages`, and with --proof the `proof` of its best passage, as "
-    "arbor prove writes it, or null where there is none",
+    "`label`, `audit`, `reasons`, `sources` (of a core: `path`, `document`, `index`, `leaf` of each passage that it "
+    "was made from, and whether the document has `changed` since) and further `passages`, and with --proof the "
+    "`proof` of its best passage, as arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
     "stale": "whether the index could not be brought to the version asked for",
     "notes": "what was done to the query, and how many documents could not be searched in full",
 }
 MODES = ("STRICT", "HYBRID", "VISUAL")
+KINDS = ("surface", "core")
 EXIT_NO_MATCH = 1
 _FURTHER_PASSAGES = 3
 _QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
@@ -74,6 +76,8 @@ class SearchCommand(ArborCommand):
 @click.option("--passages", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
               help="Passages to quote of each document.")  # fmt: skip
 @at_option
+@click.option("--kind", type=click.Choice(KINDS), metavar="KIND",
+              help="Only surface documents (what came in), or only cores (texts made from others).")  # fmt: skip
 @click.option("--rank", metavar="PROFILE", help="Rank by relevance, ripple, or a profile of arbor.toml.")
 @click.option("--explain", is_flag=True, help="Show every signal of each hit, and why it carries its label.")
 @click.option(
@@ -88,8 +92,8 @@ class SearchCommand(ArborCommand):
 @click.pass_obj
 def command(
     session: Session, words: tuple[str, ...], mode: str | None, limit: int, passages: int, at: str | None,
-    rank: str | None, explain: bool, working_copy: bool, raw: bool, exit_code: bool, proof: bool, porcelain: bool,
-    as_json: bool,
+    kind: str | None, rank: str | None, explain: bool, working_copy: bool, raw: bool, exit_code: bool, proof: bool,
+    porcelain: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Find passages, grouped by document, best first.
 
@@ -113,7 +117,7 @@ def command(
         )
     result = session.open().search(
         query, mode=mode or ("VISUAL" if working_copy else "HYBRID"), limit=limit, at=at,
-        passages=max(passages, _FURTHER_PASSAGES), raw=raw, rank=rank, working_copy=working_copy,
+        passages=max(passages, _FURTHER_PASSAGES), raw=raw, kind=kind or "", rank=rank, working_copy=working_copy,
         progress=session.out.note,
     )  # fmt: skip
     out = session.out
