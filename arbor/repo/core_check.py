@@ -9,7 +9,7 @@ from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
-from arbor.repo.cores import MANUAL, broken_source, get_derivation
+from arbor.repo.cores import MANUAL, broken_source, changed_sources, get_derivation
 from arbor.repo.distillers.registry import find_distiller
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.repository import Repository
@@ -97,11 +97,10 @@ class CoreChecker:
     # --- what has become of the sources
 
     def _changes(self, derivation: Derivation) -> Iterable[SourceChange]:
-        for key in dict.fromkeys(source.path for source in derivation.sources):
+        for key in changed_sources(derivation, self._snapshot.find_key):
             sources = [source for source in derivation.sources if source.path == key]
-            now = ledger.find(self._repo.store, self._snapshot.ledger_root, key)
-            if now != sources[0].document:
-                yield self._describe(key, sources, now)
+            now = self._snapshot.find_key(key)
+            yield self._describe(key, sources, now)
 
     def _describe(self, key: str, sources: list[CoreSource], now: bytes | None) -> SourceChange:
         shown = shown_path(key)

@@ -41,6 +41,10 @@ MAX_TEXT_BYTES = 1024 * 1024
 _FILE_NAME = "core.md"
 
 
+Find = Callable[[str], bytes | None]
+"""What a version or stage holds under a ledger key: the oid, None for nothing."""
+
+
 class Binding(NamedTuple):
     """A passage that a core is made from: its document's ledger key and oid, and the passage's position."""
 
@@ -62,6 +66,7 @@ class CoreInfo:
         ledger_root: The ledger whose statistics were used, as hexadecimal digits; "" for none.
         sources: (ledger key, document oid, position, leaf) of each source passage, oids as hexadecimal
             digits.
+        changed: The ledger keys among them where another document is now, or none: the core is stale.
     """
 
     name: str
@@ -73,6 +78,7 @@ class CoreInfo:
     parameters: Mapping[str, object]
     ledger_root: str
     sources: tuple[tuple[str, str, int, str], ...]
+    changed: frozenset[str]
 
 
 def check_core_name(name: str) -> str:
@@ -207,7 +213,7 @@ def list_cores(repo: Repository, snapshot: Snapshot | None = None) -> dict[str, 
     return {key[len(CORES) :]: oid for key, oid in sorted(repo.stage().entries(repo.store, CORES).items())}
 
 
-def read_core(store: ObjectStore, name: str, oid: bytes) -> CoreInfo:
+def read_core(store: ObjectStore, name: str, oid: bytes, find: Find) -> CoreInfo:
     """A core with its text and derivation; raises IntegrityError when an object of it is absent or damaged."""
     document = decode_document(store.get_kind(oid, Kind.DOCUMENT), trusted=True)
     derivation = get_derivation(store, document)
@@ -219,7 +225,7 @@ def read_core(store: ObjectStore, name: str, oid: bytes) -> CoreInfo:
     sources = tuple((s.path, s.document.hex(), s.index, s.leaf.hex()) for s in derivation.sources)
     return CoreInfo(
         name, oid.hex(), document.title, text, derivation.distiller, derivation.version, derivation.parameters,
-        derivation.ledger_root.hex(), sources,
+        derivation.ledger_root.hex(), sources, frozenset(changed_sources(derivation, find)),
     )  # fmt: skip
 
 
@@ -232,6 +238,12 @@ def get_derivation(store: ObjectStore, document: Document) -> Derivation:
     if document.kind != "core":
         raise IntegrityError("the document is not a core")
     return decode_derivation(store.get_kind(document.derivation, Kind.DERIVATION))
+
+
+def changed_sources(derivation: Derivation, find: Find) -> tuple[str, ...]:
+    """The ledger keys where another document is now than a core was made from, or none, in the order of the sources."""
+    recorded = dict.fromkeys((source.path, source.document) for source in derivation.sources)
+    return tuple(dict.fromkeys(key for key, document in recorded if find(key) != document))
 
 
 def broken_source(store: ObjectStore, derivation: Derivation) -> str:

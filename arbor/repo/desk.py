@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from arbor.errors import UsageError
@@ -24,7 +25,7 @@ from arbor.repo import (
 from arbor.repo.checkpoint_notes import CheckpointReport
 from arbor.repo.copies import ByteSource, Fetch
 from arbor.repo.core_check import CoreChecker, CoreState
-from arbor.repo.cores import CoreInfo
+from arbor.repo.cores import CoreInfo, Find
 from arbor.repo.distillers import registry
 from arbor.repo.distilling import Distilled
 from arbor.repo.evicting import EvictReport
@@ -228,7 +229,7 @@ class TrustDesk:
     ) -> CoreInfo:  # fmt: skip
         """Stage a core that a person or an agent wrote; see `arbor.repo.cores.add_core`."""
         oid = cores.add_core(self.repo, name, text, sources, title=title, by=by)
-        return cores.read_core(self.repo.store, name, oid)
+        return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])
 
     def remove_core(self, name: str) -> None:
         """Stage the removal of a core; raises UsageError when there is none of this name."""
@@ -236,16 +237,22 @@ class TrustDesk:
 
     def cores(self, revision: str | None = None) -> list[CoreInfo]:
         """The cores of a revision (as staged without one), by name."""
-        snapshot = self._snapshot(revision) if revision is not None else None
-        found = cores.list_cores(self.repo, snapshot)
-        return [cores.read_core(self.repo.store, name, oid) for name, oid in found.items()]
+        found, find = self._cores_of(revision)
+        return [cores.read_core(self.repo.store, name, oid, find) for name, oid in found.items()]
 
     def core(self, name: str, revision: str | None = None) -> CoreInfo:
         """One core; raises UsageError when there is none of this name."""
-        found = cores.list_cores(self.repo, self._snapshot(revision) if revision is not None else None)
+        found, find = self._cores_of(revision)
         if name not in found:
             raise UsageError(f"there is no core '{name}'", "run: arbor core list")
-        return cores.read_core(self.repo.store, name, found[name])
+        return cores.read_core(self.repo.store, name, found[name], find)
+
+    def _cores_of(self, revision: str | None) -> tuple[dict[str, bytes], Find]:
+        """The cores of a revision (as staged without one), and how to look up their sources there."""
+        if revision is None:
+            return cores.list_cores(self.repo), partial(self.repo.stage().find, self.repo.store)
+        snapshot = self._snapshot(revision)
+        return cores.list_cores(self.repo, snapshot), snapshot.find_key
 
     def check_cores(
         self, names: Sequence[str] = (), revision: str | None = None, *, rerun: bool = True

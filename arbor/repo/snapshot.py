@@ -45,7 +45,11 @@ class Snapshot:
 
     def find(self, path: str) -> bytes | None:
         """The document oid at a path, or None."""
-        return ledger.find(self.store, self.ledger_root, DOCUMENTS + path)
+        return self.find_key(DOCUMENTS + path)
+
+    def find_key(self, key: str) -> bytes | None:
+        """The oid under a ledger key, or None."""
+        return ledger.find(self.store, self.ledger_root, key)
 
     def get(self, path: str) -> bytes:
         """The document oid at a path.

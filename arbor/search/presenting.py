@@ -8,9 +8,8 @@ from typing import NamedTuple
 from arbor.errors import IntegrityError
 from arbor.index.reader import Session, inverse_frequency
 from arbor.index.tokens import Tokenizer
-from arbor.objects import ledger
 from arbor.objects.model import Document
-from arbor.repo.cores import get_derivation
+from arbor.repo.cores import changed_sources, get_derivation
 from arbor.repo.snapshot import Snapshot, display_title, shown_path
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
@@ -134,11 +133,8 @@ class HitMaker:
         if document.kind != "core":
             return ()
         try:
-            sources = get_derivation(self._snapshot.store, document).sources
-            now = {
-                key: ledger.find(self._snapshot.store, self._snapshot.ledger_root, key)
-                for key in {source.path for source in sources}
-            }
+            derivation = get_derivation(self._snapshot.store, document)
+            changed = frozenset(changed_sources(derivation, self._snapshot.find_key))
         except IntegrityError:
             return ()
         return tuple(
@@ -147,9 +143,9 @@ class HitMaker:
                 source.document,
                 source.index,
                 source.leaf,
-                now[source.path] != source.document,
+                source.path in changed,
             )
-            for source in sources
+            for source in derivation.sources
         )
 
     def _has_core_problem(self, oid: bytes, document: Document) -> bool:

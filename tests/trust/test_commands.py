@@ -264,5 +264,13 @@ def test_a_core_hit_by_command(cli: Cli) -> None:
     cli.write("a.md", "Something else.\n")
     cli("commit", "-a", "-m", "changed")
     assert "stale, changed since: a.md\n" in cli("search", "word1x1", "--kind", "core").out
+    assert "passages, stale" in cli("core").out
+    for line in cli("core", "show", "gist").out.splitlines():
+        assert line.endswith(", changed since") is ("a.md passage" in line)
+    [shown] = cli("core", "--json").json["cores"]
+    assert [origin["changed"] for origin in shown["sources"]] == [
+        origin["path"] == "a.md" for origin in shown["sources"]
+    ]
+    assert "stale" not in cli("core", "--at", "HEAD~1").out
     assert cli("search", "word1x1", "--kind", "surface", "--porcelain").out == ""
     assert "asks for another kind" in cli("search", "kind:surface", "word1x1", "--kind", "core", code=2).err

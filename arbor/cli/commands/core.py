@@ -24,7 +24,8 @@ else:
 
 FIELDS = {
     "cores": "`name`, `core` (its oid), `title`, `text`, `distiller`, `version`, `parameters`, `ledger_root`, and "
-    "`sources`: the `path`, `document`, `index` and `leaf` of each passage",
+    "`sources`: the `path`, `document`, `index` and `leaf` of each passage, and whether the document has `changed` "
+    "since",
     "states": "with check: `name`, `core`, `state` (`current`, `stale` or `broken`), `problem`, `again` (what making "
     "it again gave), and `changes`: the `path`, `what` became of it, where it is `now`, whether the "
     "`same_passages` are still in it, and the `commit` and `time` since which",
@@ -111,7 +112,8 @@ def _core_fields(core: CoreInfo) -> dict[str, Any]:
         "name": core.name, "core": core.core, "title": core.title, "text": core.text, "distiller": core.distiller,
         "version": core.version, "parameters": dict(core.parameters), "ledger_root": core.ledger_root or None,
         "sources": [
-            {"path": _shown_key(key), "document": document, "index": index, "leaf": leaf}
+            {"path": _shown_key(key), "document": document, "index": index, "leaf": leaf,
+             "changed": key in core.changed}
             for key, document, index, leaf in core.sources
         ],
     }  # fmt: skip
@@ -122,7 +124,8 @@ def _shown_key(key: str) -> str:
 
 
 def _list(session: Session, found: list[CoreInfo]) -> None:
-    rows = [[quote_path(each.name), each.distiller, count(len(each.sources), "passage"), clean_line(each.title)]
+    rows = [[quote_path(each.name), each.distiller,
+             count(len(each.sources), "passage") + (", stale" if each.changed else ""), clean_line(each.title)]
             for each in found]  # fmt: skip
     with session.out.paged():
         for row in columns(rows):
@@ -143,7 +146,7 @@ def _show(session: Session, core: CoreInfo) -> None:
             out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
     for key, document, index, leaf in core.sources:
         out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(_shown_key(key))} passage {index} "
-                 f"{short(leaf)} of {short(document)}")  # fmt: skip
+                 f"{short(leaf)} of {short(document)}{', changed since' if key in core.changed else ''}")  # fmt: skip
     out.line()
     out.text(clean(core.text) + ("" if core.text.endswith("\n") else "\n"))
 
