@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
     from arbor.index import checking as index_checking
+    from arbor.index.writer import Told
     from arbor.objects.model import Signature
     from arbor.remote import cloning, receiving
     from arbor.remote import desk as share_desk
@@ -74,7 +75,6 @@ else:
 
 
 Progress = Callable[[int, int], None]
-Told = Callable[[str], None]
 StrPath = str | os.PathLike[str]
 
 

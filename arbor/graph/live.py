@@ -13,6 +13,7 @@ from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
+from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.objects import ledger
 from arbor.objects.links import Link
 from arbor.objects.model import Document, Manifest
@@ -22,7 +23,6 @@ from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.lock import writer_lock
 from arbor.text.reading import decode_passage
 
-STATE_FILE = "consensus.db"
 LOCK_FILE = "consensus.lock"
 LOCK_WAIT_S = 120.0
 DISPUTING = frozenset({"contradicts", "refutes"})
@@ -40,7 +40,7 @@ class LiveConsensus:
 
     @property
     def _fs_path(self) -> Path:
-        return self._repo.folder / "cache" / STATE_FILE
+        return self._repo.folder / "cache" / CONSENSUS_FILE
 
     def policy(self, snapshot: Snapshot) -> ConsensusPolicy:
         """The policy that a version carries in its `arbor.toml`."""

@@ -398,10 +398,8 @@ def _give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
         with guarded(fs_path):
             fold_if_large(connection, fs_path)
             connection.close()
-    except (
-        sqlite3.DatabaseError,
-        OSError,
-    ):  # a file that is no state, that somebody else holds, or that is gone
+    except (sqlite3.DatabaseError, OSError):
+        # A file that is no state, that somebody else holds, or that is gone.
         connection.close()
 
 

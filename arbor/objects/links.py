@@ -138,9 +138,8 @@ def _lines_between(data: bytes, before: int, start: int) -> int:
 def _read(data: bytes, start: int, size: int) -> str:
     if start < 0 or size < 0 or start + size > len(data):
         raise ValueError("place")
-    return data[start : start + size].decode(
-        "utf-8", "replace"
-    )  # files that are not all sound are kept as they are
+    # Files whose bytes are not all sound are kept as they are.
+    return data[start : start + size].decode("utf-8", "replace")
 
 
 def check_rows(rows: Any) -> None:

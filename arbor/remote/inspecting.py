@@ -14,6 +14,7 @@ from arbor.errors import IntegrityError
 from arbor.memory import collector_paused
 from arbor.objects.columns import decode_all
 from arbor.objects.ids import OID_BYTES, Kind
+from arbor.objects.model import split_oids
 from arbor.processes import map_forked
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import encode_row
@@ -41,9 +42,7 @@ class ManifestFacts(NamedTuple):
 
     def columns(self) -> tuple[list[bytes], list[int]]:
         """The oids and the sizes of its chunks."""
-        chunks = self.chunks
-        oids = [chunks[i : i + OID_BYTES] for i in range(0, len(chunks), OID_BYTES)]
-        return oids, array("I", self.sizes).tolist()
+        return split_oids(self.chunks), array("I", self.sizes).tolist()
 
 
 @dataclass(slots=True)
@@ -192,8 +191,7 @@ def _compare_files(part: _Part, at_hand: _Pieces) -> None:
             part.unread_files.append(row[0])
             continue
         (passages, _, originals, _, _), chunks, _ = facts
-        joined = chunks[passages * OID_BYTES :] if originals else chunks
-        found = at_hand.hash_of([joined[i : i + OID_BYTES] for i in range(0, len(joined), OID_BYTES)])
+        found = at_hand.hash_of(split_oids(chunks[passages * OID_BYTES :] if originals else chunks))
         if found is None:
             part.unread_files.append(row[0])
         elif found != row[8]:

@@ -138,20 +138,17 @@ def _judge(
         return update, PushedRef(spec.there, old.hex(), spec.new.hex(), status, reason)
 
     if old == spec.new:
-        return (
-            as_("same")
-            if old
-            else as_(
-                "rejected",
-                NO_SUCH_REF,
-            )
-        )
+        return as_("same") if old else as_("rejected", NO_SUCH_REF)
     if spec.lease is not None and spec.lease != old:
         return as_("rejected", STALE)
-    went_back = seen is not None and old not in (b"", seen.commit) and repo.store.has(old) and (
-        not is_ancestor(repo, seen.commit, old)
-    )  # fmt: skip
-    if went_back and not spec.force:
+    went_back = (
+        not spec.force
+        and seen is not None
+        and old not in (b"", seen.commit)
+        and repo.store.has(old)
+        and not is_ancestor(repo, seen.commit, old)
+    )
+    if went_back:
         return as_("rejected", ROLLED_BACK)
     if not spec.new:
         return as_("removed")

@@ -225,10 +225,8 @@ def switch(
         else:
             oid = resolve(repo, target)
         stage = repo.stage()
-        if (stage.merge_parents or stage.conflicts) and not force:
-            raise ConflictError(
-                "a merge is in progress", "finish it with commit, or leave it with merge --abort"
-            )
+        if not force:
+            stage.refuse_unfinished()
         move_to(repo, stage, repo.ledger_root(oid), force=force)
         came_from = current_branch(repo) or "a commit"
         repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")

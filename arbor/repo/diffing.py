@@ -90,6 +90,7 @@ def _iter_alike(
 ) -> Iterator[tuple[int, str, str]]:
     """(minus similarity percent, new path, old path) of those that are alike enough for a rename."""
     sizes = {oid: _part_sizes(snapshot, oid) for oid in {*added.values(), *removed.values()}}
+    totals = {oid: sum(parts.values()) for oid, parts in sizes.items()}
     holders: dict[bytes, list[str]] = {}
     for source, oid in removed.items():
         for part in sizes[oid]:
@@ -101,7 +102,7 @@ def _iter_alike(
             for source in sources if len(sources) <= _HOLDERS_MAX else ():
                 shared[source] += min(size, sizes[removed[source]][part])
         for source, size in shared.items():
-            largest = max(sum(new.values()), sum(sizes[removed[source]].values()), 1)
+            largest = max(totals[oid], totals[removed[source]], 1)
             if 100 * size // largest >= RENAME_SIMILARITY_PERCENT:
                 yield -(100 * size // largest), path, source
 

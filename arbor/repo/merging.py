@@ -66,7 +66,7 @@ def merge(
     theirs = resolve(repo, revision)
     with repo.lock():
         ours, stage = repo.refs.head_oid(), repo.stage()
-        _refuse_unfinished(stage)
+        stage.refuse_unfinished()
         if ours is not None and is_ancestor(repo, theirs, ours):
             return MergeResult("up-to-date", theirs.hex())
         if ours is None or (fast_forward and is_ancestor(repo, ours, theirs)):
@@ -103,27 +103,13 @@ def revert(repo: Repository, revision: str) -> MergeResult:
         raise UsageError("a merge cannot be reverted as a whole", "revert the commits that it brought")
     with repo.lock():
         stage = repo.stage()
-        _refuse_unfinished(stage)
+        stage.refuse_unfinished()
         if stage.changes:
             raise ConflictError("there are staged changes", "commit them before reverting")
         before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         subject = commit.message.split("\n", 1)[0]
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
         return _three_way(repo, stage, commit.ledger_root, before, oid, f"parent of {revision}", message, ())
-
-
-def _refuse_unfinished(stage: Stage) -> None:
-    """Nothing new begins while a merge or a revert waits to be finished."""
-    what = _in_progress(stage)
-    if what:
-        raise ConflictError(
-            f"a {what} is in progress", f"finish it with commit, or leave it with {what} --abort"
-        )
-
-
-def _in_progress(stage: Stage) -> str:
-    """`merge` or `revert`, whichever waits to be finished; "" for neither."""
-    return "merge" if stage.merge_parents else "revert" if stage.conflicts else ""
 
 
 def abort(repo: Repository, what: str) -> None:
@@ -138,7 +124,7 @@ def abort(repo: Repository, what: str) -> None:
     """
     with repo.lock():
         stage = repo.stage()
-        found = _in_progress(stage)
+        found = stage.in_progress
         if found != what:
             hint = f"leave the {found} with: arbor {found} --abort" if found else ""
             raise UsageError(f"there is no {what} in progress", hint)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgpack
 from blake3 import blake3
 
-from arbor.errors import IntegrityError
+from arbor.errors import ConflictError, IntegrityError
 from arbor.memory import collector_paused
 from arbor.objects import ledger
 from arbor.store.files import seal, unseal, write_atomically
@@ -38,6 +38,19 @@ class Stage:
     merge_parents: tuple[bytes, ...] = ()
     message: str = ""
     conflicts: tuple[str, ...] = ()
+
+    @property
+    def in_progress(self) -> str:
+        """`merge` or `revert`, whichever waits to be finished; "" for neither."""
+        return "merge" if self.merge_parents else "revert" if self.conflicts else ""
+
+    def refuse_unfinished(self) -> None:
+        """Nothing new begins while a merge or a revert waits to be finished; raises ConflictError."""
+        what = self.in_progress
+        if what:
+            raise ConflictError(
+                f"a {what} is in progress", f"finish it with commit, or leave it with {what} --abort"
+            )
 
     @property
     def stamp(self) -> bytes:

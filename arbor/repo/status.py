@@ -13,7 +13,7 @@ from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot
+from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import (
     UNKNOWN,
     Entries,
@@ -152,7 +152,7 @@ def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
         if old != new and key.startswith(DOCUMENTS):
             rows.append((key[len(DOCUMENTS) :], old, new))
         elif old != new and key.startswith(CORES):
-            rows.append((CORE_MARK + key[len(CORES) :], old, new))
+            rows.append((shown_path(key), old, new))
     return _as_changes(repo, stage, rows)
 
 

@@ -14,6 +14,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import count, moment, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.snapshot import shown_path
 
 if TYPE_CHECKING:
     from arbor.repo import desk
@@ -112,15 +113,11 @@ def _core_fields(core: CoreInfo) -> dict[str, Any]:
         "name": core.name, "core": core.core, "title": core.title, "text": core.text, "distiller": core.distiller,
         "version": core.version, "parameters": dict(core.parameters), "ledger_root": core.ledger_root or None,
         "sources": [
-            {"path": _shown_key(key), "document": document, "index": index, "leaf": leaf,
+            {"path": shown_path(key), "document": document, "index": index, "leaf": leaf,
              "changed": key in core.changed}
             for key, document, index, leaf in core.sources
         ],
     }  # fmt: skip
-
-
-def _shown_key(key: str) -> str:
-    return f"core:{key[2:]}" if key.startswith("c/") else key[2:]
 
 
 def _list(session: Session, found: list[CoreInfo]) -> None:
@@ -145,7 +142,7 @@ def _show(session: Session, core: CoreInfo) -> None:
         if value:
             out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
     for key, document, index, leaf in core.sources:
-        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(_shown_key(key))} passage {index} "
+        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(shown_path(key))} passage {index} "
                  f"{short(leaf)} of {short(document)}{', changed since' if key in core.changed else ''}")  # fmt: skip
     out.line()
     out.text(clean(core.text) + ("" if core.text.endswith("\n") else "\n"))
