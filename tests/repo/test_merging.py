@@ -246,8 +246,9 @@ def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
     assert kb.branches.revert("HEAD~3").conflicts == ("a.md",)
     for act in (lambda: kb.branches.revert("HEAD~2"), lambda: kb.branches.merge("HEAD~1"),
                 lambda: kb.branches.switch("x", create=True)):  # fmt: skip
-        with pytest.raises(ConflictError, match="in progress"):
+        with pytest.raises(ConflictError, match="a revert is in progress") as refused:
             act()
+        assert "leave it with revert --abort" in refused.value.hint
     with pytest.raises(UsageError, match="no merge in progress") as raised:
         kb.branches.abort_merge()
     assert "arbor revert --abort" in raised.value.hint

@@ -256,7 +256,9 @@ def test_an_unsuitable_key_leaves_a_checkpoint_unsigned(cli: Cli, tmp_path: Path
 def test_a_core_hit_by_command(cli: Cli) -> None:
     cli("core", "add", "gist", "--from", "a.md", "--from", "notes/b.md", "--text", "word1x1 in short")
     cli("commit", "-m", "core")
-    assert "made from a.md, notes/b.md\n" in cli("search", "word1x1", "--kind", "core").out
+    shown = cli("search", "word1x1", "--kind", "core")
+    assert "made from a.md, notes/b.md\n" in shown.out
+    assert "labels are not worked out" not in shown.err, "cores never have one"
     [hit] = cli("search", "word1x1", "--kind", "core", "--json").json["hits"]
     assert {(origin["path"], origin["changed"]) for origin in hit["sources"]} == {
         ("a.md", False), ("notes/b.md", False),
