@@ -13,6 +13,7 @@ from arbor.repo.cores import changed_sources, get_derivation
 from arbor.repo.snapshot import Snapshot, display_title, shown_path
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
+from arbor.search.evidence import evidence_units
 from arbor.search.fusion import Ranked
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import RankedUnit
@@ -77,16 +78,20 @@ class HitMaker:
         self._wishes = wishes
         self._audited = wishes.mode is not AuditMode.VISUAL
         self._units: tuple[RankedUnit, ...] = ()
-        self._matcher = Matcher((), tokenizer)
+        self._matcher = self._evidence_matcher = Matcher((), tokenizer)
         self._weights: dict[int, float] = {}
 
     def look_for(self, units: tuple[RankedUnit, ...]) -> None:
-        """Take the units that the candidates were ranked by: they are evidence, and highlighted."""
+        """Take the units that the candidates were ranked by: they are highlighted, and their words are evidence."""
         if units == self._units:
             return
         self._units = units
         distinct = {unit.unit: unit.frequency for unit in units}
-        self._matcher = Matcher(list(distinct), self._tokenizer)
+        self._matcher = self._evidence_matcher = Matcher(list(distinct), self._tokenizer)
+        if self._audited and not self._query.text.isascii():
+            evidence = evidence_units(self._query, list(distinct))
+            if evidence != list(distinct):
+                self._evidence_matcher = Matcher(evidence, self._tokenizer)
         rows = self._session.statistics().rows
         self._weights = {
             number: inverse_frequency(rows, min(frequency, rows))
@@ -208,7 +213,9 @@ class HitMaker:
         if self._query.raw:
             matched = self._tokenizer.matches(index_text(text), [self._query.raw])
         else:
-            matched = self._matcher.has_match(text, spans)
+            if self._evidence_matcher is not self._matcher:
+                spans = self._evidence_matcher.spans(text)
+            matched = self._evidence_matcher.has_match(text, spans)
         if not matched or not spans:
             return "the text matches the query" if matched else ""
         words = dict.fromkeys(" ".join(text[span.start : span.end].split()) for span in spans)

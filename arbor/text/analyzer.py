@@ -31,6 +31,7 @@ __all__ = [
     "match_units",
     "phrase_unit",
     "terms",
+    "unspaced_runs",
 ]
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -130,6 +131,11 @@ def phrase_unit(text: str, *, prefix: bool = False) -> Unit | None:
                 words.append(part[-1])
     last, is_run = parts[-1]
     return Unit(" ".join(words), len(last) == 1 if is_run else prefix)
+
+
+def unspaced_runs(word: str) -> list[str]:
+    """The runs of Chinese and the like in a word as typed, folded as `match_units` folds them before it cuts them."""
+    return [part for part, is_run in _iter_parts(word) if is_run]
 
 
 def _iter_parts(text: str) -> Iterator[tuple[str, bool]]:

@@ -9,7 +9,7 @@ from operator import add
 
 from arbor.lazy import lazy_pattern
 from arbor.text.folding import UNSPACED, fold, spell_names
-from arbor.text.segmentation import segment_han
+from arbor.text.segmentation import longest_words, segment_han
 from arbor.text.stemming import stem_word
 from arbor.text.stopwords import CHINESE, ENGLISH, JAPANESE, KOREAN
 
@@ -18,6 +18,7 @@ TERMS_ID = "arbor-terms/1"
 
 _DIGITS_MIN = 3
 _KANJI_WORD_MAX = 4
+_TYPED_WORD_MAX = 8
 _CACHED_WORDS_MAX = 200_000
 _SHORT_CHARS = 24
 
@@ -84,6 +85,43 @@ def terms(text: str) -> list[str]:
         elif term := _TERMS[word]:
             found.append(term)
     return found
+
+
+def typed_words(run: str) -> list[str]:
+    """The words that a person means by a run of characters that are written without spaces.
+
+    For evidence: a text that holds only a piece of a word does not hold the word.
+
+    Args:
+        run: As `analyzer.unspaced_runs` gives it, folded.
+
+    Returns:
+        For simplified Chinese the longest words of the dictionary, without stop words where others are left; other
+        Han runs and katakana as a whole, Korean without particles, and hiragana where there is nothing else. Nothing
+        where words cannot be told apart.
+    """
+    words: list[str] = []
+    rest: list[str] = []
+    for han, katakana, hiragana, hangul, other in _SCRIPT_RUN.findall(run):
+        if han:
+            words += _typed_han(han)
+        elif katakana:
+            words += [katakana] if len(katakana) > 1 else []
+        elif hangul:
+            stem = _PARTICLE.sub("", hangul)
+            words += [stem if len(stem) > 1 else hangul]
+        else:
+            rest += [part for part in (hiragana, other) if 1 < len(part) <= _TYPED_WORD_MAX]
+    telling = [word for word in words if word not in CHINESE]
+    return telling or words or (rest if rest == [run] else [])
+
+
+def _typed_han(run: str) -> list[str]:
+    try:
+        run.encode("gb2312")
+    except UnicodeEncodeError:  # Japanese or traditional: the dictionary would cut at what it does not know
+        return [run] if 1 < len(run) <= _KANJI_WORD_MAX else list(map(add, run, run[1:]))
+    return list(longest_words(run))
 
 
 def _mixed_terms(word: str, is_japanese: bool) -> list[str]:

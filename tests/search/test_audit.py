@@ -96,6 +96,37 @@ def test_the_modes_allow_no_less_than_they_ask() -> None:
     assert allowed == {STRICT: [STRICT], HYBRID: [STRICT, HYBRID], VISUAL: [STRICT, HYBRID, VISUAL]}
 
 
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("所有权", "这里是所有的列表。", HYBRID),
+        ("所有权", "每个值都有所有权。", STRICT),
+        ("什么是所有权和借用", "可变借用只能有一个。", STRICT),
+        ("什么是所有权和借用", "这是所有的列表，什么都有。", HYBRID),
+        ("蔚来的汽车", "蔚来今天上市。", STRICT),
+        ("所有", "每个值都有所有权。", STRICT),
+        ("所有 所有权", "这里是所有的列表。", STRICT),
+        ("所有權", "這裡是所有的列表。", HYBRID),
+        ("東京都の", "京都の寺。", HYBRID),
+        ("データベース", "データを見る。", HYBRID),
+        ("データベース", "関係データベースの設計。", STRICT),
+        ("ありがとう", "そこにあり、ここにある。", HYBRID),
+        ("고양이는", "고양이가 잔다.", STRICT),
+        ("데이터베이스", "데이터를 읽는다.", HYBRID),
+        ('"所有的"', "这里是所有的列表。", STRICT),
+        ("所有*", "每个值都有所有权。", STRICT),
+        ("owner所有权", "the owner of all", STRICT),
+    ],
+)
+def test_a_piece_of_a_word_is_no_evidence_where_words_are_not_spaced(
+    shelve: Shelve, query: str, text: str, expected: object
+) -> None:
+    library = shelve({"note.txt": text} | {f"o{n}.md": f"# O{n}\n\nother {n}" for n in range(20)})
+    hit = by_path(library, query=query, mode=HYBRID)["note.txt"]
+    assert hit.audit is expected, hit.reasons
+    assert hit.reasons[-1] == audit.NO_EVIDENCE or expected is STRICT
+
+
 def lose(library: Library, monkeypatch: pytest.MonkeyPatch, gone: set[bytes], *, stored: bool) -> None:
     """The store refuses these objects from now on."""
     real_get, real_has = library.kb.store.get_kind, library.kb.store.has

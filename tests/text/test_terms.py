@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import subprocess
 import sys
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from arbor.text.analyzer import terms
-from arbor.text.segmentation import segment_han
+from arbor.text.segmentation import longest_words, segment_han
 from arbor.text.stemming import stem_word
 from arbor.text.stopwords import CHINESE, ENGLISH
+from arbor.text.terms import typed_words
 from tests.text.strategies import any_texts
 
 
@@ -136,3 +139,34 @@ def test_jieba_writes_no_file_and_says_nothing(tmp_path: Path) -> None:
 def test_the_logger_of_jieba_is_silent() -> None:
     segment_han("知识")
     assert logging.getLogger("jieba").level > logging.CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        ("所有权", ["所有权"]),
+        ("什么是所有权和借用", ["所有权", "借用"]),
+        ("什么", ["什么"]),
+        ("蔚来的汽车", ["蔚来", "汽车"]),
+        ("我的", []),
+        ("所有権", ["所有権"]),
+        ("東京特許許可局", ["東京", "京特", "特許", "許許", "許可", "可局"]),
+        ("検索エンジンについて", ["検索", "エンジン"]),
+        ("ありがとう", ["ありがとう"]),
+        ("食べる", []),
+        ("고양이는", ["고양이"]),
+    ],
+)
+def test_the_words_that_are_typed(run: str, expected: list[str]) -> None:
+    assert typed_words(run) == expected
+
+
+@given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=40))
+def test_no_longest_word_is_in_another_where_it_stands(run: str) -> None:
+    words = longest_words(run)
+    at, spans = 0, []
+    for word in words:
+        at = run.index(word, at)
+        spans.append((at, at + len(word)))
+        assert len(word) > 1
+    assert all(one[0] < other[0] and one[1] < other[1] for one, other in itertools.pairwise(spans))
