@@ -37,6 +37,10 @@ class UsageError(ArborError):
     exit_code = 2
 
 
+class WrongType(UsageError, TypeError):
+    """A value of the wrong type was given to the library."""
+
+
 class PartlyDone(ArborError):
     """Some of the work was done and some was not; the message says which."""
 

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arbor.arguments import checked, checked_desk
 from arbor.errors import IntegrityError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
@@ -78,6 +79,7 @@ Progress = Callable[[int, int], None]
 StrPath = str | os.PathLike[str]
 
 
+@checked
 def init(path: StrPath = ".", *, bare: bool = False, branch: str = "main") -> KnowledgeBase:
     """Make a knowledge base in a folder, which is created where needed, and open it.
 
@@ -90,6 +92,7 @@ def init(path: StrPath = ".", *, bare: bool = False, branch: str = "main") -> Kn
     return KnowledgeBase(open_repository(fs_path))
 
 
+@checked
 def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> KnowledgeBase:
     """Open the knowledge base of a folder or the nearest one above it.
 
@@ -103,6 +106,7 @@ def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> Knowledg
     return KnowledgeBase(discover_repository(Path(path), user_config))
 
 
+@checked
 def clone(
     url: StrPath, path: StrPath, *, filter_text: str = "", index: bool = True, options: CloneOptions | None = None,
     connecting: ConnectOptions | None = None, progress: receiving.TransferProgress | None = None,
@@ -127,6 +131,7 @@ def clone(
     return made
 
 
+@checked_desk
 class KnowledgeBase:
     """An open knowledge base. Methods mirror the commands; reading is safe from several threads.
 
@@ -196,8 +201,6 @@ class KnowledgeBase:
         start = fs_root if cwd is None else Path(cwd).resolve()
         return [kb_path(fs_root, start, text) for text in typed]
 
-    # --- changing the stage and the work tree
-
     def add(
         self, paths: Sequence[str] = ("",), *, update: bool = False, force: bool = False, dry_run: bool = False,
         cwd: StrPath | None = None, progress: Progress | None = None,
@@ -260,11 +263,9 @@ class KnowledgeBase:
         """What differs between HEAD, stage and work tree."""
         return get_status(self.repo)
 
-    # --- history
-
     def commit(
         self, message: str = "", *, allow_empty: bool = False, amend: bool = False, index: bool = True,
-        author: Signature | None = None, sign: bool | None = None,
+        author: Signature | str | None = None, sign: bool | None = None,
     ) -> CommitResult:  # fmt: skip
         """Record the stage as a commit, then bring the derived state up to date.
 
@@ -273,7 +274,7 @@ class KnowledgeBase:
             allow_empty: Also when nothing is staged.
             amend: Replace the last commit.
             index: False leaves the index for the next search.
-            author: Who wrote it, when that is somebody else.
+            author: Who wrote it, when that is somebody else; as text like `Ada <ada@example.org>`.
             sign: Whether to sign it; None leaves that to the setting `sign.commits`.
 
         Raises:
@@ -401,8 +402,6 @@ class KnowledgeBase:
         """Make the index of HEAD anew from the objects; the seconds it took."""
         return self._ask().reindex()
 
-    # --- corroboration
-
     def consensus(
         self, path: str, *, at: str | None = None, progress: Told | None = None
     ) -> desk.ConsensusReport:
@@ -452,8 +451,6 @@ class KnowledgeBase:
         """
         return checking.check_staged(self.repo, progress)
 
-    # --- trust
-
     def verify(
         self, revision: str | None = None, *, root: str | None = None, deep: bool = False
     ) -> VerifyReport:
@@ -483,8 +480,6 @@ class KnowledgeBase:
             return report
         found = tuple(verify.Finding("", where, problem) for where, problem in problems)
         return replace(report, ok=False, damaged=found)
-
-    # --- settings
 
     def config_get(self, name: str) -> Any:
         """A setting's value, or None."""

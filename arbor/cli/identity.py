@@ -5,12 +5,10 @@ from __future__ import annotations
 import getpass
 import os
 import platform
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ else:
     platformdirs = lazy_module("platformdirs")
 
 _IS_LINUX = str(sys.platform) == "linux"  # as text, so that a type checker reads both branches
-_AUTHOR = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<email>[^<>\s]*)>\s*")
 
 
 def user_config_path() -> Path:
@@ -57,17 +54,3 @@ def _login_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return "unknown"
-
-
-def parse_author(text: str) -> tuple[str, str]:
-    """Name and address of `Ada Lovelace <ada@example.org>`.
-
-    Raises:
-        UsageError: when it is not written so.
-    """
-    found = _AUTHOR.fullmatch(text)
-    if not found or not found["name"]:
-        raise UsageError(
-            f"'{text}' does not name an author", "write it like: --author 'Ada Lovelace <ada@example.org>'"
-        )
-    return found["name"], found["email"]

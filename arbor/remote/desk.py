@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arbor.arguments import checked_desk
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote import remotes
@@ -62,6 +63,7 @@ class PullResult:
     merged: MergeResult
 
 
+@checked_desk
 class ShareDesk:
     """Sharing. Methods mirror the commands."""
 

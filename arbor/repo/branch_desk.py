@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from arbor.arguments import checked_desk
 from arbor.lazy import lazy_module
 from arbor.repo import branching, merging
 from arbor.repo.branching import Branch, TagInfo
@@ -19,6 +20,7 @@ else:
     signing = lazy_module("arbor.repo.signing")
 
 
+@checked_desk
 class BranchDesk:
     """Branches and tags. Methods mirror the commands; commits are given as hexadecimal oids."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from arbor.errors import ArborError, ConflictError, UsageError
+from arbor.errors import ArborError, ConflictError, UsageError, WrongType
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
@@ -20,6 +21,7 @@ from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
 MAX_MESSAGE_CHARS = 1_000_000
+_AUTHOR = re.compile(r"\s*(?P<name>[^<>]*?)\s*<(?P<email>[^<>\s]*)>\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def interrupts_told(repo: Repository) -> Iterator[None]:
 
 def commit(
     repo: Repository, message: str, *, allow_empty: bool = False, amend: bool = False,
-    author: Signature | None = None, before_move: Callable[[bytes], None] | None = None,
+    author: Signature | str | None = None, before_move: Callable[[bytes], None] | None = None,
     sign: Callable[[bytes], str] | None = None, expect: bytes | None = None,
 ) -> NewCommit:  # fmt: skip
     """Record the stage.
@@ -67,16 +69,17 @@ def commit(
         message: Why; it must hold something.
         allow_empty: Also when nothing is staged.
         amend: Replace the last commit instead of following it.
-        author: Who wrote it, when that is somebody else than the committer.
+        author: Who wrote it, when that is somebody else than the committer; as text like `Ada <ada@example.org>`.
         before_move: Called with the new ledger root before the ref moves; what it raises stops the commit.
         sign: Gives the armoured signature over the commit's bytes.
         expect: The stage stamp that must still hold, when the caller has looked at the stage before.
 
     Raises:
-        UsageError: when nothing is staged or the message is empty.
+        UsageError: when nothing is staged, the message is empty, or the author is not written as one.
         ConflictError: when conflicts are unresolved.
         Locked: when another writer holds the lock.
     """
+    written_by = None if author is None else _author(repo, author)
     with repo.lock():
         stage = repo.stage()
         if expect is not None and stage.stamp != expect:
@@ -94,7 +97,31 @@ def commit(
         if stage.conflicts:
             named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
             raise ConflictError(f"still in conflict: {named}", "resolve them, then run: arbor add PATH")
-        return _record(repo, stage, head, message, allow_empty, amend, author, before_move, sign)
+        return _record(repo, stage, head, message, allow_empty, amend, written_by, before_move, sign)
+
+
+def parse_author(text: str) -> tuple[str, str]:
+    """Name and address of `Ada Lovelace <ada@example.org>`.
+
+    Raises:
+        UsageError: when it is not written so.
+    """
+    found = _AUTHOR.fullmatch(text)
+    if found is None or not found["name"]:
+        raise UsageError(
+            f"'{text}' does not name an author", "write it like: 'Ada Lovelace <ada@example.org>'"
+        )
+    return found["name"], found["email"]
+
+
+def _author(repo: Repository, given: Signature | str) -> Signature:
+    """Who is named; as text, with the time of now."""
+    if isinstance(given, str):
+        name, email = parse_author(given)
+        return repo.who()._replace(name=name, email=email)
+    if not isinstance(given, Signature) or tuple(map(type, given)) != (str, str, int, int):
+        raise WrongType("the author must be a Signature or text like 'Ada Lovelace <ada@example.org>'")
+    return given
 
 
 def _record(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from arbor.arguments import checked_desk
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
 from arbor.repo import (
@@ -39,6 +40,7 @@ from arbor.store.journal import Journal, JournalReport, Record
 Progress = Callable[[int, int], None]
 
 
+@checked_desk
 class TrustDesk:
     """What one repository can prove, forget and remember. Paths are KB paths."""
 

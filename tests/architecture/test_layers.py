@@ -20,7 +20,7 @@ from tests.architecture.package_source import (
 # From the bottom up; rooms on one line do not know each other.
 LAYERS = (
     ("errors", "lazy", "memory", "processes"),
-    ("objects",),
+    ("arguments", "objects"),
     ("store", "proofs"),
     ("text",),
     ("repo",),
@@ -42,6 +42,7 @@ ONLY = {
     "lazy": {"lazy"},
     "memory": {"memory"},
     "processes": {"processes"},
+    "arguments": {"arguments", "errors"},
 }
 
 # import name -> (distribution, the rooms that may import it)

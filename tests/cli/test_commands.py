@@ -11,9 +11,10 @@ import platformdirs
 import pytest
 
 from arbor.cli.commands.search import join_query
-from arbor.cli.identity import parse_author, user_config_path
+from arbor.cli.identity import user_config_path
 from arbor.errors import UsageError
 from arbor.kb import open_kb
+from arbor.repo.committing import parse_author
 from tests.cli.harness import IDENTITY, Cli
 
 

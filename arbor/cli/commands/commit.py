@@ -9,7 +9,7 @@ import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook, run_pre_commit
-from arbor.cli.identity import parse_author, set_identity
+from arbor.cli.identity import set_identity
 from arbor.cli.ripple_view import ripple_fields, ripple_line
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
@@ -19,7 +19,6 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-    from arbor.objects.model import Signature
     from arbor.repo import adding
     from arbor.search.following import CommitResult
 else:
@@ -92,9 +91,8 @@ def command(
     if not no_verify:
         run_pre_commit(session)
     message = _message(session, kb, messages, message_file, amend=amend)
-    who = _author(kb, author)
     index = not no_index and kb.config_get("core.index") is not False
-    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=who, sign=sign)
+    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=author, sign=sign)
     for text in () if as_json else made.warnings:
         session.out.warning(text)
     run_post_hook(session, "post-commit")
@@ -102,13 +100,6 @@ def command(
         _answer_json(session, made)
     else:
         _answer(session, made)
-
-
-def _author(kb: KnowledgeBase, author: str | None) -> Signature | None:
-    if author is None:
-        return None
-    name, email = parse_author(author)
-    return kb.repo.who()._replace(name=name, email=email)
 
 
 def _message(

@@ -1,0 +1,120 @@
+"""The library says what it was given wrongly, before it does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arbor
+from arbor.arguments import _CHECKS, checked
+from arbor.errors import UsageError, WrongType
+from arbor.kb import KnowledgeBase
+from arbor.objects.model import Signature
+from arbor.remote.desk import ShareDesk
+from arbor.repo.branch_desk import BranchDesk
+from arbor.repo.desk import TrustDesk
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> KnowledgeBase:
+    made = arbor.init(tmp_path / "kb")
+    for name in ("a", "m", "d", "a.md", "notes/b.md"):
+        (tmp_path / "kb" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "kb" / name).write_text(f"# {name}\n\ntides\n")
+    made.add("a.md")
+    made.commit("first")
+    return made
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kb: kb.add([b"a.md"]),
+        lambda kb: kb.add(3),
+        lambda kb: kb.add(None),
+        lambda kb: kb.add("a", update=1),
+        lambda kb: kb.add_bytes("x.md", "text"),
+        lambda kb: kb.add_bytes(b"x.md", b"text"),
+        lambda kb: kb.rm(7),
+        lambda kb: kb.mv([None], "b"),
+        lambda kb: kb.commit(b"message"),
+        lambda kb: kb.commit("m", author=7),
+        lambda kb: kb.commit("m", author=("Ada", "a@b")),
+        lambda kb: kb.commit("m", author=Signature("Ada", "a@b", 1.5, 0)),  # type: ignore[arg-type]
+        lambda kb: kb.commit("m", author=Signature(None, "a@b", 1, 0)),  # type: ignore[arg-type]
+        lambda kb: kb.commit("m", allow_empty="no"),
+        lambda kb: kb.search(None),
+        lambda kb: kb.search("tides", limit="3"),
+        lambda kb: kb.search("tides", limit=float("nan")),
+        lambda kb: kb.search("tides", limit=True),
+        lambda kb: kb.search("tides", passages=2.0),
+        lambda kb: kb.search("tides", mode=b"STRICT"),
+        lambda kb: kb.resolve(1),
+        lambda kb: kb.cat(["a.md"]),
+        lambda kb: kb.diff(paths=[1]),
+        lambda kb: kb.config_set("user.name", 3),
+        lambda kb: kb.branches.create(5),
+        lambda kb: kb.branches.tag("v1", message=b"x"),
+        lambda kb: kb.sharing.add_remote("origin", None),
+        lambda kb: kb.trust.prove(b"a.md"),
+        lambda kb: kb.trust.gc(grace_s=float("nan")),
+        lambda kb: kb.trust.gc(grace_s="1"),
+        lambda kb: kb.trust.distill(["a.md"], "keywords", {"count": 3}),
+        lambda kb: kb.trust.distill(["a.md"], "keywords", ["count"]),
+        lambda kb: arbor.init(3),
+        lambda kb: arbor.open(None),
+        lambda kb: arbor.clone(kb, "x"),
+    ],
+)
+def test_a_wrong_type_is_named_and_nothing_happens(kb: KnowledgeBase, call: Callable[[Any], Any]) -> None:
+    (kb.folder.parent / "a.md").write_text("# a.md\n\nchanged\n")
+    before = kb.repo.refs.head_oid(), kb.repo.stage().changes, kb.status()
+    with pytest.raises(TypeError) as found:
+        call(kb)
+    assert isinstance(found.value, UsageError)
+    assert "must be" in found.value.message
+    assert (kb.repo.refs.head_oid(), kb.repo.stage().changes, kb.status()) == before
+    assert kb.verify().ok
+
+
+def test_one_text_is_one_path(kb: KnowledgeBase) -> None:
+    assert kb.add("notes").added == ("notes/b.md",)
+    assert kb.add(Path("notes/b.md")).added == ()
+    kb.commit("second", author="Ada Lovelace <ada@example.org>")
+    assert kb.rm("a.md") == ("a.md",)
+    assert b"".join(kb.cat(Path("notes/b.md"))) == b"# notes/b.md\n\ntides\n"  # type: ignore[arg-type]
+    assert kb.show()[0].author == "Ada Lovelace"
+    assert (kb.folder.parent / "a").exists()
+
+
+def test_an_author_that_is_none_is_refused(kb: KnowledgeBase) -> None:
+    with pytest.raises(UsageError, match="does not name an author"):
+        kb.commit("m", author="Ada", allow_empty=True)
+
+
+def test_none_is_taken_only_where_it_is_written() -> None:
+    @checked
+    def call(one: str, other: int | None = None) -> tuple[str, int | None]:
+        return one, other
+
+    assert call("a", None) == ("a", None)
+    with pytest.raises(WrongType, match="'one' of call must be text, not NoneType"):
+        call(None)  # type: ignore[arg-type]
+
+
+def test_every_simple_argument_of_a_desk_is_checked() -> None:
+    plain = ("str", "int", "bool", "bytes", "float", "Path")
+    for desk in (KnowledgeBase, BranchDesk, ShareDesk, TrustDesk):
+        for name, method in vars(desk).items():
+            if name.startswith("_") or not callable(method):
+                continue
+            assert hasattr(method, "__wrapped__"), name
+            for written in (
+                text for argument, text in method.__annotations__.items() if argument != "return"
+            ):
+                assert written.removesuffix(" | None") in _CHECKS or not any(
+                    written.startswith(kind) for kind in plain
+                ), (name, written)
