@@ -1,31 +1,39 @@
-"""Writes the command reference from the commands themselves: `python docs/reference/generate.py`.
+"""Writes the reference from the commands and the library themselves: `python docs/reference/generate.py`.
 
 A test compares the pages with what this makes, so they are never out of date.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import inspect
+import re
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
-from arbor import errors
+from arbor import errors, kb
 from arbor.cli.app import arbor
 from arbor.cli.catalogue import SECTIONS
 from arbor.cli.command import ArborCommand
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_BUG, EXIT_INTERRUPTED
+from arbor.remote.desk import ShareDesk
+from arbor.repo.branch_desk import BranchDesk
+from arbor.repo.desk import TrustDesk
 
 HERE = Path(__file__).resolve().parent
 WIDTH = 80
-NOTE = "<!-- Made by generate.py from the commands themselves: change those, then run it again. -->"
+NOTE = "<!-- Made by generate.py from the commands and the library themselves: change those, then run it again. -->"
 
 
 def pages() -> dict[str, str]:
     """Every page by its file name."""
-    return {"commands.md": commands_page(), "exit-codes.md": exit_codes_page()}
+    return {"commands.md": commands_page(), "exit-codes.md": exit_codes_page(), "python.md": python_page()}
 
 
 def commands_page() -> str:
@@ -80,6 +88,123 @@ def first_line(kind: type) -> str:
     """The first line of a class's docstring."""
     return (kind.__doc__ or "").split("\n", 1)[0]
 
+
+def python_page() -> str:
+    """The library: the front desk, its three further desks, and what their methods return."""
+    parts = ["# Python", NOTE, PYTHON, "## arbor"]
+    parts += [method_part(name, function) for name, function in OPENERS.items()]
+    wanted: dict[str, None] = {}
+    for title, desk in DESKS.items():
+        parts += [f"## {title}", first_line(desk)]
+        for name, member in vars(desk).items():
+            method = member.fget if isinstance(member, property) else member
+            if not name.startswith("_") and callable(method):
+                parts.append(method_part(name, method, is_property=isinstance(member, property)))
+                wanted.update(
+                    dict.fromkeys(re.findall(r"[A-Z]\w+", method.__annotations__.get("return", "")))
+                )
+    parts.append("## What they return")
+    parts += [value_part(kind) for kind in value_types(wanted)]
+    return "\n\n".join(parts) + "\n"
+
+
+def method_part(name: str, method: Callable[..., Any], *, is_property: bool = False) -> str:
+    """How a method is called, and its docstring."""
+    returned = method.__annotations__["return"]
+    call = f"{name}: {returned}" if is_property else f"{name}({arguments_of(method)}) -> {returned}"
+    lines = textwrap.wrap(call, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+    return f"### {name}\n\n{fenced(chr(10).join(lines) + chr(10) * 2 + (inspect.getdoc(method) or ''))}"
+
+
+def arguments_of(method: Callable[..., Any]) -> str:
+    """The arguments of a method as they are written, without `self`."""
+    listed: list[str] = []
+    for each in inspect.signature(method).parameters.values():
+        if each.kind is each.KEYWORD_ONLY and "*" not in listed:
+            listed.append("*")
+        if each.name != "self":
+            default = "" if each.default is each.empty else f" = {written_default(each.default)}"
+            listed.append(f"{each.name}: {each.annotation}{default}")
+    return ", ".join(listed)
+
+
+def written_default(value: object) -> str:
+    """A default as a reader would write it."""
+    plain = value is None or isinstance(value, (str, int, float, tuple))
+    return repr(value) if plain else f"{type(value).__name__}()"
+
+
+def value_types(names: Collection[str]) -> list[type]:
+    """The frozen values of these names and the ones that they hold, by name."""
+    known = {
+        kind.__name__: kind
+        for module in map(importlib.import_module, VALUES)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == module.__name__ and value_fields(kind)
+    }
+    missing = {name for name in names if name not in known} - NO_VALUES
+    assert not missing, f"VALUES does not name the modules of {sorted(missing)}"
+    found: dict[str, type] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in known and name not in found:
+            found[name] = known[name]
+            for written in value_fields(known[name]).values():
+                waiting += re.findall(r"[A-Z]\w+", written)
+    return [found[name] for name in sorted(found)]
+
+
+def value_fields(kind: type) -> dict[str, str]:
+    """The fields of a dataclass or a named tuple with their types as written; nothing for others."""
+    if dataclasses.is_dataclass(kind):
+        return {
+            each.name: str(each.type) for each in dataclasses.fields(kind) if not each.name.startswith("_")
+        }
+    names = getattr(kind, "_fields", ())
+    return {
+        name: getattr(kind.__annotations__[name], "__forward_arg__", kind.__annotations__[name])
+        for name in names
+    }
+
+
+def value_part(kind: type) -> str:
+    """A value's fields and docstring."""
+    fields = "\n".join(f"{name}: {written}" for name, written in value_fields(kind).items())
+    return f"### {kind.__name__}\n\n{fenced((inspect.getdoc(kind) or '') + chr(10) + chr(10) + fields)}"
+
+
+OPENERS = {"init": kb.init, "open": kb.open_kb, "clone": kb.clone}
+DESKS = {
+    "KnowledgeBase": kb.KnowledgeBase,
+    "KnowledgeBase.branches": BranchDesk,
+    "KnowledgeBase.sharing": ShareDesk,
+    "KnowledgeBase.trust": TrustDesk,
+}
+
+VALUES = tuple(
+    f"arbor.{room}.{name}"
+    for room, names in {
+        "graph": ("checking", "desk", "ripple", "standing"),
+        "objects": ("model", "proofs"),
+        "remote": ("bundle", "bundle_check", "desk", "fetching", "pushing", "remotes"),
+        "repo": ("adding", "branching", "checkpoint_notes", "checkpoints", "core_check", "cores", "distilling",
+                 "evicting", "gc", "merging", "rehydrating", "restoring", "results", "status", "tiering", "tiers",
+                 "verify"),
+        "search": ("following", "fusion", "results"),
+        "store": ("journal", "refs"),
+    }.items()
+    for name in names
+)  # fmt: skip
+NO_VALUES = {"Any", "BranchDesk", "Iterator", "None", "Path", "ShareDesk", "Snapshot", "TrustDesk"}
+
+PYTHON = """\
+`import arbor`, then `arbor.init(...)` or `arbor.open(...)` gives a KnowledgeBase whose methods mirror the commands,
+return frozen values and print nothing. Reading is safe from several threads; from async code call it in a thread
+(`await asyncio.to_thread(kb.search, "tides")`). Errors are `arbor.errors.ArborError` with `message`, `hint` and
+`exit_code`; a value of the wrong type is refused as `WrongType`, which is a `TypeError` too, before anything is done.
+Where a sequence of texts is wanted, one text stands for a list of one. `arbor.proofs.verify` checks proofs without a
+knowledge base; `docs/guides/proofs.md` has the details."""
 
 INTRODUCTION = """\
 Standard output holds the answer and nothing else; hints, warnings and progress go to standard error. Paths that you

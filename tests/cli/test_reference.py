@@ -1,4 +1,4 @@
-"""The command reference is what the commands say of themselves."""
+"""The reference is what the commands and the library say of themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def load_generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["commands.md", "exit-codes.md"])
+@pytest.mark.parametrize("name", ["commands.md", "exit-codes.md", "python.md"])
 def test_the_pages_are_current(name: str) -> None:
     made = load_generator().pages()[name]
     kept = (FOLDER / name).read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ def test_the_pages_are_current(name: str) -> None:
 
 
 def test_the_generator_makes_these_pages_and_no_others() -> None:
-    assert set(load_generator().pages()) == {"commands.md", "exit-codes.md"}
+    assert set(load_generator().pages()) == {"commands.md", "exit-codes.md", "python.md"}
 
 
 def test_every_error_is_on_the_page() -> None:
