@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,11 @@ from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
+    import difflib
+
     from arbor.store import files
 else:
+    difflib = lazy_module("difflib")
     files = lazy_module("arbor.store.files")
 
 EXIT_USAGE = 2
@@ -23,6 +27,7 @@ EXIT_PARTLY = 3
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+_QUOTED = re.compile(r"'(.*)' is not one of ", re.DOTALL)
 _SYSTEM_HINTS = {
     errno.ENOSPC: "free some space and run the command again; what was committed is safe",
     errno.EDQUOT: "free some space and run the command again; what was committed is safe",
@@ -73,13 +78,29 @@ def _usage(error: click.ClickException) -> Failure:
     hint = f"run: {ctx.command_path} --help" if ctx is not None else ""
     if isinstance(error, click.NoSuchOption):
         message = f"no such option '{error.option_name}'"
-        if error.possibilities:
+        if error.option_name == "--json" and ctx is not None and ctx.parent is None:
+            hint = "it goes after the command: arbor COMMAND --json"
+        elif error.possibilities:
             hint = f"did you mean '{error.possibilities[0]}'?"
         elif error.option_name == "-C":
             hint = "it goes before the command: arbor -C PATH COMMAND"
         return Failure(message, hint, EXIT_USAGE)
+    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
+        return _no_such_choice(error, list(error.param.type.choices), hint)
     message = error.format_message().strip().rstrip(".")
     return Failure(message[:1].lower() + message[1:], hint, EXIT_USAGE)
+
+
+def _no_such_choice(error: click.BadParameter, choices: list[str], hint: str) -> Failure:
+    """A word that is none of a few; click lists them in small letters where any will do."""
+    typed = _QUOTED.match(error.message)
+    if typed is None:
+        return Failure(error.format_message().rstrip("."), hint, EXIT_USAGE)
+    name = next((name for name in error.param.opts if name.startswith("--")), "") if error.param else ""
+    message = f"'{typed[1]}' is not one of {', '.join(choices)}{f' for {name}' if name else ''}"
+    close = difflib.get_close_matches(typed[1].lower(), [choice.lower() for choice in choices], n=1)
+    meant = next((choice for choice in choices if [choice.lower()] == close), "")
+    return Failure(message, f"did you mean '{meant}'?" if meant else hint, EXIT_USAGE)
 
 
 def unknown_command(name: str, close: list[str], elsewhere: str) -> UsageError:

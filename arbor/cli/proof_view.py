@@ -91,4 +91,4 @@ def _sentence(found: proofs.Verified) -> str:
         return f"there is no {place} in this commit"
     if found.kind == "document":
         return f"{place} is in this commit"
-    return f"passage {found.index + 1} of {found.passages} of {place} is in this commit"
+    return f"passage {found.index} (of {found.passages}, from 0) of {place} is in this commit"

@@ -181,9 +181,13 @@ def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterato
 def _named(session: Session, indent: str, hit: Hit, passages: int) -> Iterator[str]:
     """The passages that are not quoted and the other paths of the same content."""
     out = session.out
-    lines = sorted(passage.line for passage in hit.passages[passages - 1 :] if passage.line)
+    lines = sorted(
+        (passage.line, f" ({passage.audit.value})" if passage.audit is not hit.audit else "")
+        for passage in hit.passages[passages - 1 :]
+        if passage.line
+    )
     if lines:
-        named = ", ".join(map(str, lines))
+        named = ", ".join(f"{line}{label}" for line, label in lines)
         yield indent + out.style(f"also at line{'s' if len(lines) > 1 else ''} {named}", "dim")
     others = [path for path in hit.paths if path != hit.path]
     if others:

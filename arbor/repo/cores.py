@@ -144,7 +144,7 @@ def add_core(
     """
     check_core_name(name)
     if not text.strip():
-        raise UsageError("a core needs a text")
+        raise UsageError("a core needs a text", "give it with --text TEXT or on standard input")
     if len(text.encode("utf-8")) > MAX_TEXT_BYTES:
         raise UsageError(f"a core is at most {MAX_TEXT_BYTES:,} bytes long")
     if not sources:

@@ -180,7 +180,7 @@ def _filters(query: Query, hooks: Hooks) -> Iterable[Filter]:
         yield from _text_filter(term, "", negated=True)
     for term, negated in query.titles:
         yield from _text_filter(term, "title : ", negated=negated)
-    yield from _any_of(query.paths, _path_filter)
+    yield from _any_of(query.paths, path_filter)
     yield from _any_of(query.kinds, lambda value: Filter("d.kind = ?", (value,)))
     yield from _any_of(query.langs, lambda value: Filter("d.lang = ?", (value,)))
     if query.labels:
@@ -212,7 +212,7 @@ def _any_of(conditions: tuple[Condition, ...], make: Callable[[str], Filter]) ->
             yield _negate(make(condition.value))
 
 
-def _path_filter(value: str) -> Filter:
+def path_filter(value: str) -> Filter:
     """Paths that begin with the value or, where it is a pattern, match it whole or from a folder on."""
     if is_pattern(value):
         return Filter(

@@ -254,8 +254,6 @@ def _add_field(draft: _Draft, name: str, value: str, quoted: bool, minus: bool, 
 def _check_value(name: str, value: str) -> str:
     if name == "kind" and value not in KINDS:
         raise UsageError(f"'{value}' is not a kind of document", f"the kinds are: {', '.join(KINDS)}")
-    if name == "label":
-        return value.upper()
     if name == "lang":
         return value.lower().split("-")[0]
     if name == "path":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from arbor.errors import UsageError
@@ -15,9 +15,9 @@ from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
 from arbor.search.fusion import Ranked, rank_by_relevance
-from arbor.search.plan import Hooks, Plan, make_plan
+from arbor.search.plan import Hooks, Plan, make_plan, path_filter
 from arbor.search.presenting import HIDDEN, HitMaker, Wishes
-from arbor.search.query import Query, parse_query, parse_raw_query
+from arbor.search.query import Query, is_pattern, parse_query, parse_raw_query
 from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.retrieval import Candidate, Pool, retrieve
 from arbor.search.work_tree import WorkTree
@@ -108,6 +108,8 @@ class Searcher:
                 )  # fmt: skip
                 hits, withheld = _collect(desk, maker, options)
                 notes = (*desk.notes, *_tier_notes(session, snapshot))
+                if not hits:
+                    notes += tuple(_path_notes(session, parsed))
         finally:
             if files is not None:
                 files.close()
@@ -174,6 +176,14 @@ def _tier_notes(session: Session, snapshot: Snapshot) -> tuple[str, ...]:
     if warm > 0:
         notes.append(f"not searched, being warm: {warm:,}")
     return tuple(notes)
+
+
+def _path_notes(session: Session, query: Query) -> Iterator[str]:
+    """Which `path:` of a query that found nothing is no document's."""
+    for condition in query.paths:
+        if not condition.negated and not session.list_documents([path_filter(condition.value)], 1):
+            what = "fits" if is_pattern(condition.value) else "begins with"
+            yield f"no path {what} '{condition.value}'"
 
 
 class _Desk:

@@ -61,7 +61,7 @@ def test_everything_at_once() -> None:
     assert query.paths == (Condition("notes/", False), Condition("my notes/", True))
     assert query.kinds == (Condition("core", False),)
     assert query.langs == (Condition("zh", False),)
-    assert query.labels == (Condition("NOVEL", False),)
+    assert query.labels == (Condition("novel", False),)
     assert query.since == datetime(2024, 5, 1, tzinfo=UTC).timestamp()
     assert query.rev == "main~2"
 

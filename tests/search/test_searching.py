@@ -164,7 +164,7 @@ def test_the_same_question_has_the_same_trace(library: Library) -> None:
 def test_labels_come_from_a_hook(library: Library) -> None:
     novel = {library.snapshot.get("notes/git.md"), library.snapshot.get("deep/a/b/c/leaf.txt")}
     hooks = Hooks(
-        documents_labelled=lambda label: novel if label == "NOVEL" else set(),
+        documents_labelled=lambda label: novel if label.upper() == "NOVEL" else set(),
         label_of=lambda oid: "NOVEL" if oid in novel else None,
     )
     found = library.search("commit label:novel", hooks=hooks)

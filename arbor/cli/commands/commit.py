@@ -77,8 +77,7 @@ def command(
     ARBOR_AUTHOR_NAME and ARBOR_AUTHOR_EMAIL, then from the settings user.name and user.email.
     """
     kb = session.open()
-    if not set_identity(kb):
-        session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
+    is_known = set_identity(kb)
     if everything:
         marked = adding.marked_conflicts(kb.repo)
         if marked:
@@ -93,6 +92,8 @@ def command(
     message = _message(session, kb, messages, message_file, amend=amend)
     index = not no_index and kb.config_get("core.index") is not False
     made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=author, sign=sign)
+    if not is_known:
+        session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
     for text in () if as_json else made.warnings:
         session.out.warning(text)
     run_post_hook(session, "post-commit")

@@ -63,6 +63,8 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
     if action == "check":
         return _check(session, trust, names, options, as_json=as_json)
     if action == "rm":
+        if not names:
+            raise UsageError("name the cores to remove", "run: arbor core rm NAME; arbor core lists them")
         for name in names:
             trust.remove_core(name)
         found: list[CoreInfo] = []
@@ -157,6 +159,8 @@ def _check(
     else:
         for state in states:
             _show_state(session, state)
+        if options["at"] is None and session.open().repo.stage().changes:
+            session.out.note("checked as committed: what is staged counts with the next commit")
         totals = {name: sum(1 for state in states if state.state == name) for name in _STYLES}
         session.out.line(", ".join(f"{number:,} {name}" for name, number in totals.items()))
     if any(state.state == "broken" for state in states):

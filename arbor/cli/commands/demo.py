@@ -21,7 +21,7 @@ FIELDS = {
 
 
 @arbor_command("demo", fields=FIELDS)
-@click.argument("what", type=click.Choice(["ripple"]), metavar="ripple")
+@click.argument("what", default="ripple", type=click.Choice(["ripple"]), metavar="[ripple]")
 @json_option
 def command(session: Session, what: str, as_json: bool) -> None:
     """Walk through a life cycle on built-in documents.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.kb import init
+from arbor.objects.paths import PRIVATE_FOLDER
 
 FIELDS = {
     "path": "the `.arbor` folder (the folder itself for a bare knowledge base)",
@@ -30,11 +33,21 @@ def command(session: Session, folder: str, branch: str, bare: bool, as_json: boo
     Everything arbor keeps goes into the `.arbor` folder inside it; your files are not touched.
     """
     out = session.out
+    above = _knowledge_base_above(session.from_here(folder).resolve())
     with init(session.from_here(folder), bare=bare, branch=branch) as kb:
         place = str(kb.folder)
     if as_json:
         out.json("init", {"path": place, "branch": branch, "bare": bare})
         return
+    if above is not None:
+        out.warning(
+            f"it lies inside the knowledge base of {quote_path(str(above))}, which leaves its files alone now"
+        )
     out.line(f"started an empty knowledge base in {quote_path(place)}")
     if not bare:
         out.hint("run: arbor add . and then arbor commit -m MESSAGE")
+
+
+def _knowledge_base_above(fs_path: Path) -> Path | None:
+    """The work tree that a folder lies in."""
+    return next((above for above in fs_path.parents if (above / PRIVATE_FOLDER / "format").exists()), None)

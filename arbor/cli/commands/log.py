@@ -99,8 +99,10 @@ def command(
     with session.out.paged():
         if graph:
             _draw(session, found, form, has_choice=bool(paths or since or until or author or grep))
-        else:
-            _list(session, found, form)
+            return
+        shown = _list(session, found, form)
+    if not shown and limit != 0:
+        _say_nothing_found(session, paths, chosen_by_text=bool(since or until or author or grep))
 
 
 def _show_checkpoint(session: Session, info: CommitInfo, *, as_json: bool) -> None:
@@ -164,12 +166,23 @@ def _pattern(text: str | None) -> re.Pattern[str] | None:
         raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
 
 
-def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> None:
-    for number, info in enumerate(found):
-        if number and not form.oneline:
+def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> int:
+    """Show the commits; how many there were."""
+    number = 0
+    for number, info in enumerate(found, 1):
+        if number > 1 and not form.oneline:
             session.out.line()
         for line in _lines(session, info, form):
             session.out.line(line)
+    return number
+
+
+def _say_nothing_found(session: Session, paths: Sequence[str], *, chosen_by_text: bool) -> None:
+    if paths and not chosen_by_text:
+        named = ", ".join(map(session.shown, paths))
+        session.out.note(f"no commit of this history touches {named}")
+    elif paths or chosen_by_text:
+        session.out.note("no commit of this history is like that")
 
 
 def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_choice: bool) -> None:

@@ -99,7 +99,11 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
         for done in report.whole:
             out.line(f"hot {session.shown(done.paths[0])}")
     hot = len(report.whole) + report.warmed
-    out.line(f"{count(hot, 'document')} hot again; {size(report.accepted_bytes)} came, every passage checked")
+    if report.documents or hot:
+        came = f"{size(report.accepted_bytes)} came, every passage checked"
+        out.line(f"{count(hot, 'document')} hot again; {came}")
+    else:
+        out.line("nothing to bring back: all of it is hot")
     rest = [done for done in report.documents if done.state != "whole"]
     for done in rest[:_MAX_LISTED]:
         what = (

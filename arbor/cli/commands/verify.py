@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +14,7 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, verify_fields
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import IntegrityError, NoKnowledgeBase, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -39,7 +41,9 @@ FIELDS = {
     "`log_root` the ones that fit; else null",
 }
 _MAX_AFFECTED = 10
+_MAX_FINDINGS = 20
 _ANOTHER_ROOT = "ledger root"
+_OID = re.compile(r"[0-9a-fA-F]{64}")
 
 
 @arbor_command("verify", fields=FIELDS)
@@ -48,7 +52,9 @@ _ANOTHER_ROOT = "ledger root"
     "--root", metavar="HASH", help="Also check that the revision (HEAD without one) has this Merkle root."
 )
 @click.option("--proof", "proof_file", metavar="FILE", help="Check a proof instead; needs no knowledge base.")
-@click.option("--commit", metavar="OID", help="With --proof: the commit that it must belong to.")
+@click.option(
+    "--commit", metavar="OID", help="With --proof: the commit it must belong to; in a KB any revision."
+)
 @click.option("--text", metavar="FILE", help="With --proof: the passage, or the file, that it must be about.")
 @click.option("--checkpoint", "checkpoint_file", metavar="FILE",
               help="Check that the history of REV goes on from this checkpoint instead.")  # fmt: skip
@@ -80,7 +86,7 @@ def command(
                 "give --proof with --root, --commit or --text only",
             )
         proof_view.check_proof_file(
-            session.out, session.from_here(proof_file), root=root, commit=commit,
+            session.out, session.from_here(proof_file), root=root, commit=commit and _full_oid(session, commit),
             text=None if text is None else session.from_here(text), as_json=as_json,
         )  # fmt: skip
         return 0
@@ -95,8 +101,21 @@ def command(
     if as_json:
         _answer_json(session.out, report)
     else:
-        _answer(session.out, report, has_root=root is not None)
+        remotes = session.open().sharing.remotes() if not report.ok else []
+        _answer(session.out, report, has_root=root is not None, remote=remotes[0].url if remotes else "")
     return 0 if report.ok else IntegrityError.exit_code
+
+
+def _full_oid(session: Session, typed: str) -> str:
+    """The commit that is meant: all digits, or a revision of the knowledge base here, where there is one."""
+    if _OID.fullmatch(typed):
+        return typed
+    try:
+        return session.open().resolve(typed).hex()
+    except NoKnowledgeBase:
+        raise UsageError(
+            f"'{typed}' is not the oid of a commit", "give all 64 digits, as arbor log prints them"
+        ) from None
 
 
 def _answer_json(out: Output, report: VerifyReport) -> None:
@@ -111,9 +130,11 @@ def _answer_json(out: Output, report: VerifyReport) -> None:
     ))  # fmt: skip
 
 
-def _answer(out: Output, report: VerifyReport, *, has_root: bool) -> None:
-    for finding in report.damaged:
+def _answer(out: Output, report: VerifyReport, *, has_root: bool, remote: str) -> None:
+    for finding in report.damaged[:_MAX_FINDINGS]:
         _show_finding(out, finding)
+    if len(report.damaged) > _MAX_FINDINGS:
+        _summarise(out, report.damaged)
     checked = report.checked
     cold = f" ({checked['cold']:,} of them cold)" if checked.get("cold") else ""
     read = ", ".join(
@@ -129,8 +150,22 @@ def _answer(out: Output, report: VerifyReport, *, has_root: bool) -> None:
         return
     broken = [finding for finding in report.damaged if finding.where != _ANOTHER_ROOT]
     message = f"{count(len(report.damaged), 'thing')} did not verify (read {read})"
-    hint = "restore .arbor from a copy, or clone it again" if broken else ""
+    hint = (
+        f"restore .arbor from a copy, or clone it again{f' from {remote}' if remote else ''}"
+        if broken
+        else ""
+    )
     out.error(message, hint, IntegrityError.exit_code)
+
+
+def _summarise(out: Output, damaged: Sequence[Finding]) -> None:
+    """What is not listed: how many more things, and which documents all of them touch."""
+    out.line(f"and {len(damaged) - _MAX_FINDINGS:,} more things; --json names them all")
+    paths = sorted({path for finding in damaged for _, path in finding.affects})
+    if paths:
+        named = ", ".join(map(quote_path, paths[:_MAX_AFFECTED]))
+        more = f" and {len(paths) - _MAX_AFFECTED:,} more" if len(paths) > _MAX_AFFECTED else ""
+        out.line(f"in all they touch {count(len(paths), 'document')}: {named}{more}")
 
 
 def _show_finding(out: Output, finding: Finding) -> None:
