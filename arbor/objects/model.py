@@ -325,6 +325,12 @@ def decode_derivation(data: bytes, *, trusted: bool = False) -> Derivation:
     return _built("derivation", make)
 
 
+def derivation_documents(data: bytes) -> list[tuple[str, bytes]]:
+    """(ledger key, document oid) of each source passage of an encoded derivation that was checked before."""
+    sources: Any = codec.decode(data, trusted=True)[5]
+    return [(source[0], source[1]) for source in sources]
+
+
 def is_nfc(text: str) -> bool:
     """Whether a path or key is in Unicode normal form C, as committed names are."""
     return text.isascii() or unicodedata.is_normalized("NFC", text)

@@ -103,6 +103,7 @@ class _Walk:
         self._cold = read_tiers(repo.folder).cold
         self._wants_passages = _passage_filter(filter_text)
         self._whole: set[bytes] = set()
+        self._sources: list[tuple[str, bytes]] = []
         self.selection = Selection()
 
     def peel(self, oid: bytes) -> bytes:
@@ -124,6 +125,7 @@ class _Walk:
         for key, _, value in fresh.changes:
             if value is not None and key.startswith((DOCUMENTS, CORES)):
                 self._take_document(key, value, known)
+        self._take_sources(commit)
 
     def _fresh(self, commit: Commit) -> Fresh:
         """What is in none of the parents' ledgers."""
@@ -164,12 +166,23 @@ class _Walk:
         if not (wanted or derivation):
             return
         self._whole.add(oid)
+        if derivation:
+            self._sources += model.derivation_documents(self._reader.get_kind(derivation, Kind.DERIVATION))
         if oid in self._cold:
             here = [part for part in parts if self._repo.store.holds(part)]
             if len(here) < len(parts):
                 self.selection.cold.append(oid)
             parts = here
         sent.update((part, None) for part in parts if part not in known)
+
+    def _take_sources(self, commit: Commit) -> None:
+        """What the cores just taken were made from, where that is in no ledger that the receiver gets or has."""
+        roots = [commit.ledger_root, *(self._repo.commit(parent).ledger_root for parent in commit.parents)]
+        while self._sources:
+            key, oid = self._sources.pop()
+            in_a_ledger = any(ledger.find(self._repo.store, root, key) == oid for root in roots)
+            if oid not in self.selection.oids and not in_a_ledger and self._repo.store.holds(oid):
+                self._take_document(key, oid, set())
 
 
 def _passage_filter(text: str) -> Callable[[str], bool]:

@@ -9,7 +9,8 @@ from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
-from arbor.repo.cores import MANUAL, broken_source, changed_sources, get_derivation
+from arbor.repo.core_binding import broken_source, changed_below, changed_sources, get_derivation
+from arbor.repo.cores import MANUAL
 from arbor.repo.distillers.registry import find_distiller
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.repository import Repository
@@ -25,7 +26,7 @@ class SourceChange:
 
     Attributes:
         path: The document's path, or `core:NAME`.
-        what: `changed`, `moved` (to another path), or `gone`.
+        what: `changed`, `moved` (to another path), `gone`, or `stale`: a core of which a source is one of these.
         now: Where it is now, after a move; "" else.
         same_passages: Whether every passage that the core uses is still in it.
         commit, seconds: The commit since which, as hexadecimal digits, and its time; "" and 0 where it is not
@@ -97,13 +98,17 @@ class CoreChecker:
     # --- what has become of the sources
 
     def _changes(self, derivation: Derivation) -> Iterable[SourceChange]:
-        for key in changed_sources(derivation, self._snapshot.find_key):
+        for key in changed_sources(self._repo.store, derivation, self._snapshot.find_key):
             sources = [source for source in derivation.sources if source.path == key]
             now = self._snapshot.find_key(key)
             yield self._describe(key, sources, now)
 
     def _describe(self, key: str, sources: list[CoreSource], now: bytes | None) -> SourceChange:
         shown = shown_path(key)
+        if now == sources[0].document:  # a core that is as it was, above something that is not
+            below = changed_below(self._repo.store, now, self._snapshot.find_key)
+            since = self._since(below.path, below.document) if below is not None else ("", 0)
+            return SourceChange(shown, "stale", "", True, *since)
         commit, seconds = self._since(key, sources[0].document)
         if now is None:
             moved = self._place_of(sources[0].document)

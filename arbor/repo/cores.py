@@ -7,20 +7,19 @@ true of what it was made from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import UsageError
 from arbor.objects import merkle
-from arbor.objects.ids import Kind, file_hash, object_id
+from arbor.objects.ids import Kind, file_hash
 from arbor.objects.model import (
     ChunkRef,
     CoreSource,
     Derivation,
     Document,
     Manifest,
-    decode_derivation,
     decode_document,
     decode_manifest,
     encode_derivation,
@@ -28,6 +27,7 @@ from arbor.objects.model import (
     encode_manifest,
 )
 from arbor.objects.paths import path_fault
+from arbor.repo.core_binding import Find, changed_sources, get_derivation
 from arbor.repo.ingest import CANONICALISATION, Sink, document_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
@@ -39,10 +39,6 @@ from arbor.text.reading import decode_passage, extract
 MANUAL = "manual"
 MAX_TEXT_BYTES = 1024 * 1024
 _FILE_NAME = "core.md"
-
-
-Find = Callable[[str], bytes | None]
-"""What a version or stage holds under a ledger key: the oid, None for nothing."""
 
 
 class Binding(NamedTuple):
@@ -225,53 +221,5 @@ def read_core(store: ObjectStore, name: str, oid: bytes, find: Find) -> CoreInfo
     sources = tuple((s.path, s.document.hex(), s.index, s.leaf.hex()) for s in derivation.sources)
     return CoreInfo(
         name, oid.hex(), document.title, text, derivation.distiller, derivation.version, derivation.parameters,
-        derivation.ledger_root.hex(), sources, frozenset(changed_sources(derivation, find)),
+        derivation.ledger_root.hex(), sources, frozenset(changed_sources(store, derivation, find)),
     )  # fmt: skip
-
-
-def get_derivation(store: ObjectStore, document: Document) -> Derivation:
-    """How a core was made.
-
-    Raises:
-        IntegrityError: when the document is no core, or its derivation is absent or damaged.
-    """
-    if document.kind != "core":
-        raise IntegrityError("the document is not a core")
-    return decode_derivation(store.get_kind(document.derivation, Kind.DERIVATION))
-
-
-def changed_sources(derivation: Derivation, find: Find) -> tuple[str, ...]:
-    """The ledger keys where another document is now than a core was made from, or none, in the order of the sources."""
-    recorded = dict.fromkeys((source.path, source.document) for source in derivation.sources)
-    return tuple(dict.fromkeys(key for key, document in recorded if find(key) != document))
-
-
-def broken_source(store: ObjectStore, derivation: Derivation) -> str:
-    """Why a core's binding does not hold: "" when every source's leaf is proven into its document."""
-    for source in derivation.sources:
-        try:
-            document = decode_document(store.get_kind(source.document, Kind.DOCUMENT), trusted=True)
-        except IntegrityError as error:
-            return f"the document of source '{source.path}' cannot be read: {error.message}"
-        if source.count != document.passage_count:
-            return f"source '{source.path}' does not have as many passages as its document"
-        reached = merkle.root_from_path(source.leaf, source.index, document.passage_count, source.proof)
-        if reached != document.text_root:
-            return f"the leaf of source '{source.path}' is not proven into its document"
-    return "" if derivation.sources else "it names no source"
-
-
-def core_checker(store: ObjectStore) -> Callable[[bytes, Document], bool]:
-    """A test whether the sources of a core verify, for the audit of search hits; it remembers its findings."""
-    known: dict[bytes, bool] = {}
-
-    def check(oid: bytes, document: Document) -> bool:
-        if oid not in known:
-            try:
-                sound = object_id(Kind.DOCUMENT, encode_document(document)) == oid
-                known[oid] = sound and not broken_source(store, get_derivation(store, document))
-            except IntegrityError:
-                known[oid] = False
-        return known[oid]
-
-    return check

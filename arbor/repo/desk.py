@@ -25,8 +25,9 @@ from arbor.repo import (
 )
 from arbor.repo.checkpoint_notes import CheckpointReport
 from arbor.repo.copies import ByteSource, Fetch
+from arbor.repo.core_binding import Find
 from arbor.repo.core_check import CoreChecker, CoreState
-from arbor.repo.cores import CoreInfo, Find
+from arbor.repo.cores import CoreInfo
 from arbor.repo.distillers import registry
 from arbor.repo.distilling import Distilled
 from arbor.repo.evicting import EvictReport

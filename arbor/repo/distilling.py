@@ -14,7 +14,8 @@ from arbor.objects.ledger_diff import diff
 from arbor.objects.model import Derivation, Document, Manifest, decode_document, decode_manifest
 from arbor.objects.paths import path_fault
 from arbor.processes import map_forked
-from arbor.repo.cores import Binding, bind, get_derivation, source_key, write_core
+from arbor.repo.core_binding import get_derivation
+from arbor.repo.cores import Binding, bind, source_key, write_core
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked

@@ -77,6 +77,7 @@ class Audit:
         oids: Every object.
         named: Every chunk that a manifest names.
         documents, manifests, nodes, commits, tags: What they say, by oid.
+        sources: The documents that the derivations name, by the derivation's oid.
         damaged: What could not be read.
         chunks: How many chunks were read.
     """
@@ -88,6 +89,7 @@ class Audit:
     nodes: dict[bytes, NodeFacts] = field(default_factory=dict)
     commits: dict[bytes, model.Commit] = field(default_factory=dict)
     tags: dict[bytes, model.Tag] = field(default_factory=dict)
+    sources: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
     damaged: list[Damage] = field(default_factory=list)
     chunks: int = 0
 
@@ -102,6 +104,7 @@ class _Part:
     nodes: list[NodeFacts] = field(default_factory=list)
     commits: list[tuple[bytes, model.Commit]] = field(default_factory=list)
     tags: list[tuple[bytes, model.Tag]] = field(default_factory=list)
+    sources: list[tuple[bytes, tuple[bytes, ...]]] = field(default_factory=list)
     damaged: list[Damage] = field(default_factory=list)
     chunks: int = 0
 
@@ -156,6 +159,7 @@ def _take(audit: Audit, part: _Part, found: list[bytes]) -> None:
     audit.nodes.update((facts.oid, facts) for facts in part.nodes)
     audit.commits.update(part.commits)
     audit.tags.update(part.tags)
+    audit.sources.update(part.sources)
     audit.damaged += part.damaged
     audit.chunks += part.chunks
 
@@ -194,6 +198,8 @@ def _audit_objects(part: _Part, kind: int, found: list[tuple[bytes, bytes]], whe
             part.commits.append((oid, value))
         elif kind == Kind.TAG:
             part.tags.append((oid, value))
+        elif kind == Kind.DERIVATION:
+            part.sources.append((oid, tuple({source.document for source in value.sources})))
 
 
 def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:

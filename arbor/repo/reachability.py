@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from arbor.errors import IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES, Kind
-from arbor.objects.model import decode_commit, decode_document, decode_tag
+from arbor.objects.model import decode_commit, decode_document, decode_tag, derivation_documents
 from arbor.objects.passages import chunk_oids
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
@@ -104,11 +104,19 @@ class Reach:
                 self.needed.others.add(value)
 
     def _documents(self) -> None:
-        for oid in in_stored_order(self._repo.store, self.needed.documents):
-            document = decode_document(self._reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
-            self.needed.manifests.setdefault(document.manifest, []).append(oid)
-            if document.derivation:
-                self.needed.others.add(document.derivation)
+        """Documents with their manifests, and what cores were made from, which may be in no ledger any more."""
+        waiting = set(self.needed.documents)
+        while waiting:
+            sources: set[bytes] = set()
+            for oid in in_stored_order(self._repo.store, waiting):
+                document = decode_document(self._reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+                self.needed.manifests.setdefault(document.manifest, []).append(oid)
+                if document.derivation:
+                    self.needed.others.add(document.derivation)
+                    derivation = self._reader.get_kind(document.derivation, Kind.DERIVATION)
+                    sources.update(source for _, source in derivation_documents(derivation))
+            waiting = {oid for oid in sources - self.needed.documents if self._repo.store.holds(oid)}
+            self.needed.documents |= waiting
 
     def chunks_of(self, manifest: bytes) -> Iterator[bytes]:
         """The oids of a manifest's passages and pieces of the original."""

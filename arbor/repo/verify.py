@@ -13,7 +13,7 @@ from arbor.processes import map_forked
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORES, DOCUMENTS
+from arbor.repo.snapshot import CORES, DOCUMENTS, shown_path
 from arbor.repo.stage import read_stage
 from arbor.repo.tiers import TIERS_FILE, read_tiers
 from arbor.repo.witness import WITNESS_FILE, read_witnessed
@@ -96,6 +96,7 @@ def verify(
     documents = _check_nodes(audit, roots, reach)
     if all_refs:
         documents |= _staged_documents(repo, damaged)
+    documents |= _core_sources(audit, documents, reach)
     cold = _cold_documents(repo, damaged)
     _check_documents(audit, documents, cold, reach)
     if deep and not reach.missing and not damaged:
@@ -172,6 +173,20 @@ def _staged_documents(repo: Repository, damaged: list[Finding]) -> set[bytes]:
     stage = read_stage(repo.folder, ledger.EMPTY_LEDGER)
     keys = (DOCUMENTS, CORES)
     return {value for key, value in stage.changes.items() if value is not None and key.startswith(keys)}
+
+
+def _core_sources(audit: Audit, documents: set[bytes], reach: _Reach) -> set[bytes]:
+    """The documents that cores were made from, which may be in no ledger any more, down to those of cores of cores."""
+    found: set[bytes] = set()
+    waiting = documents
+    while waiting:
+        derivations = {audit.documents[oid].derivation for oid in waiting if oid in audit.documents}
+        named = {source for oid in derivations for source in audit.sources.get(oid, ())}
+        waiting = named - documents - found
+        reach.missing.update((oid, "source of a core") for oid in waiting if oid not in audit.documents)
+        waiting &= audit.documents.keys()
+        found |= waiting
+    return found
 
 
 def _cold_documents(repo: Repository, damaged: list[Finding]) -> frozenset[bytes]:
@@ -348,11 +363,18 @@ def _explain(repo: Repository, audit: Audit, commits: list[bytes], reach: _Reach
 def _needs(audit: Audit, oid: bytes) -> set[bytes]:
     facts = audit.documents[oid]
     manifest = audit.manifests.get(facts.manifest)
-    return {*split_oids(manifest.chunks if manifest else b""), oid, facts.manifest, facts.derivation}
+    sources = audit.sources.get(facts.derivation, ())
+    return {
+        *split_oids(manifest.chunks if manifest else b""),
+        oid,
+        facts.manifest,
+        facts.derivation,
+        *sources,
+    }
 
 
 def _documents_of(repo: Repository, audit: Audit, root: bytes) -> Iterator[tuple[str, bytes]]:
-    """(path, document oid) of a ledger, as far as its nodes can be read."""
+    """(path or `core:NAME`, document oid) of a ledger, as far as its nodes can be read."""
     stack = [root]
     while stack:
         oid = stack.pop()
@@ -361,5 +383,5 @@ def _documents_of(repo: Repository, audit: Audit, root: bytes) -> Iterator[tuple
         node = repo.store.get_node(oid)
         stack += [child.oid for child in reversed(node.children)]
         for key, value in node.entries:
-            if key.startswith(DOCUMENTS):
-                yield key[len(DOCUMENTS) :], value
+            if key.startswith((DOCUMENTS, CORES)):
+                yield shown_path(key), value

@@ -13,7 +13,7 @@ from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
 from arbor.index.writer import Told
 from arbor.objects import ledger
-from arbor.repo.cores import core_checker
+from arbor.repo.core_binding import unproven_source
 from arbor.repo.history import iter_log
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
@@ -47,7 +47,6 @@ class Asker:
         self._searcher = Searcher()
         self._reader: IndexReader | None = None
         self._labels = LabelDesk(repo)
-        self._check_core = core_checker(repo.store)
 
     @property
     def _cache(self) -> Path:
@@ -83,7 +82,7 @@ class Asker:
         needs_labels = profile.consensus > 0 or bool(parsed.labels)
         with self._labels.at(snapshot, required=needs_labels) as consensus:
             hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
-            options = replace(options, hooks=hooks, check_core=options.check_core or self._check_core)
+            options = replace(options, hooks=hooks, check_core=options.check_core or unproven_source)
             if not profile.is_plain:
                 now = time.time() if options.now is None else options.now
                 options = replace(

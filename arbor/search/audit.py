@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
@@ -30,6 +29,7 @@ NO_EVIDENCE = "no word of the query is in the passage itself"
 NO_TEXT = "the document has no text"
 NOT_COMMITTED = "the document is not proven to be in this revision"
 CORE = "the sources of this core are not proven"
+SOURCES = "the passages that this core was made from were read now and are proven too"
 DOCUMENT_DAMAGED = "the document cannot be read from the store"
 NO_CLAIM = "nothing was checked"
 WORK_TREE = "from the work tree, not committed"
@@ -160,12 +160,8 @@ class Auditor:
         return node
 
 
-CoreCheck = Callable[[bytes, Document], bool]
-"""Whether the sources of a core verify: given the core's oid and document."""
-
-
 def label_passage(
-    *, committed: bool, problem: str, evidence: str, core_problem: bool
+    *, committed: bool, problem: str, evidence: str, core_problem: str | None
 ) -> tuple[AuditMode, tuple[str, ...]]:
     """The label of a passage and why.
 
@@ -173,14 +169,14 @@ def label_passage(
         committed: The document is proven to be in the ledger.
         problem: What is wrong with the passage's bytes, "" where they are proven.
         evidence: What in the text speaks for the query, "" where nothing does.
-        core_problem: The document is a core whose sources are not proven.
+        core_problem: Why the sources of a core are not proven, "" where they are; None for other documents.
     """
     if not committed:
         return AuditMode.VISUAL, (NOT_COMMITTED,)
     lacking = [reason for reason in (problem, "" if evidence or problem else NO_EVIDENCE) if reason]
     if core_problem:
-        lacking.append(CORE)
+        lacking.append(core_problem)
     if lacking:
         proven = "the document is proven to be in this revision"
         return AuditMode.HYBRID, (proven, *lacking)
-    return AuditMode.STRICT, (VERIFIED, evidence)
+    return AuditMode.STRICT, (VERIFIED, *([SOURCES] if core_problem is not None else []), evidence)

@@ -9,7 +9,7 @@ from arbor.errors import IntegrityError
 from arbor.index.reader import Session, inverse_frequency
 from arbor.index.tokens import Tokenizer
 from arbor.objects.model import Document
-from arbor.repo.cores import changed_sources, get_derivation
+from arbor.repo.core_binding import changed_sources, get_derivation
 from arbor.repo.snapshot import Snapshot, display_title, shown_path
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
@@ -36,7 +36,7 @@ class Wishes(NamedTuple):
 
     mode: AuditMode
     passages: int
-    check_core: Callable[[bytes, Document], bool] | None
+    check_core: Callable[[Snapshot, bytes, Document], str] | None
     label_of: Callable[[bytes], str | None] | None
 
 
@@ -44,7 +44,7 @@ class _Standing(NamedTuple):
     """What is proven of a hit's document as a whole."""
 
     committed: bool
-    core_problem: bool
+    core_problem: str | None
 
 
 class _Shown(NamedTuple):
@@ -123,7 +123,9 @@ class HitMaker:
         if self._audited:
             in_ledger = [path for path in paths if self._auditor.is_in_ledger(self._snapshot, path, info.oid)]
             committed, paths = bool(in_ledger), in_ledger or paths
-        standing = _Standing(committed, self._audited and self._has_core_problem(info.oid, proven.document))
+        standing = _Standing(
+            committed, self._core_problem(info.oid, proven.document) if self._audited else None
+        )
         passages, reason = self._passages(ranked, proven, standing)
         if not passages:
             return None, reason
@@ -139,7 +141,7 @@ class HitMaker:
             return ()
         try:
             derivation = get_derivation(self._snapshot.store, document)
-            changed = frozenset(changed_sources(derivation, self._snapshot.find_key))
+            changed = frozenset(changed_sources(self._snapshot.store, derivation, self._snapshot.find_key))
         except IntegrityError:
             return ()
         return tuple(
@@ -153,9 +155,11 @@ class HitMaker:
             for source in derivation.sources
         )
 
-    def _has_core_problem(self, oid: bytes, document: Document) -> bool:
+    def _core_problem(self, oid: bytes, document: Document) -> str | None:
+        if document.kind != "core":
+            return None
         check = self._wishes.check_core
-        return document.kind == "core" and not (check is not None and check(oid, document))
+        return audit.CORE if check is None else check(self._snapshot, oid, document)
 
     def _passages(
         self, ranked: Ranked, proven: ProvenDocument, standing: _Standing

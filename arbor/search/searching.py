@@ -39,7 +39,7 @@ class SearchOptions:
         raw: The query is an FTS5 expression.
         kind: Only documents of this kind, `surface` or `core`; "" for all.
         now: Seconds since 1970 UTC for `since:30d`; None is the clock.
-        check_core: Whether the sources of a core verify; without it no core is STRICT.
+        check_core: Why the sources of a core are not proven, "" where they are; without it no core is STRICT.
         hooks: What other rooms know.
         ranker: Puts candidates in order; looks at its own `pool` of them where it has one.
     """
@@ -50,7 +50,7 @@ class SearchOptions:
     raw: bool = False
     kind: str = ""
     now: float | None = None
-    check_core: Callable[[bytes, Document], bool] | None = None
+    check_core: Callable[[Snapshot, bytes, Document], str] | None = None
     hooks: Hooks = field(default_factory=Hooks)
     ranker: Callable[[Sequence[Candidate]], list[Ranked]] = rank_by_relevance
 

@@ -229,12 +229,15 @@ def test_a_core_is_strict_only_with_its_sources(
     monkeypatch.setattr(
         library.snapshot, "document", lambda oid: replace(real(oid), kind="core", derivation=bytes(32))
     )
-    check: Callable[[bytes, object], bool] | None = None if checked is None else (lambda *_: bool(checked))
+    check: Callable[[object, bytes, object], str] | None = None
+    if checked is not None:
+        check = lambda *_: "" if checked else audit.CORE  # noqa: E731
     hit = by_path(library, mode=HYBRID, check_core=check)["copy of merkle.md"]
     assert hit.kind == "core"
     assert hit.sources == (), "its derivation is not there"
     assert hit.audit is (STRICT if checked else HYBRID)
     assert (audit.CORE in hit.reasons) is not bool(checked)
+    assert (audit.SOURCES in hit.reasons) is bool(checked)
 
 
 def test_evidence_is_read_from_the_passage_and_not_from_the_index(library: Library, tmp_path: Path) -> None:

@@ -16,14 +16,18 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.objects import merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, decode_document, encode_derivation, encode_document
+from arbor.repo.core_binding import broken_source, get_derivation, unproven_source
 from arbor.repo.core_check import CoreState
-from arbor.repo.cores import broken_source, core_checker, get_derivation, list_cores
+from arbor.repo.cores import list_cores
 from arbor.repo.desk import TrustDesk
 from arbor.repo.distillers import registry
 from arbor.repo.distillers.contract import Distillate, Source
 from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
 from arbor.repo.stage import write_stage
 from arbor.repo.verify import verify
+from arbor.search import audit
+from arbor.search.results import AuditMode, Hit
+from arbor.store.repacking import drop_objects
 from tests.trust.conftest import MakeKb, fill, long_note
 
 NOTES: dict[str, str | bytes] = {
@@ -222,14 +226,62 @@ def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
 def test_search_audits_cores_by_their_binding(make_kb: MakeKb) -> None:
     kb = make_kb(NOTES)
     distilled(kb, "lead")
-    check = core_checker(kb.repo.store)
     oid = dict(kb.snapshot().cores())["lead/long.md"]
     document = kb.snapshot().document(oid)
-    assert check(oid, document)
-    assert not check(bytes(32), document)
+    assert unproven_source(kb.snapshot(), oid, document) == ""
+    assert unproven_source(kb.snapshot(), bytes(32), document) == "the core is not what its oid says"
     tampered(kb, "lead/long.md", sources=())
     other = dict(kb.snapshot().cores())["lead/long.md"]
-    assert not check(other, kb.snapshot().document(other))
+    assert unproven_source(kb.snapshot(), other, kb.snapshot().document(other)) == "the core names no source"
+
+
+def core_hit(kb: KnowledgeBase, query: str) -> Hit:
+    [hit] = kb.search(query, kind="core").hits
+    return hit
+
+
+def test_a_core_is_strict_only_while_its_sources_are_here_and_in_the_version(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    trust = TrustDesk(kb.repo)
+    trust.add_core("haiku", "zebra over the wall\n", [("long.md", None, None)])
+    trust.add_core("digest", "quagga digest\n", [("core:haiku", None, None)])
+    kb.commit("cores")
+    for query in ("zebra", "quagga"):
+        hit = core_hit(kb, query)
+        assert hit.audit is AuditMode.STRICT
+        assert audit.SOURCES in hit.reasons
+    trust.evict(["long.md"], force=True)
+    for query in ("zebra", "quagga"):
+        hit = core_hit(kb, query)
+        assert hit.audit is AuditMode.HYBRID
+        assert hit.reasons[-1] == "a source passage of this core is not stored here (cold): 'long.md'"
+        assert kb.search(query, kind="core", mode="STRICT").withheld
+    kb.add_bytes("long.md", b"# another\n\nother\n", overwrite=True)
+    kb.commit("changed")
+    for query in ("zebra", "quagga"):
+        assert core_hit(kb, query).reasons[-1] == "a source of this core has changed or is gone: 'long.md'"
+
+
+def test_a_core_over_a_stale_core_is_stale(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    trust = TrustDesk(kb.repo)
+    trust.add_core("one", "unicorn\n", [("long.md", None, None)])
+    trust.add_core("two", "gryphon\n", [("core:one", None, None)])
+    trust.add_core("three", "dragon\n", [("core:two", None, None), ("core:one", None, None)])
+    kb.commit("cores")
+    assert {state.state for state in trust.check_cores()} == {"current"}
+    assert not any(core.changed for core in trust.cores())
+    kb.add_bytes("long.md", b"# other\n\nother text\n", overwrite=True)
+    changed = kb.commit("changed").commit
+    states = {state.name: state for state in trust.check_cores()}
+    assert {state.state for state in states.values()} == {"stale"}
+    assert [(c.path, c.what, c.commit) for c in states["two"].changes] == [("core:one", "stale", changed)]
+    assert [(c.path, c.what) for c in states["three"].changes] == [
+        ("core:two", "stale"),
+        ("core:one", "stale"),
+    ]
+    assert {core.name: set(core.changed) for core in trust.cores()}["two"] == {"c/one"}
+    assert all(origin.changed for origin in core_hit(kb, "gryphon").sources)
 
 
 def test_inclusion_proofs_are_those_of_the_documents(make_kb: MakeKb) -> None:
@@ -246,8 +298,6 @@ def test_inclusion_proofs_are_those_of_the_documents(make_kb: MakeKb) -> None:
 
 
 def test_a_lost_derivation_is_damage(make_kb: MakeKb) -> None:
-    from arbor.store.repacking import drop_objects
-
     kb = make_kb(NOTES)
     distilled(kb, "lead")
     document: Document = kb.snapshot().document(dict(kb.snapshot().cores())["lead/long.md"])
@@ -332,3 +382,48 @@ def test_real_notes_in_both_languages(make_kb: MakeKb, shared_data: Path) -> Non
         assert len(distilled(kb, distiller)) > 150
     assert {state.state for state in TrustDesk(kb.repo).check_cores()} == {"current"}
     assert arbor.open(kb.fs_root).verify().ok
+
+
+def test_what_a_core_was_made_from_stays_though_no_version_holds_it(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(NOTES)
+    trust = TrustDesk(kb.repo)
+    kb.add_bytes("draft.md", b"# Draft\n\nfirst draft text\n")
+    trust.add_core("of-draft", "core of a draft\n", [("draft.md", None, None)])
+    trust.add_core("above", "core of a core\n", [("core:of-draft", None, None)])
+    kb.add_bytes("draft.md", b"# Draft\n\nsecond draft text\n", overwrite=True)
+    kb.commit("the first draft was never committed")
+    source = get_derivation(
+        kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["of-draft"])
+    ).sources[0]
+    trust.gc(grace_s=0)
+    assert {state.name: state.state for state in trust.check_cores()} == {
+        "of-draft": "stale",
+        "above": "stale",
+    }
+    assert kb.verify().ok
+
+    copy = arbor.clone(kb.folder.parent, tmp_path / "copy")
+    assert {state.state for state in TrustDesk(copy.repo).check_cores()} == {"stale"}
+    assert copy.repo.store.get_kind(source.leaf, Kind.CHUNK)
+    trust.add_core("again", "another of the draft's cores\n", [("core:of-draft", None, None)])
+    kb.commit("more")
+    copy.sharing.pull()
+    TrustDesk(copy.repo).gc(grace_s=0)
+    assert {state.state for state in TrustDesk(copy.repo).check_cores()} == {"stale"}
+    assert copy.verify().ok
+
+
+def test_a_lost_source_of_a_core_is_damage(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    trust = TrustDesk(kb.repo)
+    kb.add_bytes("draft.md", b"# Draft\n\nfirst draft text\n")
+    trust.add_core("of-draft", "core of a draft\n", [("draft.md", None, None)])
+    lost = kb.repo.stage().changes["d/draft.md"]
+    assert lost is not None
+    kb.add_bytes("draft.md", b"# Draft\n\nsecond draft text\n", overwrite=True)
+    kb.commit("the first draft was never committed")
+    with kb.repo.lock():
+        drop_objects(kb.repo.store, {lost})
+    [finding] = kb.verify().damaged
+    assert (finding.object, finding.where) == (lost.hex(), "source of a core")
+    assert [path for _, path in finding.affects] == ["core:of-draft"]

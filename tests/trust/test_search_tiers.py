@@ -145,7 +145,8 @@ def test_a_core_hit_shows_its_sources_and_which_changed(kb: KnowledgeBase) -> No
     (work / "deserts.md").write_text("Another text.\n", encoding="utf-8")
     kb.add()
     kb.commit("changed")
-    [hit] = [hit for hit in kb.search("winter", mode="STRICT").hits if hit.path == "core:haiku/ice"]
+    assert hits(kb, "winter", "STRICT") == {}, "a stale core is not proven by the version"
+    hit = hits(kb, "winter")["core:haiku/ice"]
     assert {origin.path: origin.changed for origin in hit.sources} == {
         "glaciers.md": False,
         "deserts.md": True,
