@@ -53,8 +53,9 @@ class Entry(NamedTuple):
 
 
 def read_entry(
-    source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole: bool = True, words: str = ""
-) -> Entry:
+    source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole: bool = True, in_part: bool = False,
+    words: str = "",
+) -> Entry:  # fmt: skip
     """The entry of a document that lies at these paths, in path order.
 
     Args:
@@ -63,6 +64,7 @@ def read_entry(
         paths: At least one.
         whole: False leaves the passages out, as for a cold document, which is found by title, path, headings and
             front matter.
+        in_part: With `whole` False, takes in those passages that are here.
         words: What was kept of the text of a cold document.
 
     Raises:
@@ -77,7 +79,32 @@ def read_entry(
             texts = _read_texts(source, document, passages)
         except IntegrityError:
             texts = None
-    return make_entry(oid, document.kind, document, [ref.headings for ref in passages], paths, texts, words)
+    elif in_part:
+        texts = _texts_at_hand(source, document, passages, words)
+    headings = [ref.headings for ref in passages]
+    return make_entry(oid, document.kind, document, headings, paths, texts, words)._replace(
+        whole=whole and texts is not None
+    )
+
+
+def _texts_at_hand(
+    source: ObjectSource, document: Document, passages: Sequence[ChunkRef], words: str
+) -> Sequence[str] | None:
+    """The passages that are here, "" for the others, of which the first has what stands for all; None without any."""
+    encoding = passage_encoding(document)
+    texts: list[str] = []
+    absent: list[int] = []
+    for number, ref in enumerate(passages):
+        try:
+            texts.append(decode_passage(source.get_kind(ref.oid, Kind.CHUNK), encoding))
+        except IntegrityError:
+            texts.append("")
+            absent.append(number)
+    if len(absent) == len(passages):
+        return None
+    for number in absent[:1]:
+        texts[number] = _own_words(document, words)
+    return texts
 
 
 def _read_texts(source: ObjectSource, document: Document, passages: Sequence[ChunkRef]) -> Sequence[str]:
@@ -256,7 +283,8 @@ def group_paths(listing: Iterable[tuple[str, bytes]]) -> dict[bytes, list[str]]:
 
 def iter_entries(snapshot: Snapshot, grouped: Mapping[bytes, Sequence[str]]) -> Iterator[Entry]:
     """The entries of all these documents."""
-    source, cold = SequentialReader(snapshot.store), snapshot.tiers().cold
-    words = snapshot.cold_words() if cold else {}
+    source, tiers = SequentialReader(snapshot.store), snapshot.tiers()
+    words = snapshot.cold_words() if tiers.cold else {}
     for oid in in_stored_order(snapshot.store, grouped):
-        yield read_entry(source, oid, grouped[oid], whole=oid not in cold, words=words.get(oid, ""))
+        yield read_entry(source, oid, grouped[oid], whole=oid not in tiers.cold, in_part=oid in tiers.parts,
+                         words=words.get(oid, ""))  # fmt: skip

@@ -61,8 +61,8 @@ class DocumentTable:
     def __init__(self, connection: sqlite3.Connection, snapshot: Snapshot) -> None:
         self._connection = connection
         self._snapshot = snapshot
-        self._cold = snapshot.tiers().cold
-        self._words = snapshot.cold_words() if self._cold else {}
+        self._tiers = snapshot.tiers()
+        self._words = snapshot.cold_words() if self._tiers.cold else {}
         found = connection.execute("SELECT id + passages FROM documents ORDER BY id DESC LIMIT 1").fetchone()
         self._next_number = int(found[0]) if found else 1
 
@@ -87,8 +87,7 @@ class DocumentTable:
         if found is None:
             raise LookupError("a document is missing in the index")
         first, count, whole = found
-        words = self._words.get(oid, "")
-        entry = read_entry(self._snapshot.store, oid, paths, whole=bool(whole), words=words)
+        entry = self._read(oid, paths, whole=bool(whole))
         if len(entry.rows) != count or entry.whole != bool(whole):
             raise LookupError("a document no longer reads as it was indexed")
         self._connection.executemany(_DELETE_ROW, _numbered(first, entry.rows))
@@ -97,13 +96,16 @@ class DocumentTable:
 
     def insert(self, oid: bytes, paths: Sequence[str]) -> None:
         """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""
-        words = self._words.get(oid, "")
-        entry = read_entry(self._snapshot.store, oid, paths, whole=oid not in self._cold, words=words)
+        entry = self._read(oid, paths, whole=oid not in self._tiers.cold)
         first = self._next_number
         self._next_number += len(entry.rows)
         self._connection.execute(_INSERT_DOCUMENT, _document_row(first, entry))
         self._connection.executemany(_INSERT_PATH, [(path, first) for path in paths])
         self._connection.executemany(_INSERT_ROW, _numbered(first, entry.rows))
+
+    def _read(self, oid: bytes, paths: Sequence[str], *, whole: bool) -> Entry:
+        in_part, words = oid in self._tiers.parts, self._words.get(oid, "")
+        return read_entry(self._snapshot.store, oid, paths, whole=whole, in_part=in_part, words=words)
 
 
 def _numbered(first: int, rows: Iterable[Row]) -> Iterator[tuple[int, str, str, str, str]]:

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from arbor.errors import ArborError, IntegrityError
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import Document, Manifest
+from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.worktree import read_file
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import ChunkPolicy
@@ -53,6 +54,7 @@ class Found:
     Attributes:
         where: The place, for people.
         identity: Equal for two names of the same bytes on one disk; b"" where the bytes are this store's own.
+        owner: The knowledge base whose folder the bytes lie in, b"" for none: its store and its files are one copy.
         data: The bytes of a file that is, or became, the document; None where chunks are given.
         chunks: Chunk bytes by oid, perhaps not all of them.
     """
@@ -61,6 +63,7 @@ class Found:
     identity: bytes
     data: bytes | None = None
     chunks: Mapping[bytes, bytes] = field(default_factory=dict)
+    owner: bytes = b""
 
 
 class ByteSource(Protocol):
@@ -131,6 +134,19 @@ def file_identity(fs_path: Path) -> bytes:
     return f"file {status.st_dev} {status.st_ino}".encode()
 
 
+def owner_of(fs_path: Path) -> bytes:
+    """The knowledge base that a file lies in; b"" for none."""
+    for folder in fs_path.parents:
+        if _is_knowledge_base(folder / PRIVATE_FOLDER):
+            return _store_identity(folder / PRIVATE_FOLDER)
+    return b""
+
+
+def _store_identity(folder: Path) -> bytes:
+    """What two names of one knowledge base have in common."""
+    return b"store " + file_identity(folder / "packs")
+
+
 class FolderSource:
     """A folder that holds the document under its path, or anywhere under another name."""
 
@@ -158,7 +174,7 @@ class FolderSource:
             if self._private is not None and real.is_relative_to(self._private):
                 return None
             data, _ = read_file(real)
-            return Found(str(fs_path), file_identity(real), data)
+            return Found(str(fs_path), file_identity(real), data, owner=owner_of(real))
         except (OSError, ArborError, RuntimeError):
             return None
 
@@ -245,7 +261,7 @@ class UriSource:
         if self._private is not None and real.is_relative_to(self._private):
             return None
         data, _ = read_file(real)
-        return Found(uri, file_identity(real), data)
+        return Found(uri, file_identity(real), data, owner=owner_of(real))
 
 
 class StoreSource:
@@ -271,7 +287,7 @@ class StoreSource:
                 continue
         if not chunks:
             return None
-        identity = b"" if self._is_own else b"store " + file_identity(self._folder / "packs")
+        identity = b"" if self._is_own else _store_identity(self._folder)
         return Found(str(self._folder), identity, None, chunks)
 
     def close(self) -> None:
@@ -346,8 +362,12 @@ def _inodes(folder: Path) -> set[tuple[int, int]]:
 def open_place(fs_path: Path, own: ObjectStore) -> list[ByteSource]:
     """The sources that a folder is: a knowledge base with its store, and the files in it."""
     sources: list[ByteSource] = []
-    for folder in (fs_path / ".arbor", fs_path):
-        if (folder / "packs").is_dir() and (folder / "format").is_file():
+    for folder in (fs_path / PRIVATE_FOLDER, fs_path):
+        if _is_knowledge_base(folder):
             sources.append(StoreSource(folder, own))
             break
     return [*sources, FolderSource(fs_path, own.folder.parent)]
+
+
+def _is_knowledge_base(folder: Path) -> bool:
+    return (folder / "packs").is_dir() and (folder / "format").is_file()

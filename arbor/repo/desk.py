@@ -153,29 +153,33 @@ class TrustDesk:
             raise UsageError(
                 "nothing says which documents to evict", "give paths, or --older-than, --larger-than ..."
             )
-        documents = self.choose(paths, criteria or Criteria())
+        documents = tiering.with_twins(self._snapshot(None), self.choose(paths, criteria or Criteria()))
         with self._sources(places, others, fetch, work_tree=False) as sources:
             return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,
                                   dry_run=dry_run, progress=progress)  # fmt: skip
 
     def rehydrate(
         self, paths: Sequence[str] = (), *, places: Sequence[Path] = (), others: Sequence[ByteSource] = (),
-        fetch: Fetch | None = None, update: bool = False, progress: Progress | None = None,
+        fetch: Fetch | None = None, update: bool = False, revision: str | None = None,
+        progress: Progress | None = None,
     ) -> RehydrateReport:  # fmt: skip
-        """Bring cold (and warm) documents of HEAD back.
+        """Bring cold (and warm) documents back.
 
         Args:
-            paths: Paths, folders or globs; none means all.
+            paths: Paths, folders or globs; none means all, those of older versions too.
             places: As in `evict`.
             others: As in `evict`.
             fetch: As in `evict`.
             update: Stage what a source that has changed holds now as a new version.
+            revision: The version whose documents are meant; HEAD without.
             progress: Called with (documents done, documents in all).
 
         Raises:
             UsageError: when a selection matches no document.
         """
-        documents = self.choose(paths, Criteria())
+        documents = tiering.choose(self.repo, self._snapshot(revision), paths, Criteria())
+        if not paths and revision is None:
+            documents += tiering.cold_in_history(self.repo, {oid for _, oid in documents})
         with self._sources(places, others, fetch) as sources:
             report = rehydrating.rehydrate(self.repo, documents, sources, progress=progress)
             if update:
@@ -186,8 +190,10 @@ class TrustDesk:
 
     def _update(self, done: Rehydration, sources: Sequence[ByteSource]) -> None:
         """Stage the bytes of a changed source; the committed version stays as it is, cold."""
-        path = done.paths[0]
-        document = self._snapshot(None).document(bytes.fromhex(done.document))
+        path, oid = done.paths[0], bytes.fromhex(done.document)
+        if self._snapshot(None).find(path) != oid:
+            return  # an older version: what is there now is newer than its source's drift
+        document = self._snapshot(None).document(oid)
         for data in rehydrating.changed_bytes(self.repo, done, sources):
             adding.add_bytes(self.repo, path, data, document.source_uri, overwrite=True)
             return

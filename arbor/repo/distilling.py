@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import ColdDocument, IntegrityError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
@@ -19,8 +19,9 @@ from arbor.repo.cores import Binding, bind, source_key, write_core
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
-from arbor.repo.snapshot import CORES, DOCUMENTS, display_title, passage_encoding
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title, passage_encoding
 from arbor.repo.stage import Stage, write_stage
+from arbor.repo.tiers import read_tiers
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
@@ -172,12 +173,19 @@ def make_recipe(
 
 
 def count_terms(repo: Repository, ledger_root: bytes) -> KbStatistics:
-    """In how many documents of a ledger each term occurs; cold ones, whose text is not here, are an error.
+    """In how many documents of a ledger each term occurs.
 
     Raises:
+        ColdDocument: when the text of one is not here.
         IntegrityError: when a passage is absent or damaged.
     """
     oids = {oid for _, oid in ledger.iter_entries(repo.store, ledger_root, DOCUMENTS)}
+    cold = oids & read_tiers(repo.folder).cold
+    if cold:
+        raise ColdDocument(
+            f"statistics need the text of every document, and {len(cold):,} are cold",
+            "run: arbor rehydrate --all",
+        )
     ordered = in_stored_order(repo.store, oids)
     batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
 
@@ -257,7 +265,9 @@ def write_distilled(
 
 def core_name(distiller: Distiller, shown: str) -> str:
     """What the core of a document is called."""
-    return f"{distiller.name}/{shown.removeprefix('core:')}"
+    return (
+        f"{distiller.name}/{'cores/' if shown.startswith(CORE_MARK) else ''}{shown.removeprefix(CORE_MARK)}"
+    )
 
 
 def _root_to_record(store: ObjectStore, recipe: Recipe, existing: bytes | None) -> bytes:

@@ -108,7 +108,7 @@ def evict(
     checked = _check_copies(wanted, sources, copies, policy, force, progress)
     good = [item for item in checked if not item.problem]
     refused = tuple(item for item in checked if item.problem)
-    lost = tuple(item for item in good if len(item.copies) < copies)
+    lost = tuple(item for item in good if not item.copies)
     if dry_run or not good:
         return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost)
     return _make_cold(repo, wanted, good, refused, lost, copies)
@@ -154,23 +154,26 @@ def check_one(
     wanted: Wanted, sources: Sequence[ByteSource], needed: int, policy: ChunkPolicy, *, force: bool = False
 ) -> Eviction:
     """Look for copies of one document until there are enough different ones."""
-    copies: dict[bytes, str] = {}
+    copies: list[str] = []
+    seen: set[bytes] = set()
     changed: list[str] = []
     for source in sources:
         found = source.find(wanted)
         if found is None or not found.identity:
             continue
         if gives_everything(wanted, found, policy):
-            copies.setdefault(found.identity, found.where)
+            names = {found.identity, found.owner} - {b""}
+            copies += [found.where] if seen.isdisjoint(names) else []
+            seen |= names
         else:
             changed.append(found.where)
         if len(copies) >= needed:
             break
     problem = "" if len(copies) >= needed or force else _why_not(copies, changed, needed)
-    return Eviction(wanted.paths, wanted.oid.hex(), wanted.document.size, tuple(copies.values()), problem)
+    return Eviction(wanted.paths, wanted.oid.hex(), wanted.document.size, tuple(copies), problem)
 
 
-def _why_not(copies: dict[bytes, str], changed: Sequence[str], needed: int) -> str:
+def _why_not(copies: Sequence[str], changed: Sequence[str], needed: int) -> str:
     have = len(copies)
     text = "no other copy was found" if not have else f"only {have} of {needed} copies were found"
     return f"{text}; '{changed[0]}' gives other bytes" if changed else text

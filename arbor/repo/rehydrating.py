@@ -20,6 +20,7 @@ from arbor.repo.copies import (
     ByteSource,
     Found,
     Wanted,
+    WorkTreeSource,
     give_back,
     is_same_file,
     may_fork,
@@ -64,7 +65,8 @@ class Rehydration:
             found.
         sources: The places that gave something.
         accepted, missing: Passages and pieces that came now, and that are still absent.
-        drift: How a source that has changed differs; None where none has.
+        drift: How a source that has changed differs; None where none has. A whole document can have one: its
+            passages are all in the changed source.
         drifted: The place that has changed; "" where none has.
         note: What a person should know: a reader's version that is not available any more.
     """
@@ -212,6 +214,7 @@ def _ask(
     taken: dict[bytes, bytes] = {}
     places: list[str] = []
     changed: Found | None = None
+    edited: Found | None = None
     for source in sources:
         if not missing:
             break
@@ -220,7 +223,10 @@ def _ask(
             continue
         fresh = {oid: data for oid, data in give_back(wanted, found, policy).items() if oid in missing}
         if found.data is not None and not is_same_file(wanted.document, found.data):
-            changed = changed or found
+            if isinstance(source, WorkTreeSource):
+                edited = found
+            else:
+                changed = changed or found
         if fresh:
             places.append(found.where)
             taken.update(fresh)
@@ -228,16 +234,16 @@ def _ask(
     held = len(wanted.chunk_oids()) - len(missing)
     state = "part" if missing and held else "cold" if missing else "whole"
     done = Rehydration(wanted.paths, wanted.oid.hex(), state, tuple(places), len(taken), len(missing))
-    if not missing:
-        return done, taken
+    if missing:  # an edit in the work tree is no drift of a source, but says why bytes are missing
+        changed = changed or edited
     return _explain(done, wanted, changed, policy), taken
 
 
 def _explain(done: Rehydration, wanted: Wanted, changed: Found | None, policy: ChunkPolicy) -> Rehydration:
-    """Say why a document is not whole."""
+    """Say how a source has changed, also where it still gave every passage, and why a document is not whole."""
     if changed is not None and changed.data is not None:
         return replace(done, drift=leaf_diff(wanted, changed.data, policy), drifted=changed.where)
-    if done.accepted or done.state == "part":
+    if done.state == "part" or (done.accepted and done.missing):
         return replace(done, note=_version_note(wanted, policy))
     return done
 
@@ -295,6 +301,10 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
                 "gone": [leaf for _, leaf in each.drift.gone[:NAMED_IN_JOURNAL]],
                 "new": [leaf for _, leaf in each.drift.new[:NAMED_IN_JOURNAL]],
             })  # fmt: skip
+    parts = [bytes.fromhex(each.document) for each in results if each.state == "part"]
+    tiers = read_tiers(repo.folder)
+    if tiers.with_parts(parts) != tiers:
+        write_tiers(repo.folder, tiers.with_parts(parts))
     if whole:
         _check_whole(repo, whole)
         write_missing(repo, frozenset(whole))  # first: a hot document without its file counts as deleted

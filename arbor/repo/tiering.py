@@ -13,7 +13,9 @@ from arbor.objects.ledger_diff import diff
 from arbor.objects.model import decode_document
 from arbor.repo.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.gc import packed_bytes
+from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
+from arbor.repo.revisions import peel
 from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.tiers import Tiers, read_tiers
@@ -97,6 +99,31 @@ def choose(
     return chosen
 
 
+def with_twins(snapshot: Snapshot, chosen: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """What was chosen, with the other paths of the same documents: a document has one tier, wherever it lies."""
+    oids = {oid for _, oid in chosen}
+    if not oids:
+        return []
+    named = dict.fromkeys(chosen)
+    named.update(((path, oid), None) for path, oid in snapshot.paths() if oid in oids)
+    return list(named)
+
+
+def cold_in_history(repo: Repository, known: set[bytes]) -> list[tuple[str, bytes]]:
+    """(path, document oid) of the cold documents that only other versions hold, each once."""
+    wanted = set(read_tiers(repo.folder).cold - known)
+    refs = [repo.refs.read(name) for name in repo.refs.iter_names()] if wanted else []
+    found: list[tuple[str, bytes]] = []
+    for oid in ancestors(repo, {peel(repo, oid) for oid in refs if oid is not None}) if wanted else ():
+        commit = repo.commit(oid)
+        before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
+        for key, _, after in diff(repo.store, before, commit.ledger_root):
+            if after in wanted and key.startswith(DOCUMENTS):
+                wanted.discard(after)
+                found.append((key[len(DOCUMENTS) :], after))
+    return sorted(found)
+
+
 def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
     reader = SequentialReader(repo.store)
     return {
@@ -167,7 +194,8 @@ def default_sources(
     sources += others
     if work_tree and repo.fs_root is not None:
         sources.append(WorkTreeSource(repo.fs_root))
-    sources.append(UriSource(fetch, repo.folder))
+    own_files = repo.folder if work_tree or repo.fs_root is None else repo.fs_root
+    sources.append(UriSource(fetch, own_files))
     return sources
 
 

@@ -7,7 +7,7 @@ only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgpack
@@ -26,10 +26,11 @@ _WORDS_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Document oids that are warm and cold; every other one is hot."""
+    """Document oids that are warm and cold; every other one is hot. `parts` are cold ones with some passages here."""
 
     warm: frozenset[bytes] = frozenset()
     cold: frozenset[bytes] = frozenset()
+    parts: frozenset[bytes] = frozenset()
 
     def tier_of(self, document: bytes) -> str:
         """`hot`, `warm` or `cold`."""
@@ -39,7 +40,15 @@ class Tiers:
         """The tiers after these documents went to one of `TIER_NAMES`."""
         moved = frozenset(documents)
         warm, cold = self.warm - moved, self.cold - moved
-        return Tiers(warm | moved if tier == "warm" else warm, cold | moved if tier == "cold" else cold)
+        return Tiers(
+            warm | moved if tier == "warm" else warm,
+            cold | moved if tier == "cold" else cold,
+            self.parts - moved,
+        )
+
+    def with_parts(self, documents: Iterable[bytes]) -> Tiers:
+        """The tiers after some passages of these cold documents came back."""
+        return replace(self, parts=self.parts | (self.cold & frozenset(documents)))
 
 
 def read_tiers(folder: Path) -> Tiers:
@@ -53,12 +62,13 @@ def read_tiers(folder: Path) -> Tiers:
     except FileNotFoundError:
         return Tiers()
     try:
-        version, warm, cold = msgpack.unpackb(unseal(data, "the record of tiers"))
+        version, warm, cold, *parts = msgpack.unpackb(unseal(data, "the record of tiers"))
+        found = Tiers(_split(warm), _split(cold), *map(_split, parts))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise IntegrityError("the record of tiers is damaged") from error
     if version != _VERSION:
         raise IntegrityError("the record of tiers was written by another version of arbor")
-    return Tiers(_split(warm), _split(cold))
+    return found
 
 
 def tiers_word(folder: Path) -> str:
@@ -76,7 +86,12 @@ def write_tiers(folder: Path, tiers: Tiers) -> None:
         (folder / TIERS_FILE).unlink(missing_ok=True)
         fsync_folder(folder)
         return
-    row = [_VERSION, b"".join(sorted(tiers.warm)), b"".join(sorted(tiers.cold))]
+    row = [
+        _VERSION,
+        b"".join(sorted(tiers.warm)),
+        b"".join(sorted(tiers.cold)),
+        b"".join(sorted(tiers.parts)),
+    ]
     write_atomically(folder / TIERS_FILE, seal(msgpack.packb(row)))
 
 

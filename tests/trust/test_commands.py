@@ -276,3 +276,21 @@ def test_a_core_hit_by_command(cli: Cli) -> None:
     assert "stale" not in cli("core", "--at", "HEAD~1").out
     assert cli("search", "word1x1", "--kind", "surface", "--porcelain").out == ""
     assert "asks for another kind" in cli("search", "kind:surface", "word1x1", "--kind", "core", code=2).err
+
+
+def test_what_an_eviction_does_not_reach_is_said(cli: Cli) -> None:
+    assert "the packs still take" in cli("evict", "--to-fit", "1", "--from", ".").err
+    cli("rehydrate", "--all")
+    assert "is not a label" in cli("evict", "--label", "bogus", code=2).err
+    done = cli("evict", "a.md", "--from", ".", "--copies", "2", "--force")
+    assert "only 1 of 2 copies of a.md were found" in done.err
+    assert "it is lost" not in done.err
+
+
+def test_a_core_that_cannot_be_made_again_is_named(cli: Cli) -> None:
+    assert "write a.md:1-3" in cli("core", "add", "x", "--from", "a.md:3-1", "--text", "t", code=2).err
+    cli("distill", "a.md", "--with", "lead")
+    cli("distill", "core:lead/a.md", "--with", "lead")
+    cli("commit", "-m", "cores")
+    names = {each["name"] for each in cli("core", "--json").json["cores"]}
+    assert names == {"lead/a.md", "lead/cores/lead/a.md"}

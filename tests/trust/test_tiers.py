@@ -447,3 +447,133 @@ def test_evicting_again_finishes_what_a_crash_left(
     assert b"".join(kb.cat("a.md", "HEAD")) == str(NOTES["a.md"]).encode()
     assert go_cold(kb, [FolderSource(folder)]).dropped
     assert kb.verify().ok
+
+
+def test_a_documents_other_paths_go_with_it_and_are_named(make_kb: MakeKb) -> None:
+    kb = make_kb(
+        {"one.md": "# Same\n\nsame words\n", "two.md": "# Same\n\nsame words\n", "c.md": "# C\n\nother\n"}
+    )
+    remove_files(kb, "one.md", "two.md")
+    kept = kb.trust.evict(["one.md"])
+    assert [item.paths for item in kept.refused] == [("one.md", "two.md")]
+    gone = kb.trust.evict(["one.md"], force=True)
+    assert [item.paths for item in gone.lost] == [("one.md", "two.md")]
+
+
+def test_one_knowledge_base_is_one_copy_however_it_is_reached(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    other = tmp_path / "other"
+    shutil.copytree(kb.folder.parent, other)
+    shutil.copytree(other, tmp_path / "plain", ignore=shutil.ignore_patterns(".arbor"))
+    once = kb.trust.evict(["a.md"], places=[other, other / ".arbor"], copies=2, dry_run=True)
+    assert once.refused[0].problem == "only 1 of 2 copies were found"
+    twice = kb.trust.evict(["a.md"], places=[other, tmp_path / "plain"], copies=2, dry_run=True)
+    assert len(twice.evicted[0].copies) == 2
+
+
+def test_a_source_in_the_own_work_tree_is_no_copy(make_kb: MakeKb) -> None:
+    kb = make_kb({"own.md": long_note(3)})
+    assert kb.fs_root is not None
+    kb.add_bytes(
+        "y.md", (kb.fs_root / "own.md").read_bytes() + b"y", source_uri=(kb.fs_root / "y.src").as_uri()
+    )
+    (kb.fs_root / "y.src").write_bytes(b"".join(kb.cat("y.md")))
+    kb.commit("y")
+    assert kb.trust.evict(["y.md"]).refused[0].problem == "no other copy was found"
+
+
+def test_older_versions_come_back_too(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3, "old"), "b.md": "# B\n\ntext\n"})
+    archive = copied(kb, tmp_path / "archive")
+    go_cold(kb, [FolderSource(archive)], "a.md")
+    old = kb.resolve("HEAD").hex()
+    kb.add_bytes("a.md", b"# new\n\nnew text\n", overwrite=True)
+    kb.commit("new")
+    with pytest.raises(ColdDocument):
+        list(kb.cat("a.md", old))
+    assert kb.trust.rehydrate(["a.md"], places=[archive]).documents == ()
+    [done] = kb.trust.rehydrate(["a.md"], places=[archive], revision=old).documents
+    assert (done.paths, done.state) == (("a.md",), "whole")
+    assert b"".join(kb.cat("a.md", old)) == (archive / "a.md").read_bytes()
+    assert b"".join(kb.cat("a.md")) == b"# new\n\nnew text\n"
+    assert kb.fs_root is not None
+    assert (kb.fs_root / "a.md").read_bytes() == b"# new\n\nnew text\n"
+
+
+def test_all_means_the_documents_of_the_history_too(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3, "old"), "b.md": "# B\n\ntext\n"})
+    archive = copied(kb, tmp_path / "archive")
+    go_cold(kb, [FolderSource(archive)], "a.md", "b.md")
+    kb.rm(["a.md"], cached=True)
+    kb.commit("gone")
+    done = kb.trust.rehydrate(places=[archive])
+    assert sorted(each.paths for each in done.whole) == [("a.md",), ("b.md",)]
+    assert read_tiers(kb.folder).cold == frozenset()
+
+
+def test_a_source_that_only_grew_has_drifted(make_kb: MakeKb, tmp_path: Path) -> None:
+    source = tmp_path / "source.md"
+    source.write_text(long_note(4))
+    kb = make_kb({"b.md": "# B\n\ntext\n"})
+    kb.add_bytes("a.md", source.read_bytes(), source_uri=source.as_uri())
+    kb.commit("a")
+    kb.trust.evict(["a.md"])
+    remove_files(kb, "a.md")
+    source.write_text(long_note(4) + "\n## More\n\n" + "grown text " * 300 + "\n")
+    [done] = kb.trust.rehydrate(["a.md"], update=True).documents
+    assert done.state == "whole"
+    assert done.drift is not None
+    assert len(done.drift.gone) <= 1, "the last passage may be cut elsewhere now"
+    assert len(done.drift.new) >= 1
+    assert [record.kind for record in Journal(kb.folder).records()][-1] == "drift"
+    assert b"".join(kb.cat("a.md", "HEAD")) == long_note(4).encode()
+    assert kb.status().staged[0].path == "a.md", "what the source holds now is staged"
+
+
+def test_an_edit_of_the_own_file_is_no_drift(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(4)})
+    go_cold(kb, [FolderSource(copied(kb, tmp_path / "archive"))], "a.md")
+    assert kb.fs_root is not None
+    (kb.fs_root / "a.md").write_text(long_note(4) + "\nmore\n")
+    [done] = kb.trust.rehydrate(["a.md"]).documents
+    assert (done.state, done.drift) == ("whole", None)
+
+
+def test_what_is_here_of_a_half_document_is_found_and_proven(make_kb: MakeKb, tmp_path: Path) -> None:
+    sections = [
+        f"## Part {name}\n\n{name} " + f"{name}word filler text " * 150 + "\n\n"
+        for name in ("ash", "oak", "elm")
+    ]
+    kb = make_kb({"a.md": "# Trees\n\n" + "".join(sections), "b.md": "# B\n\ntext\n"})
+    archive = copied(kb, tmp_path / "archive")
+    go_cold(kb, [FolderSource(archive)], "a.md")
+    remove_files(kb, "a.md")
+    text = (archive / "a.md").read_text()
+    (archive / "a.md").write_text(text.replace("ashword", "ASHWORD", 1).replace("elmword", "ELMWORD", 1))
+    [done] = kb.trust.rehydrate(["a.md"], places=[archive]).documents
+    assert done.state == "part"
+    [hit] = kb.search("oakword", mode="STRICT").hits
+    assert (hit.path, hit.audit.value) == ("a.md", "STRICT")
+    assert "oakword" in hit.text
+    other = kb.search("elmword")
+    assert [found.audit.value for found in other.hits] == ["HYBRID"], "found by the words that were kept"
+    assert kb.search("elmword", mode="STRICT").hits == ()
+    assert kb.verify().ok
+    before = [(found.path, found.score) for found in kb.search("oakword filler").hits]
+    kb.reindex()
+    assert [(found.path, found.score) for found in kb.search("oakword filler").hits] == before
+    kb.add_bytes("b.md", b"# B\n\noakword elsewhere\n", overwrite=True)
+    kb.commit("more")
+    (archive / "a.md").write_text(text)
+    assert kb.trust.rehydrate(["a.md"], places=[archive]).whole
+    assert read_tiers(kb.folder).parts == frozenset()
+    assert {found.path for found in kb.search("elmword", mode="STRICT").hits} == {"a.md"}
+
+
+def test_statistics_of_everything_need_everything(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": long_note(3), "b.md": long_note(3, "b")})
+    go_cold(kb, [FolderSource(copied(kb, tmp_path / "archive"))], "a.md")
+    with pytest.raises(ColdDocument, match="1 are cold"):
+        kb.trust.distill(["b.md"], "keywords", {"statistics": "kb"})
+    with pytest.raises(UsageError, match="'all' is no kind of statistics"):
+        kb.trust.distill(["b.md"], "keywords", {"statistics": "all"})

@@ -107,6 +107,9 @@ def _source(session: Session, text: str) -> tuple[str, int | None, int | None]:
     if found is None or (not text.startswith("core:") and next(kb.ls(path_of(text)), None) is not None):
         return path_of(text), None, None
     first = int(found["first"])
+    if found["last"] and int(found["last"]) < first:
+        hint = f"write {found['path']}:{found['last']}-{first}"
+        raise UsageError(f"the lines of '{text}' end before they begin", hint)
     return path_of(found["path"]), first, int(found["last"]) if found["last"] else first
 
 
@@ -183,6 +186,8 @@ def _state_fields(state: CoreState) -> dict[str, Any]:
 
 def _show_state(session: Session, state: CoreState) -> None:
     out = session.out
+    if state.again not in ("", "same", "differs"):
+        out.note(f"core:{quote_path(state.name)} was not made again: {clean_line(state.again)}")
     if state.state == "current":
         return
     problem = f": {clean_line(state.problem)}" if state.problem else ""

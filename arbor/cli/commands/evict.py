@@ -79,8 +79,18 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     if as_json:
         session.out.json("evict", _fields(report, dry_run))
     else:
-        _show(session, report, dry_run)
+        _show(session, report, dry_run, options["copies"])
+    if options["to_fit"] and not dry_run and not as_json:
+        _say_if_too_large(session, parse_size(options["to_fit"]))
     _end(report)
+
+
+def _say_if_too_large(session: Session, limit: int) -> None:
+    """What older versions hold, leaf hashes and cores stay: packs can be too large with everything evicted."""
+    packed = session.open().trust.tiers().packed
+    if packed > limit:
+        session.out.warning(f"the packs still take {size(packed)}, more than {size(limit)}: history, cores and what "
+                            "proves cold documents stay")  # fmt: skip
 
 
 def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | None:
@@ -90,9 +100,7 @@ def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | N
     label = options["label"]
     among = None
     if label:
-        among = frozenset(
-            path for path, found in session.open().standings() if found.label.lower() == label.lower()
-        )
+        among = frozenset(path for path, _ in session.open().standings(label=label))
     return tiering.Criteria(
         older_than_s=parse_age(options["older_than"]) if options["older_than"] else None,
         larger_than=parse_size(options["larger_than"]) if options["larger_than"] else None,
@@ -118,22 +126,26 @@ def _fields(report: EvictReport, dry_run: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(session: Session, report: EvictReport, dry_run: bool) -> None:
+def _show(session: Session, report: EvictReport, dry_run: bool, copies: int) -> None:
     out = session.out
     verb = "would go" if dry_run else "went"
     if dry_run or len(report.evicted) <= _MAX_LISTED:
         for item in report.evicted:
-            copies = f", copies: {', '.join(item.copies)}" if item.copies else ""
-            out.line(f"{report.tier} {session.shown(item.paths[0])}{copies}")
+            places = f", copies: {', '.join(item.copies)}" if item.copies else ""
+            out.line(f"{report.tier} {', '.join(map(session.shown, item.paths))}{places}")
     total = sum(item.size for item in report.evicted)
     freed = f"; {size(report.freed_bytes)} of packs given back" if report.freed_bytes > 0 else ""
     out.line(
         f"{count(len(report.evicted), 'document')} ({size(total)}) {verb} to the {report.tier} tier{freed}"
     )
     for item in report.lost:
-        out.warning(
-            f"no copy of {session.shown(item.paths[0])} was found: it {'would be' if dry_run else 'is'} lost"
-        )
+        named = ", ".join(map(session.shown, item.paths))
+        out.warning(f"no copy of {named} was found: it {'would be' if dry_run else 'is'} lost")
+    for item in report.evicted if report.tier == "cold" else ():
+        if 0 < len(item.copies) < copies:
+            out.warning(
+                f"only {len(item.copies)} of {copies} copies of {session.shown(item.paths[0])} were found"
+            )
     for item in report.refused[:_MAX_LISTED]:
         out.note(f"kept {session.shown(item.paths[0])}: {item.problem}")
     if len(report.refused) > _MAX_LISTED:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arbor.cli.byte_sources import open_places
-from arbor.cli.command import arbor_command, documents_argument, json_option
+from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
@@ -33,16 +33,19 @@ _MAX_LEAVES = 5
 
 @arbor_command("rehydrate", fields=FIELDS)
 @documents_argument()
-@click.option("--all", "everything", is_flag=True, help="Every cold and warm document.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Every cold and warm document, in older versions too."
+)
 @click.option("--from", "places", metavar="PLACE", multiple=True,
               help="A folder, bundle or remote to ask first; may be given again.")  # fmt: skip
 @click.option("--update", is_flag=True, help="Stage what a source that has changed holds now.")
 @click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
 @click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@at_option
 @json_option
 def command(
     session: Session, paths: tuple[str, ...], everything: bool, places: tuple[str, ...], update: bool, offline: bool,
-    private: bool, as_json: bool,
+    private: bool, at: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring cold documents back from wherever their bytes are.
 
@@ -53,6 +56,7 @@ def command(
 
       arbor rehydrate notes/a.md      from the work tree, its source, a remote
       arbor rehydrate-cold --all --from /mnt/archive
+      arbor rehydrate notes/a.md --at HEAD~3    as it was then
     """
     if bool(paths) == everything:
         raise UsageError("say which documents: paths, or --all")
@@ -61,7 +65,7 @@ def command(
     with open_places(session, places, offline=offline, private=private) as found, \
             session.progress("rehydrating") as progress:  # fmt: skip
         report = trust.rehydrate(chosen, places=found.folders, others=found.others, fetch=found.fetch, update=update,
-                                 progress=progress)  # fmt: skip
+                                 revision=at, progress=progress)  # fmt: skip
     if as_json:
         session.out.json("rehydrate", _fields(report))
     else:
@@ -105,18 +109,32 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
     else:
         out.line("nothing to bring back: all of it is hot")
     rest = [done for done in report.documents if done.state != "whole"]
+    drifted = [done for done in report.documents if done.drift is not None]
     for done in rest[:_MAX_LISTED]:
         what = (
             f"{count(done.missing, 'passage')} still missing" if done.state == "part" else "nothing was found"
         )
         out.note(f"cold {session.shown(done.paths[0])}: {what}{'; ' + done.note if done.note else ''}")
-        if done.drift is not None:
-            out.warning(f"{clean_line(done.drifted)} has changed: {done.drift.same} passages are the same, "
-                        f"{len(done.drift.gone)} gone, {len(done.drift.new)} new")  # fmt: skip
-            for mark, side in (("-", done.drift.gone), ("+", done.drift.new)):
-                for index, leaf in side[:_MAX_LEAVES]:
-                    out.note(f"  {mark} passage {index} {short(leaf)}")
     if len(rest) > _MAX_LISTED:
         out.note(f"and {len(rest) - _MAX_LISTED:,} more; --json names them")
-    if update and any(done.drift for done in rest):
+    for done in drifted[:_MAX_LISTED]:
+        _show_drift(session, done)
+    if len(drifted) > _MAX_LISTED:
+        out.note(f"and {len(drifted) - _MAX_LISTED:,} more sources have changed; --json names them")
+    if drifted and update:
         out.hint("the new versions are staged; run: arbor commit")
+    elif drifted:
+        out.hint("to stage what the sources hold now, give --update")
+
+
+def _show_drift(session: Session, done: Rehydration) -> None:
+    """How a source differs from what was committed, in leaves."""
+    drift = done.drift
+    if drift is None:
+        return
+    out = session.out
+    out.warning(f"{clean_line(done.drifted)} has changed: {drift.same} passages are the same, "
+                f"{len(drift.gone)} gone, {len(drift.new)} new")  # fmt: skip
+    for mark, side in (("-", drift.gone), ("+", drift.new)):
+        for index, leaf in side[:_MAX_LEAVES]:
+            out.note(f"  {mark} passage {index} {short(leaf)}")

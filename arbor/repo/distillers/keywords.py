@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from types import MappingProxyType
 
+from arbor.errors import UsageError
 from arbor.repo.distillers.contract import Distillate, Parameters, Source, Statistics
 from arbor.repo.distillers.prose import paragraphs
 from arbor.text.analyzer import terms
@@ -31,7 +32,11 @@ class Keywords:
     defaults: Parameters = MappingProxyType({"count": 12, "statistics": "own"})
 
     def uses_statistics(self, parameters: Parameters) -> bool:
-        """With `statistics=kb`."""
+        """With `statistics=kb`; raises UsageError where that is neither `own` nor `kb`."""
+        if parameters["statistics"] not in ("own", "kb"):
+            raise UsageError(
+                f"'{parameters['statistics']}' is no kind of statistics", "statistics are own or kb"
+            )
         return parameters["statistics"] == "kb"
 
     def distill(
