@@ -525,7 +525,7 @@ def test_a_source_that_only_grew_has_drifted(make_kb: MakeKb, tmp_path: Path) ->
     assert done.drift is not None
     assert len(done.drift.gone) <= 1, "the last passage may be cut elsewhere now"
     assert len(done.drift.new) >= 1
-    assert [record.kind for record in Journal(kb.folder).records()][-1] == "drift"
+    assert [record.act for record in Journal(kb.folder).records()][-1] == "drift"
     assert b"".join(kb.cat("a.md", "HEAD")) == long_note(4).encode()
     assert kb.status().staged[0].path == "a.md", "what the source holds now is staged"
 
