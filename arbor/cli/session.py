@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from arbor.cli.output import Output
 from arbor.cli.progress import Progress
 from arbor.cli.safe_text import quote_path
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -35,11 +37,14 @@ class Session:
         """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase without one."""
         if self._kb is None:
             self._kb = front_desk.open_kb(self.cwd, user_config=identity.user_config_path())
-            if self.out.colour == "auto":
-                chosen = self._kb.config_get("color.ui")
-                self.out.colour = chosen if chosen in ("always", "never") else "auto"
-            if self._kb.config_get("core.pager") is False:
-                self.out.use_pager = False
+            with contextlib.suppress(
+                UsageError
+            ):  # settings that cannot be read matter where they are asked for
+                if self.out.colour == "auto":
+                    chosen = self._kb.config_get("color.ui")
+                    self.out.colour = chosen if chosen in ("always", "never") else "auto"
+                if self._kb.config_get("core.pager") is False:
+                    self.out.use_pager = False
         return self._kb
 
     def close(self) -> None:

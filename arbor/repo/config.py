@@ -34,6 +34,8 @@ LOCAL_KEYS: dict[str, type] = {
     "pull.require_signed": bool,
 }
 """Local settings and their types. `remote.NAME.url` and `branch.NAME.*` belong to the remotes."""
+OPEN_TABLES = ("remote.", "branch.")
+_A_TYPE = {str: "text in quotation marks", bool: "true or false"}
 
 SECTIONS = ("chunking", "add", "ripple", "ranking", "vocabulary", "search", "hooks")
 
@@ -142,7 +144,7 @@ class Settings:
             for part in name.split("."):
                 value = value.get(part) if isinstance(value, dict) else None
             if value is not None:
-                return value
+                return _typed(name, value, path)
         return None
 
     def table(self, name: str) -> dict[str, Any]:
@@ -156,6 +158,20 @@ class Settings:
         for path in (self._user, self._local):
             merged.update(_flatten(self._read(path)))
         return dict(sorted(merged.items()))
+
+    def problems(self) -> list[str]:
+        """What is wrong with the KB's own file: names that are no setting, values of another type.
+
+        Raises:
+            UsageError: when the file cannot be read at all.
+        """
+        found = []
+        for name, value in _flatten(self._read(self._local)).items():
+            if name not in LOCAL_KEYS and not name.startswith(OPEN_TABLES):
+                found.append(f"there is no setting '{name}'")
+            elif name in LOCAL_KEYS and type(value) is not LOCAL_KEYS[name]:
+                found.append(f"'{name}' is {_A_TYPE[LOCAL_KEYS[name]]}, not {value!r}")
+        return found
 
     def set(self, name: str, value: Any, *, user_wide: bool = False) -> None:
         """Set (or with None remove) a value and keep the file's comments.
@@ -200,7 +216,7 @@ def parse_setting(name: str, text: str) -> Any:
         UsageError: when the setting is unknown or the text is not of its type.
     """
     kind = LOCAL_KEYS.get(name)
-    if kind is None and not name.startswith(("remote.", "branch.")):
+    if kind is None and not name.startswith(OPEN_TABLES):
         raise UsageError(f"'{name}' is not a setting", f"the settings are: {', '.join(LOCAL_KEYS)}")
     if kind is bool:
         if text.lower() not in ("true", "false", "yes", "no", "on", "off", "1", "0"):
@@ -209,6 +225,16 @@ def parse_setting(name: str, text: str) -> Any:
     if name == "color.ui" and text not in ("auto", "always", "never", "true", "false"):
         raise UsageError(f"'color.ui' is auto, always or never, not '{text}'")
     return text
+
+
+def _typed(name: str, value: Any, path: Path | None) -> Any:
+    """The value, when it has the type of the setting: a protection in the wrong words must not be off in silence."""
+    kind = LOCAL_KEYS.get(name)
+    if kind is not None and type(value) is not kind:
+        raise UsageError(
+            f"{path}: '{name}' is {_A_TYPE[kind]}, not {value!r}", f"run: arbor config {name} VALUE"
+        )
+    return value
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -136,7 +136,7 @@ def _check_names(repo: Repository) -> list[Finding]:
         Finding("", line, "a reflog line does not fit its checksum") for line in repo.refs.damaged_log_lines()
     ]
     try:
-        repo.settings.items()
+        found += [Finding("", "config.toml", problem) for problem in repo.settings.problems()]
     except ArborError as error:
         found.append(Finding("", "config.toml", error.message))
     try:

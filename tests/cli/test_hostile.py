@@ -113,3 +113,10 @@ def test_errors_are_safe(evil: Cli) -> None:
         done = evil.run(*words)
         assert done.code == 2
         assert [char for char in FORBIDDEN if char in done.err] == []
+
+
+def test_unreadable_settings_do_not_keep_verify_from_its_work(kb: Cli) -> None:
+    (kb.folder / ".arbor" / "config.toml").write_text("not = [toml")
+    done = kb("verify", code=12)
+    assert "damaged config.toml" in done.out
+    assert "1 thing did not verify" in done.err

@@ -215,3 +215,16 @@ def test_the_front_desk_sets_and_gets(tmp_path: Path) -> None:
     assert kb.config_get("user.name") is None
     with pytest.raises(UsageError):
         kb.config_set("user.shoe-size", "43")
+
+
+def test_a_protection_in_the_wrong_words_is_not_off_in_silence(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path)
+    (kb.folder / "config.toml").write_text('[pull]\nrequire_signed = "true"\n[usev]\nname = "x"\n')
+    with pytest.raises(UsageError, match=r"'pull\.require_signed' is true or false, not 'true'"):
+        kb.config_get("pull.require_signed")
+    assert [finding.problem for finding in kb.verify().damaged] == [
+        "'pull.require_signed' is true or false, not 'true'",
+        "there is no setting 'usev.name'",
+    ]
+    kb.config_set("pull.require_signed", "true")
+    assert kb.config_get("pull.require_signed") is True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, verify_fields
-from arbor.errors import IntegrityError, NoKnowledgeBase, UsageError
+from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -101,9 +102,16 @@ def command(
     if as_json:
         _answer_json(session.out, report)
     else:
-        remotes = session.open().sharing.remotes() if not report.ok else []
-        _answer(session.out, report, has_root=root is not None, remote=remotes[0].url if remotes else "")
+        remote = "" if report.ok else _first_remote(session)
+        _answer(session.out, report, has_root=root is not None, remote=remote)
     return 0 if report.ok else IntegrityError.exit_code
+
+
+def _first_remote(session: Session) -> str:
+    """The address that this may be cloned from again; the settings may be what is damaged."""
+    with contextlib.suppress(ArborError):
+        return next((remote.url for remote in session.open().sharing.remotes()), "")
+    return ""
 
 
 def _full_oid(session: Session, typed: str) -> str:
