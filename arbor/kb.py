@@ -303,7 +303,7 @@ class KnowledgeBase:
         self, revision: str | None = None, paths: Sequence[str] = (), *, limit: int | None = None,
         cwd: StrPath | None = None,
     ) -> Iterator[CommitInfo]:  # fmt: skip
-        """Commits, newest first; those that touched `paths` where any are given. `A..B` is a range.
+        """Commits, newest first; those that touched `paths` where any are given. `A..B` and `A...B` are ranges.
 
         Raises:
             UsageError: when the revision is unknown or there is no commit yet.
@@ -312,12 +312,14 @@ class KnowledgeBase:
         exclude: list[bytes] = []
         if revision is not None and ".." in revision:
             old, new = revisions.resolve_range(self.repo, revision)
-            exclude = [old]
+            is_symmetric = revisions.is_symmetric(revision)
+            exclude = history.merge_bases(self.repo, old, new) if is_symmetric else [old]
+            tips = [old, new] if is_symmetric else [new]
         else:
-            new = self.resolve(revision or "HEAD")
+            tips = [self.resolve(revision or "HEAD")]
         names = describing.ref_names(self.repo)
         touched = () if "" in wanted else wanted
-        for entry in islice(history.iter_log(self.repo, [new], exclude=exclude, paths=touched), limit):
+        for entry in islice(history.iter_log(self.repo, tips, exclude=exclude, paths=touched), limit):
             yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
 
     def show(
@@ -333,7 +335,8 @@ class KnowledgeBase:
 
     def document(self, path: str, revision: str | None = None) -> DocumentInfo:
         """A document with its passages, links and metadata; raises UsageError when there is none."""
-        return describing.describe_document(self.snapshot(revision), path)
+        staged = describing.staged_document(self.repo, path) if revision is None else None
+        return describing.describe_document(self.snapshot(revision), path, staged)
 
     def cat(self, path: str, revision: str | None = None) -> Iterator[bytes]:
         """A document's bytes exactly as they came in, piece by piece; without a revision, as staged.

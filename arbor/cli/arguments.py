@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -148,6 +149,7 @@ def _at_most(revisions: Sequence[str], most: int) -> None:
 
 def _is_range(kb: KnowledgeBase, text: str) -> bool:
     left, dots, right = text.partition("..")
+    right = right.removeprefix(".")
     if dots and not left and not right:
         return False  # the folder above
     return all(_is_revision(kb, side) for side in ((left, right) if dots else (text,)))
@@ -162,7 +164,7 @@ def _check_path(session: Session, word: str, *, is_first: bool) -> None:
         return
     if not is_first:
         raise UsageError(f"'{word}' is neither a revision nor a path", _GONE)
-    for side in word.split("..", 1):
+    for side in re.split(r"\.{2,3}", word, maxsplit=1):
         try:
             kb.resolve(side or "HEAD")
         except UsageError as error:

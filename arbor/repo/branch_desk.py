@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arbor.arguments import checked_desk
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo import branching, merging
+from arbor.repo import branching, history, merging
 from arbor.repo.branching import Branch, TagInfo
 from arbor.repo.merging import MergeResult
 from arbor.repo.repository import Repository
+from arbor.repo.revisions import resolve
 from arbor.store.refs import ReflogEntry
 
 if TYPE_CHECKING:
@@ -37,6 +39,17 @@ class BranchDesk:
         self._repo = repo
         self._commit = commit
         self._follow = follow
+
+    def merge_base(self, left: str, right: str) -> str:
+        """The commit from which two revisions diverged.
+
+        Raises:
+            UsageError: when they have no history in common.
+        """
+        bases = history.merge_bases(self._repo, resolve(self._repo, left), resolve(self._repo, right))
+        if not bases:
+            raise UsageError(f"'{left}' and '{right}' have no commit in common")
+        return bases[0].hex()
 
     def listing(self, *, remotes: bool = False) -> list[Branch]:
         """The local branches, or the remote-tracking ones."""

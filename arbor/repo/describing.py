@@ -62,13 +62,18 @@ def _ends_line(snapshot: Snapshot, ref: ChunkRef, encoding: str) -> bool:
     return decode_passage(snapshot.chunk(ref.oid), encoding).endswith("\n")
 
 
-def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
-    """A document of a snapshot for reading.
+def staged_document(repo: Repository, path: str) -> bytes | None:
+    """The oid of what is staged at a path, None where nothing is."""
+    return repo.stage().find(repo.store, DOCUMENTS + path)
+
+
+def describe_document(snapshot: Snapshot, path: str, oid: bytes | None = None) -> DocumentInfo:
+    """A document of a snapshot, or another one that its store holds, for reading.
 
     Raises:
         UsageError: when there is none at this path.
     """
-    oid = snapshot.get(path)
+    oid = oid or snapshot.get(path)
     document = snapshot.document(oid)
     manifest = snapshot.manifest(document)
     passages = []
@@ -77,7 +82,7 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
         last_line = line + ref.newlines
         end_line = max(line, last_line - 1) if _ends_line(snapshot, ref, encoding) else last_line
         passages.append(PassageInfo(index, ref.oid.hex(), line, end_line, start, start + ref.size,
-                                    tuple(ref.headings)))  # fmt: skip
+                                    tuple(ref.headings), snapshot.store.holds(ref.oid)))  # fmt: skip
         line, start = last_line, start + ref.size
     return DocumentInfo(
         path=path,
@@ -94,6 +99,7 @@ def describe_document(snapshot: Snapshot, path: str) -> DocumentInfo:
         chunker=document.chunker,
         front_matter=document.front_matter,
         passages=tuple(passages),
+        tier=snapshot.tiers().tier_of(oid),
         links=()
         if snapshot.lacks_pieces(oid)
         else tuple(LinkInfo(*link) for link in snapshot.links(manifest)),

@@ -64,7 +64,7 @@ class TextDiff:
 
 @dataclass(frozen=True, slots=True)
 class PassageInfo:
-    """One passage of a document: its place, leaf hash and heading path."""
+    """One passage of a document: its place, leaf hash and heading path, and whether its bytes are here."""
 
     index: int
     oid: str
@@ -73,6 +73,7 @@ class PassageInfo:
     start_byte: int
     end_byte: int
     heading: tuple[str, ...]
+    here: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ class DocumentInfo:
         text_root: Merkle root over the passages.
         extractor, chunker: What made the passages.
         front_matter: The document's own metadata.
-        passages, links: What it consists of.
+        tier: `hot`, `warm` or `cold`, in this knowledge base.
+        passages, links: What it consists of; the links of a document that is not all here are not known.
     """
 
     path: str
@@ -116,5 +118,6 @@ class DocumentInfo:
     extractor: str
     chunker: str
     front_matter: dict[str, object]
+    tier: str
     passages: tuple[PassageInfo, ...]
     links: tuple[LinkInfo, ...]

@@ -79,7 +79,7 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
 
 def find_ref(repo: Repository, name: str) -> str | None:
     """The full name of the ref that a short name means (tags before branches, as git has it), or None."""
-    for full in (name, TAGS + name, HEADS + name, REMOTES + name, f"{REMOTES}{name}/HEAD"):
+    for full in (name, "refs/" + name, TAGS + name, HEADS + name, REMOTES + name, f"{REMOTES}{name}/HEAD"):
         if not full.startswith("refs/"):
             continue
         try:
@@ -126,6 +126,7 @@ def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
     ref = "HEAD" if name in ("HEAD", "@") else find_ref(repo, name)
     if ref is None:
         raise UsageError(f"revision '{name}' not found", _nearest(repo, name))
+    log = f"arbor reflog{'' if ref == 'HEAD' else ' ' + name}"
     entries = repo.refs.reflog(ref)
     if _NUMBER.match(inside):
         number = int(inside)
@@ -133,12 +134,18 @@ def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
             return entries[number].new
         if number == len(entries) and entries and entries[-1].old:
             return entries[-1].old
-        raise UsageError(f"'{name}' has moved only {len(entries)} times")
+        raise UsageError(f"'{name}' has moved only {len(entries)} times", f"run: {log}")
     moment = parse_moment(inside)
     for entry in entries:
         if entry.who.seconds <= moment and entry.new:
             return entry.new
-    raise UsageError(f"the reflog of '{name}' does not go back to {inside}")
+    oldest = f"its oldest entry is {name}@{{{len(entries) - 1}}}; run: {log}" if entries else ""
+    raise UsageError(f"the reflog of '{name}' does not go back to {inside}", oldest)
+
+
+def is_symmetric(text: str) -> bool:
+    """Whether a range is `A...B`: what either side has that the other has not."""
+    return "..." in text
 
 
 def parse_moment(text: str, now: float | None = None) -> int:
@@ -171,10 +178,9 @@ def parse_moment(text: str, now: float | None = None) -> int:
 
 
 def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
-    """The two commits of `A..B`; a side left out is HEAD."""
+    """The two commits of `A..B` or `A...B`; a side left out is HEAD."""
     left, dots, right = text.partition("..")
-    if right.startswith("."):
-        raise UsageError(f"'{text}' has three dots", "write it as OLD..NEW")
+    right = right.removeprefix(".")
     if not dots:
         raise UsageError(f"'{text}' is not a range", "write it as OLD..NEW")
     return resolve(repo, left or "HEAD"), resolve(repo, right or "HEAD")

@@ -12,7 +12,7 @@ from arbor.kb import KnowledgeBase
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, encode_tag
 from arbor.repo.revisions import parse_moment
-from tests.repo.kit import new_kb, record, signature
+from tests.repo.kit import new_kb, record, signature, write
 
 NOW = 1_700_000_000
 
@@ -179,7 +179,9 @@ def test_ranges(kb: KnowledgeBase) -> None:
     assert [entry.message for entry in kb.log("HEAD~1..")] == ["number 4"]
     assert list(kb.log("..v1")) == []
     assert len(list(kb.log("main", limit=2))) == 2
-    for typed in ("absent..main", "main..absent", "main...v1"):
+    assert kb.resolve("heads/main") == kb.resolve("main")
+    assert kb.resolve("tags/v1") == kb.resolve("v1")
+    for typed in ("absent..main", "main..absent", "main...absent"):
         with pytest.raises(UsageError):
             list(kb.log(typed))
 
@@ -241,3 +243,34 @@ def test_dates_are_local_in_winter_and_in_summer(monkeypatch: pytest.MonkeyPatch
 def test_what_is_no_moment(text: str) -> None:
     with pytest.raises(UsageError, match="is not a date"):
         parse_moment(text)
+
+
+def test_what_only_one_of_two_sides_has(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "base\n"})
+    base = kb.resolve("HEAD").hex()
+    kb.branches.switch("side", create=True)
+    record(kb, {"s.md": "side\n"}, "on side")
+    kb.branches.switch("main")
+    record(kb, {"m.md": "main\n"}, "on main")
+    assert sorted(entry.message for entry in kb.log("main...side")) == ["on main", "on side"]
+    assert kb.branches.merge_base("main", "side") == base
+    assert [change.path for change in kb.diff(base, "side")] == ["s.md"]
+
+
+def test_a_reflog_that_is_too_young_is_named(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a\n"})
+    with pytest.raises(UsageError, match=r"the reflog of 'main' does not go back to yesterday") as found:
+        kb.resolve("main@{yesterday}")
+    assert found.value.hint == "its oldest entry is main@{0}; run: arbor reflog main"
+
+
+def test_a_document_is_described_as_staged(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "# A\n\ntext\n"})
+    write(tmp_path, {"b.md": "# B\n\nnew\n", "a.md": "# A2\n\nchanged\n"})
+    kb.add()
+    assert kb.document("b.md").title == "B"
+    assert kb.document("a.md").title == "A2"
+    assert kb.document("a.md", "HEAD").title == "A"
+    assert {(passage.here, kb.document("a.md").tier) for passage in kb.document("a.md").passages} == {
+        (True, "hot")
+    }

@@ -14,6 +14,7 @@ from arbor.cli.session import Session
 from arbor.errors import UsageError
 
 if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
     from arbor.repo.results import TextDiff
 
 FIELDS = {
@@ -44,10 +45,11 @@ def command(
       arbor diff --staged            what is staged against HEAD
       arbor diff HEAD~2              what is staged against a revision
       arbor diff v1..main -- notes   two revisions, below one folder
+      arbor diff main...topic        what topic has done since it left main
     """
     kb = session.open()
     chosen = split_revisions(session, words, paths_after_dashes(ctx), most=2)
-    old, new = _sides(chosen.revisions, staged=staged)
+    old, new = _sides(kb, chosen.revisions, staged=staged)
     paths = [session.kb_path(path) for path in chosen.paths]
     changes = kb.diff(old, new, paths, staged=staged, with_text=not name_status)
     if as_json:
@@ -60,18 +62,16 @@ def command(
     return EXIT_DIFFERS if exit_code and changes else 0
 
 
-def _sides(revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:
+def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:
     old: str | None = revisions[0] if revisions else None
     new: str | None = revisions[1] if len(revisions) > 1 else None
     if old is not None and ".." in old:
         if new is not None:
             raise UsageError("a range and a revision cannot be compared", "give OLD..NEW, or OLD NEW")
         left, _, right = old.partition("..")
+        old, new = left or "HEAD", right.removeprefix(".") or "HEAD"
         if right.startswith("."):
-            raise UsageError(
-                f"'{old}' has three dots", "give OLD..NEW, both of which are compared as they are"
-            )
-        old, new = left or "HEAD", right or "HEAD"
+            old = kb.branches.merge_base(old, new)
     if staged and new is not None:
         raise UsageError("--staged compares the stage with one revision, not two")
     return old, new

@@ -80,6 +80,7 @@ def command(
       arbor log -- notes/a.md      commits that changed a document (or '*.md')
       arbor log --since 30d -p     the last month, with the changed lines
       arbor log v1..main           what main has that v1 has not
+      arbor log v1...main          what only one of them has
     """
     kb = session.open()
     chosen = split_revisions(session, words, paths_after_dashes(ctx), most=1)

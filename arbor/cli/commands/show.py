@@ -27,7 +27,7 @@ FIELDS = {
     "changes": "of a commit: `status`, `path`, `old_path`, `similarity`, `added`, `removed`, `diff`",
     "document": "of a document: `document` (its oid), `path`, `rev`, `kind`, `media_type`, `title`, "
     "`source_uri`, `encoding`, `size`, `file_hash` (BLAKE3, as b3sum prints it), `text_root`, `extractor`, "
-    "`chunker`, `front_matter`, `passages`, `links`",
+    "`chunker`, `front_matter`, `tier`, `passages` (with `here`: whether the bytes are stored here), `links`",
 }
 _LABEL_CELLS = 12
 
@@ -67,6 +67,8 @@ def _as_revision(session: Session, thing: str) -> str | None:
 
 def _looks_like_revision(session: Session, thing: str) -> bool:
     """Whether a word that names nothing was more likely meant as a revision than as a path."""
+    if "@{" in thing and next(session.open().ls(thing), None) is None:
+        return True
     if any(char in thing for char in "/.:@"):
         return False
     path = session.kb_path(thing)
@@ -102,10 +104,10 @@ def document_fields(info: DocumentInfo, revision: str | None) -> dict[str, Any]:
         "media_type": info.media_type, "title": info.title, "source_uri": info.source_uri or None,
         "encoding": info.encoding, "size": info.size, "file_hash": info.file_hash,
         "text_root": info.text_root, "extractor": info.extractor, "chunker": info.chunker,
-        "front_matter": info.front_matter,
+        "front_matter": info.front_matter, "tier": info.tier,
         "passages": [
             {"index": p.index, "oid": p.oid, "start_line": p.start_line, "end_line": p.end_line,
-             "start_byte": p.start_byte, "end_byte": p.end_byte, "heading": list(p.heading)}
+             "start_byte": p.start_byte, "end_byte": p.end_byte, "heading": list(p.heading), "here": p.here}
             for p in info.passages
         ],
         "links": [link_fields(link) for link in info.links],
@@ -148,7 +150,11 @@ def _facts(info: DocumentInfo) -> Iterator[tuple[str, str]]:
     for name, value in info.front_matter.items():
         if value != info.title:
             yield clean_line(str(name)), clean_line(_plain(value))
-    yield "links", f"{len(info.links):,}"
+    here = sum(passage.here for passage in info.passages)
+    if info.tier != "hot":
+        held = f", {here:,} of {count(len(info.passages), 'passage')} here" if info.tier == "cold" else ""
+        yield "tier", f"{info.tier}{held}"
+    yield "links", f"{len(info.links):,}" if here == len(info.passages) else "not known while it is cold"
 
 
 def _plain(value: object) -> str:
@@ -181,4 +187,5 @@ def _passage_row(info: DocumentInfo, passage: PassageInfo) -> list[str]:
         short(passage.oid),
         size(passage.end_byte - passage.start_byte),
         clean_line(" › ".join(heading)),
+        "" if passage.here else "cold",
     ]
