@@ -120,3 +120,25 @@ def test_unreadable_settings_do_not_keep_verify_from_its_work(kb: Cli) -> None:
     done = kb("verify", code=12)
     assert "damaged config.toml" in done.out
     assert "1 thing did not verify" in done.err
+
+
+def test_commit_all_says_what_it_could_not_stage(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb.write("big.md", "small\n")
+    kb.write("arbor.toml", "[add]\nmax_file_size = 1000\n")
+    kb.commit("small")
+    kb.write("big.md", "large " * 1000)
+    kb.write("other.md", "other\n")
+    kb("add", "other.md")
+    done = kb("commit", "-am", "two", code=3)
+    assert "skipped big.md: " in done.err
+    assert "two" in kb("log", "-1").out
+    kb.write("other.md", "again\n")
+    answer = kb("commit", "-am", "three", "--json", code=3).json
+    assert [each["path"] for each in answer["skipped"]] == ["big.md"]
+
+
+def test_an_editor_that_is_named_opens_without_a_terminal(kb: Cli) -> None:
+    kb.write("new.md", "new\n")
+    kb("add", "new.md")
+    kb("commit", env={"ARBOR_EDITOR": "sh -c 'echo by-editor > \"$0\"'"})
+    assert "by-editor" in kb("log", "-1").out

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arbor.cli.add_view import report_skipped
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
-from arbor.cli.failures import EXIT_PARTLY
-from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
-from arbor.cli.views import count, few
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.adding import AddResult
@@ -29,18 +27,7 @@ FIELDS = {
     "skipped": "what could not be added: `path` and `reason`",
     "warnings": "about what was added: `path` and `message`",
 }
-# Found on a walk, these are no documents and nobody asked for them: they are counted, and the exit code stays
-# 0.
-_NO_DOCUMENTS = {
-    "it is a symbolic link": ("symbolic link", "symbolic links"),
-    "it is not a file": ("thing that is no file", "things that are no files"),
-    "it is a knowledge base of its own": (
-        "knowledge base inside this one",
-        "knowledge bases inside this one",
-    ),
-}
 _DRY = {"added": "add", "modified": "update", "removed": "remove"}
-_MAX_LISTED = 20
 
 
 @arbor_command("add", fields=FIELDS)
@@ -110,7 +97,7 @@ def command(
         _answer_json(session, result, dry_run)
     else:
         _answer(session, result, dry_run=dry_run, verbose=verbose)
-    return _report_skipped(session, result, named, quiet=as_json)
+    return report_skipped(session, result, named, quiet=as_json)
 
 
 def _add_input(session: Session, as_path: str | None, source_uri: str, *, force: bool) -> AddResult:
@@ -156,26 +143,3 @@ def _answer(session: Session, result: AddResult, *, dry_run: bool, verbose: bool
     parts += [f"unchanged {result.unchanged:,}"] if result.unchanged else []
     would = "would have " if dry_run and any(paths for _, paths in groups) else ""
     out.line(would + (", ".join(parts) or "nothing to add"))
-
-
-def _report_skipped(session: Session, result: AddResult, named: set[str], *, quiet: bool) -> int:
-    """Say beside the answer what is not in it (a JSON answer holds it all); the exit code."""
-    out = session.out
-    failed = [
-        entry for entry in result.skipped if entry[1] not in _NO_DOCUMENTS or entry[0].rstrip("/") in named
-    ]
-    if quiet:
-        return EXIT_PARTLY if failed else 0
-    for path, message in result.warnings[:_MAX_LISTED]:
-        out.warning(f"{quote_path(path)}: {message}")
-    if len(result.warnings) > _MAX_LISTED:
-        out.warning(f"{len(result.warnings) - _MAX_LISTED:,} more warnings; --json lists them all")
-    for path, reason in failed:
-        out.warning(f"skipped {quote_path(path)}: {clean_line(reason)}")
-    for reason, what in _NO_DOCUMENTS.items():
-        passed = sorted(
-            path for path, why in result.skipped if why == reason and path.rstrip("/") not in named
-        )
-        if passed:
-            out.note(f"left out {count(len(passed), *what)}: {few(passed)}")
-    return EXIT_PARTLY if failed else 0

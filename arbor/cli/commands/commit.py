@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arbor.cli.add_view import report_skipped
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.identity import set_identity
@@ -16,6 +17,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
 from arbor.errors import ConflictError, UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.adding import AddResult
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -35,6 +37,7 @@ FIELDS = {
     "index": "what became of the search index: updated, rebuilt, current or skipped",
     "ripple": "what the change meant for consensus; null where that was not computed",
     "warnings": "what could not be done after the commit was safe",
+    "skipped": "with -a: what could not be staged, `path` and `reason`",
 }
 _TEMPLATE = """
 
@@ -70,7 +73,7 @@ _TEMPLATE = """
 def command(
     session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
     allow_empty: bool, author: str | None, sign: bool | None, no_verify: bool, no_index: bool, as_json: bool,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Record what is staged.
 
     Without -m or -F an editor opens (ARBOR_EDITOR, VISUAL or EDITOR). Who you are comes from
@@ -78,6 +81,7 @@ def command(
     """
     kb = session.open()
     is_known = set_identity(kb)
+    staged, code = AddResult(), 0
     if everything:
         marked = adding.marked_conflicts(kb.repo)
         if marked:
@@ -86,7 +90,8 @@ def command(
                 "resolve it, or take it as it is: arbor add PATH",
             )
         with session.progress("adding") as progress:
-            kb.add(update=True, progress=progress)
+            staged = kb.add(update=True, progress=progress)
+        code = report_skipped(session, staged, set(), quiet=as_json)
     if not no_verify:
         run_pre_commit(session)
     message = _message(session, kb, messages, message_file, amend=amend)
@@ -98,9 +103,10 @@ def command(
         session.out.warning(text)
     run_post_hook(session, "post-commit")
     if as_json:
-        _answer_json(session, made)
+        _answer_json(session, made, staged)
     else:
         _answer(session, made)
+    return code
 
 
 def _message(
@@ -114,7 +120,7 @@ def _message(
         return _read_message(session, message_file)
     before = kb.show("HEAD", with_text=False)[0].message if amend and kb.repo.refs.head_oid() else ""
     waiting = before or kb.repo.stage().message
-    if not (session.input_is_terminal and session.out.interactive):
+    if not (session.input_is_terminal and session.out.interactive) and not os.environ.get("ARBOR_EDITOR"):
         return waiting
     return _edit(kb, waiting)
 
@@ -146,7 +152,7 @@ def _edit(kb: KnowledgeBase, message: str) -> str:
     return written
 
 
-def _answer_json(session: Session, made: CommitResult) -> None:
+def _answer_json(session: Session, made: CommitResult, staged: AddResult) -> None:
     session.out.json("commit", {
         "commit": made.commit,
         "ledger_root": made.ledger_root,
@@ -158,6 +164,7 @@ def _answer_json(session: Session, made: CommitResult) -> None:
         "index": made.index,
         "ripple": ripple_fields(made.ripple),
         "warnings": list(made.warnings),
+        "skipped": [{"path": path, "reason": reason} for path, reason in staged.skipped],
     })  # fmt: skip
 
 
