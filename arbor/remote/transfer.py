@@ -68,7 +68,8 @@ class Arrival:
         if self.checked.cold:
             tiers = read_tiers(self.repo.folder)
             write_tiers(
-                self.repo.folder, Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold)
+                self.repo.folder,
+                Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold, tiers.parts),
             )
 
     def _mostly_known(self) -> bool:

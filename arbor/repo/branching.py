@@ -19,6 +19,7 @@ from arbor.repo.revisions import find_ref, resolve
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.status import remember_states
+from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
 _SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
@@ -112,6 +113,8 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
                 f"branch '{name}' has commits that are nowhere else",
                 f"remove it with: arbor branch -D {name}",
             )
+        if not kept:
+            Journal(repo.folder).append("discard", {"branch": name, "commit": oid.hex()})
         repo.refs.move(ref, oid, None, repo.who(), "branch: deleted")
     return oid
 
@@ -197,6 +200,7 @@ def delete_tag(repo: Repository, name: str) -> bytes:
         oid = repo.refs.read(ref)
         if oid is None:
             raise UsageError(f"there is no tag '{name}'", "run: arbor tag")
+        Journal(repo.folder).append("discard", {"tag": name, "object": oid.hex()})
         repo.refs.move(ref, oid, None, repo.who(), "tag: deleted")
     return oid
 
@@ -328,6 +332,8 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
         stage, head = repo.stage(), repo.refs.head_oid()
         root = repo.ledger_root(target)
         if mode == "hard":
+            details = {"reset": target.hex(), "from": head.hex() if head is not None else ""}
+            Journal(repo.folder).append("discard", details)
             move_to(repo, stage, root, force=True)
         repo.refs.move_head(head, target, repo.who(), f"reset: to {revision}")
         if mode == "mixed":

@@ -24,13 +24,12 @@ from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import passage_encoding
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
-from arbor.store.journal import Journal
+from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 from arbor.store.repacking import drop_objects, merge_packs
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import decode_passage
 
-NAMED_IN_JOURNAL = 20
 _BATCH = 200
 
 

@@ -29,12 +29,11 @@ from arbor.repo.copies import (
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.store.frames import FrameCollector
-from arbor.store.journal import Journal
+from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import CHUNKER_ID, ChunkPolicy
 from arbor.text.reading import extract
 
-NAMED_IN_JOURNAL = 20
 _BATCH = 250
 _BATCH_BYTES = 8 * 1024 * 1024
 _ROUND_BYTES = 512 * 1024 * 1024

@@ -23,6 +23,7 @@ from arbor.repo.worktree import (
     remove_empty_folders,
     remove_file,
 )
+from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +125,19 @@ def remove(
                 prefix = f"{selection}/" if selection else ""
                 if selection not in tracked and any(path.startswith(prefix) for path in chosen):
                     raise UsageError(f"'{selection or '.'}' is a folder", "remove it with -r")
-        if not force and not cached:
-            _refuse_to_lose(repo, stage, chosen, tracked)
+        lost = ""
+        if not cached:
+            try:
+                _refuse_to_lose(repo, stage, chosen, tracked)
+            except ConflictError as error:
+                lost = error.message
+                if not force:
+                    raise
         if dry_run:
             return tuple(chosen)
+        if lost:
+            details = {"paths": chosen[:NAMED_IN_JOURNAL], "documents": len(chosen), "lost": lost}
+            Journal(repo.folder).append("discard", details)
         gone = set(chosen)
         new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen})
         new = replace(new, conflicts=tuple(path for path in stage.conflicts if path not in gone))

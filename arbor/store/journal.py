@@ -36,6 +36,9 @@ _RECORD = blake3(derive_key_context="arbor 1 journal record")
 Details = Mapping[str, Any]
 """What a record says beside its act: JSON values; oids as hexadecimal digits."""
 
+NAMED_IN_JOURNAL = 20
+"""How many paths or leaves a record names, of perhaps many more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Record:

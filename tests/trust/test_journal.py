@@ -11,6 +11,7 @@ import pytest
 from arbor.errors import IntegrityError, UsageError
 from arbor.store import journal as journal_module
 from arbor.store.journal import FIRST, HEAD_FILE, JOURNAL_FILE, Journal
+from tests.trust.conftest import MakeKb
 
 
 def filled(folder: Path, count: int) -> Journal:
@@ -146,3 +147,27 @@ def test_a_damaged_journal_can_be_set_aside(tmp_path: Path) -> None:
 def test_a_record_is_bounded(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="too large"):
         Journal(tmp_path).append("evict", {"names": ["x" * 100] * 20_000})
+
+
+def test_what_is_thrown_away_by_force_is_on_record(make_kb: MakeKb) -> None:
+    kb = make_kb({"a.md": "# A\n\ntext\n", "b.md": "# B\n\ntext\n"})
+    assert kb.fs_root is not None
+    kb.branches.tag("v1")
+    kb.branches.switch("side", create=True)
+    (kb.fs_root / "a.md").write_text("# A\n\nside\n")
+    kb.add()
+    side = kb.commit("side").commit
+    kb.branches.switch("main")
+    kb.branches.delete("side", force=True)
+    kb.branches.untag("v1")
+    (kb.fs_root / "b.md").write_text("not committed\n")
+    kb.rm(["b.md"], force=True)
+    kb.rm(["a.md"], force=True)
+    kb.branches.reset("HEAD", "hard")
+    found = [record.details for record in Journal(kb.folder).records() if record.act == "discard"]
+    assert found[0] == {"branch": "side", "commit": side}
+    assert found[1]["tag"] == "v1"
+    assert (found[2]["paths"], found[2]["documents"]) == (["b.md"], 1)
+    assert found[3]["reset"] == kb.resolve("HEAD").hex()
+    assert len(found) == 4, "a.md had nothing to lose"
+    assert Journal(kb.folder).check().faults == ()
