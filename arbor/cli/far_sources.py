@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo import imports, sources
+from arbor.repo import git_sources, imports, sources
 from arbor.repo.adding import AddResult
 from arbor.repo.fetching import Fetcher, FetchRules
 from arbor.repo.repository import Repository
@@ -53,7 +53,7 @@ def _add_one(
     *,
     alone: bool,
 ) -> AddResult:
-    if address.startswith(f"{imports.GIT_SCHEME}:"):
+    if address.startswith(f"{git_sources.GIT_SCHEME}:"):
         return imports.import_git(repo, address, prefix=target, overwrite=force).result
     if not address.startswith(("http://", "https://")):
         raise UsageError(f"'{address}' cannot be added beside an address", _NOT_HERE)

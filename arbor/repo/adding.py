@@ -16,6 +16,7 @@ from arbor.objects.paths import check_path, collision_key, path_fault
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
+from arbor.repo.origins import follows_source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
@@ -429,8 +430,16 @@ class Item(NamedTuple):
     source_uri: str
 
 
-def add_items(repo: Repository, items: Iterable[Item], *, overwrite: bool = False) -> AddResult:
+def add_items(
+    repo: Repository, items: Iterable[Item], *, overwrite: bool = False, same_source: str = ""
+) -> AddResult:
     """Stage many documents at once and write them to the work tree; what cannot be taken is in `skipped`.
+
+    Args:
+        repo: Where.
+        items: The documents.
+        overwrite: Replace files of the work tree that hold something else.
+        same_source: Replace those that are as a document with a source URI that begins so was staged.
 
     Raises:
         Locked: when another writer holds the lock.
@@ -442,12 +451,11 @@ def add_items(repo: Repository, items: Iterable[Item], *, overwrite: bool = Fals
         with repo.store.writer() as writer:
             for path, data, source_uri in items:
                 problem = path_fault(path)
-                if (
-                    not problem
-                    and not overwrite
-                    and _holds_other(fs_root / name_on_disk(fs_root, path), data)
-                ):
-                    problem = "it exists and holds something else"
+                if not problem and not overwrite:
+                    fs_path, known = fs_root / name_on_disk(fs_root, path), tracked.get(path)
+                    follows = known and same_source and follows_source(repo, known[0], fs_path, same_source)
+                    if _holds_other(fs_path, data) and not follows:
+                        problem = "it exists and holds something else"
                 if problem:
                     found.skipped.append((path, problem))
                     continue

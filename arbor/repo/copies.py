@@ -18,6 +18,7 @@ from arbor.errors import ArborError, IntegrityError
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import Document, Manifest
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.repo.git_sources import GIT_SCHEME, read_git_source
 from arbor.repo.worktree import read_file
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import ChunkPolicy
@@ -229,7 +230,7 @@ class WorkTreeSource:
 
 
 class UriSource:
-    """The source URI that a document was added with: `file:` here, http(s) through a fetcher."""
+    """The source URI that a document was added with: a file or a git commit here, http(s) through a fetcher."""
 
     def __init__(self, fetch: Fetch | None = None, private: Path | None = None) -> None:
         self._fetch = fetch
@@ -247,6 +248,8 @@ class UriSource:
         try:
             if scheme == "file":
                 return self._file(uri)
+            if scheme == GIT_SCHEME:
+                return Found(uri, b"git " + uri.partition("@")[0].encode(), read_git_source(uri))
             if scheme in ("http", "https") and self._fetch is not None:
                 return Found(uri, b"uri " + uri.encode(), self._fetch(uri))
         except (OSError, ArborError, ValueError):

@@ -14,21 +14,23 @@ import subprocess
 import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
-from arbor.errors import RemoteError, UsageError
+from arbor.errors import ConflictError, RemoteError, UsageError
 from arbor.objects.paths import path_fault
 from arbor.repo.adding import AddResult, Item, add_items
+from arbor.repo.git_sources import GIT_SCHEME, git_command, parse_git_address, run_git
+from arbor.repo.origins import came_from
 from arbor.repo.repository import Repository
+from arbor.repo.restoring import remove
+from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.worktree import read_file
 from arbor.store.journal import Journal
 
-GIT_SCHEME = "git+file"
-_GIT_TIMEOUT_S = 600
 _MAX_BLOB_BYTES = 64 * 1024 * 1024
 _MAX_PAGE_BYTES = 16 * 1024 * 1024
 _UNSAFE = re.compile('[\x00-\x1f\x7f-\x9f\u2028\u2029\\\\/:*?"<>|]+')
@@ -50,12 +52,12 @@ class ImportReport:
 
 def _import(
     repo: Repository, source: str, items: Iterator[Item], skipped: list[tuple[str, str]], overwrite: bool,
-    progress: Callable[[int], None] | None,
+    progress: Callable[[int], None] | None, same_source: str = "",
 ) -> ImportReport:  # fmt: skip
     """Stage items in groups and put the import into the journal."""
     total = AddResult()
     for group in _batches(items):
-        total = join_results([total, add_items(repo, group, overwrite=overwrite)])
+        total = join_results([total, add_items(repo, group, overwrite=overwrite, same_source=same_source)])
         if progress:
             progress(len(total.added) + len(total.modified) + total.unchanged)
     total = join_results([total, AddResult(skipped=tuple(skipped))])
@@ -102,7 +104,9 @@ def import_git(
     repo: Repository, address: str, *, prefix: str = "", overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:  # fmt: skip
-    """Stage the files of a git repository at a commit, read with the `git` program.
+    """Stage the files of a git repository, or of a folder in it, at a commit, read with the `git` program.
+
+    What an earlier import from there staged, and nobody has changed since, follows: it is replaced, or removed.
 
     Args:
         repo: Where to.
@@ -117,51 +121,45 @@ def import_git(
     """
     fs_path, revision = parse_git_address(address)
     commit = (
-        _git(fs_path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+        run_git(fs_path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+        .decode()
+        .strip()
     )
     origin = f"{GIT_SCHEME}://{quote(str(fs_path))}@{commit}"
     folder = prefix or fs_path.name.removesuffix(".git") or "git"
     skipped: list[tuple[str, str]] = []
-    return _import(
-        repo, origin, _git_items(fs_path, commit, origin, folder, skipped), skipped, overwrite, progress
+    kept: set[str] = set()
+    items = _noted(_git_items(fs_path, commit, origin, folder, skipped), kept)
+    same_source = origin.rpartition("@")[0] + "@"
+    report = _import(repo, origin, items, skipped, overwrite, progress, same_source)
+    return replace(
+        report, result=join_results([report.result, _remove_gone(repo, folder, same_source, kept)])
     )
 
 
-def parse_git_address(address: str) -> tuple[Path, str]:
-    """(folder, revision) of `git+file:///path@REVISION`; raises UsageError for anything else."""
-    parts = urlsplit(address)
-    if parts.scheme != GIT_SCHEME or parts.netloc not in ("", "localhost") or not parts.path:
-        raise UsageError(
-            f"'{address}' is not a git address", "write it like git+file:///path/to/repository@main"
-        )
-    path, _, revision = unquote(parts.path).rpartition("@")
-    if not path:
-        path, revision = unquote(parts.path), "HEAD"
-    if not revision or revision.startswith("-") or any(ord(char) < 32 for char in revision):
-        raise UsageError(f"'{revision}' is not a revision")
-    return Path(path), revision
+def _noted(items: Iterator[Item], paths: set[str]) -> Iterator[Item]:
+    """The items, whose paths are noted as they pass."""
+    for item in items:
+        paths.add(item.path)
+        yield item
 
 
-def _command(fs_path: Path, *words: str) -> list[str]:
-    """A git command that runs nothing of the repository: no hooks, no file system monitor, no textconv."""
-    return ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never",
-            "-C", str(fs_path), *words]  # fmt: skip
-
-
-def _git(fs_path: Path, *words: str) -> bytes:
-    try:
-        done = subprocess.run(
-            _command(fs_path, *words), capture_output=True, timeout=_GIT_TIMEOUT_S, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise RemoteError("git is not installed", "install git to import from its repositories") from error
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise RemoteError(f"git could not read '{fs_path}'") from error
-    if done.returncode:
-        reason = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"])[-1]
-        raise RemoteError(f"git could not read '{fs_path}': {reason.removeprefix('fatal: ')}")
-    return done.stdout
+def _remove_gone(repo: Repository, folder: str, same_source: str, kept: set[str]) -> AddResult:
+    """Stage the removal of what an earlier import from the same source staged and this one does not have."""
+    stage = repo.stage()
+    gone = [
+        key[len(DOCUMENTS) :]
+        for key, oid in stage.entries(repo.store, f"{DOCUMENTS}{folder}/").items()
+        if key[len(DOCUMENTS) :] not in kept and came_from(repo, oid, same_source)
+    ]
+    removed: list[str] = []
+    skipped: list[tuple[str, str]] = []
+    for path in gone:
+        try:
+            removed += remove(repo, [path])
+        except ConflictError as error:
+            skipped.append((path, f"it is gone at the source, but here {error.message}"))
+    return AddResult(removed=tuple(removed), skipped=tuple(skipped))
 
 
 def _git_items(
@@ -169,7 +167,7 @@ def _git_items(
 ) -> Iterator[Item]:
     """The files of a commit, through one `git cat-file --batch`."""
     wanted = []
-    for row in _git(fs_path, "ls-tree", "-r", "-z", "--long", "--full-tree", commit).split(b"\0"):
+    for row in run_git(fs_path, "ls-tree", "-r", "-z", "--long", commit).split(b"\0"):
         head, _, raw = row.partition(b"\t")
         if not head:
             continue
@@ -194,7 +192,7 @@ def _git_items(
 
 def _read_blobs(fs_path: Path, wanted: list[tuple[str, str, str]]) -> Iterator[Item]:
     process = subprocess.Popen(
-        _command(fs_path, "cat-file", "--batch"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        git_command(fs_path, "cat-file", "--batch"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert process.stdin is not None

@@ -24,6 +24,7 @@ from arbor.objects.paths import MAX_NAME_BYTES, check_path, path_fault
 from arbor.repo.adding import AddResult, add_bytes
 from arbor.repo.copies import UriSource, Wanted
 from arbor.repo.fetching import Answer, Fetcher, SourceGone
+from arbor.repo.git_sources import GIT_SCHEME
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import seal, unseal, write_atomically
@@ -216,7 +217,7 @@ def _with_source(
 ) -> Iterator[tuple[str, bytes, Document]]:
     for path, oid in documents:
         document = decode_document(repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
-        if urlsplit(document.source_uri).scheme in ("http", "https", "file"):
+        if urlsplit(document.source_uri).scheme in ("http", "https", "file", GIT_SCHEME):
             yield path, oid, document
 
 
@@ -244,7 +245,7 @@ def _ask_server(
 def _look_at_file(path: str, oid: bytes, document: Document, snapshot: Snapshot) -> SourceState:
     found = UriSource().find(Wanted(oid, document, snapshot.manifest(document), (path,)))
     if found is None or found.data is None:
-        return SourceState(path, document.source_uri, "gone", "the file is not there")
+        return SourceState(path, document.source_uri, "gone", "it is not there, or cannot be read")
     if file_hash(found.data) == document.file_hash:
         return SourceState(path, document.source_uri, "fresh", "the bytes are the same")
     return SourceState(path, document.source_uri, "changed", "the bytes differ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -20,9 +21,10 @@ from hypothesis import strategies as st
 
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import path_fault
-from arbor.repo import fetching, imports, sources
+from arbor.repo import fetching, git_sources, imports, sources
 from arbor.repo.desk import TrustDesk
 from arbor.repo.fetching import Fetcher, FetchRules, check_url, is_public
+from arbor.repo.git_sources import parse_git_address
 from arbor.store.journal import Journal
 from tests.cli.harness import Cli
 from tests.trust.conftest import MakeKb
@@ -323,7 +325,7 @@ def test_a_git_repository_at_a_commit(make_kb: MakeKb, tmp_path: Path) -> None:
 )
 def test_what_is_no_git_address(address: str) -> None:
     with pytest.raises(UsageError):
-        imports.parse_git_address(address)
+        parse_git_address(address)
 
 
 def test_an_open_knowledge_format_folder(make_kb: MakeKb, tmp_path: Path) -> None:
@@ -412,3 +414,58 @@ def test_the_commands(site: Site, tmp_path: Path) -> None:
     changed = cli("recheck", "--private", "--json", code=1).json["sources"]
     assert {each["state"] for each in changed} == {"changed"}
     assert "beside an address" in cli("add", "x.md", f"{site.url}/a.md", "--private", code=2).err
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    source = tmp_path / "notes"
+    (source / "sub").mkdir(parents=True)
+    git(source, "init", "-q", "-b", "main")
+    for name in ("a.md", "b.md", "gone.md", "mine.md", "sub/c.md"):
+        (source / name).write_text(f"# {name}\n\nfirst\n")
+    git(source, "add", ".")
+    git(source, "commit", "-q", "-m", "first")
+    return source
+
+
+def test_a_newer_commit_is_followed_where_nobody_changed_anything(make_kb: MakeKb, repository: Path) -> None:
+    kb = make_kb()
+    assert kb.fs_root is not None
+    imports.import_git(kb.repo, f"git+file://{repository}")
+    kb.commit("import", index=False)
+    (kb.fs_root / "notes/mine.md").write_text("# edited here\n")
+    for name in ("a.md", "mine.md"):
+        (repository / name).write_text(f"# {name}\n\nsecond\n")
+    git(repository, "rm", "-q", "gone.md")
+    git(repository, "commit", "-q", "-am", "second")
+    result = imports.import_git(kb.repo, f"git+file://{repository}").result
+    assert result.removed == ("notes/gone.md",)
+    assert result.skipped == (("notes/mine.md", "it exists and holds something else"),)
+    kb.commit("second", index=False)
+    assert b"".join(kb.cat("notes/a.md", "HEAD")) == b"# a.md\n\nsecond\n"
+    assert (kb.fs_root / "notes/mine.md").read_text() == "# edited here\n"
+    assert not (kb.fs_root / "notes/gone.md").exists()
+
+
+def test_a_folder_of_a_repository_alone(make_kb: MakeKb, repository: Path) -> None:
+    kb = make_kb()
+    report = imports.import_git(kb.repo, f"git+file://{repository}/sub@main")
+    assert report.result.added == ("sub/c.md",)
+    assert git_sources.read_git_source(kb.document("sub/c.md").source_uri) == b"# sub/c.md\n\nfirst\n"
+
+
+def test_a_git_source_is_asked_and_is_a_copy(make_kb: MakeKb, repository: Path) -> None:
+    kb = make_kb()
+    assert kb.fs_root is not None
+    imports.import_git(kb.repo, f"git+file://{repository}", prefix="from git")
+    kb.commit("import", index=False)
+    documents = [(path, oid) for path, oid in kb.snapshot().paths()]
+    fetcher = Fetcher(FetchRules(private=True))
+    assert {state.state for state in sources.recheck(kb.repo, kb.snapshot(), documents, fetcher)} == {"fresh"}
+    gone = kb.trust.evict(["from git/a.md"])
+    assert [item.copies for item in gone.evicted] == [(kb.document("from git/a.md").source_uri,)]
+    (kb.fs_root / "from git/a.md").unlink()
+    assert kb.trust.rehydrate(["from git/a.md"]).whole
+    shutil.rmtree(repository / ".git")
+    assert {state.state for state in sources.recheck(kb.repo, kb.snapshot(), documents, fetcher)} == {"gone"}
+    assert kb.trust.evict(["from git/b.md"]).refused

@@ -1,0 +1,65 @@
+"""git repositories as sources of documents: their addresses, and the bytes behind one, read with the `git` program."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from arbor.errors import RemoteError, UsageError
+
+GIT_SCHEME = "git+file"
+_GIT_TIMEOUT_S = 600
+
+
+def read_git_source(uri: str) -> bytes:
+    """The file behind `git+file:///path@COMMIT#NAME`, the source URI of what was imported from git.
+
+    Raises:
+        UsageError: when it is not one.
+        RemoteError: when git is not installed, or has no such file at that commit.
+    """
+    fs_path, commit = parse_git_address(urlsplit(uri)._replace(fragment="").geturl())
+    name = unquote(urlsplit(uri).fragment)
+    if not name:
+        raise UsageError(f"'{uri}' names no file of its repository")
+    folder = run_git(fs_path, "rev-parse", "--show-prefix").decode("utf-8", "surrogateescape").strip("\n")
+    return run_git(fs_path, "cat-file", "blob", f"{commit}:{folder}{name}")
+
+
+def parse_git_address(address: str) -> tuple[Path, str]:
+    """(folder, revision) of `git+file:///path@REVISION`; raises UsageError for anything else."""
+    parts = urlsplit(address)
+    if parts.scheme != GIT_SCHEME or parts.netloc not in ("", "localhost") or not parts.path:
+        raise UsageError(
+            f"'{address}' is not a git address", "write it like git+file:///path/to/repository@main"
+        )
+    path, _, revision = unquote(parts.path).rpartition("@")
+    if not path:
+        path, revision = unquote(parts.path), "HEAD"
+    if not revision or revision.startswith("-") or any(ord(char) < 32 for char in revision):
+        raise UsageError(f"'{revision}' is not a revision")
+    return Path(path), revision
+
+
+def git_command(fs_path: Path, *words: str) -> list[str]:
+    """A git command that runs nothing of the repository: no hooks, no file system monitor, no textconv."""
+    return ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never",
+            "-C", str(fs_path), *words]  # fmt: skip
+
+
+def run_git(fs_path: Path, *words: str) -> bytes:
+    """The standard output of a git command; raises RemoteError when it fails or git is not installed."""
+    try:
+        done = subprocess.run(
+            git_command(fs_path, *words), capture_output=True, timeout=_GIT_TIMEOUT_S, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except FileNotFoundError as error:
+        raise RemoteError("git is not installed", "install git to import from its repositories") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RemoteError(f"git could not read '{fs_path}'") from error
+    if done.returncode:
+        reason = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"])[-1]
+        raise RemoteError(f"git could not read '{fs_path}': {reason.removeprefix('fatal: ')}")
+    return done.stdout
