@@ -155,6 +155,7 @@ class FolderSource:
         self._folder = folder
         self._private = private.resolve() if private is not None else None
         self._by_size: dict[int, list[Path]] | None = None
+        self._by_name: dict[str, list[tuple[int, Path]]] | None = None
 
     @property
     def name(self) -> str:
@@ -162,12 +163,13 @@ class FolderSource:
         return str(self._folder)
 
     def find(self, wanted: Wanted) -> Found | None:
-        """The file at the document's path, any file with its bytes, or a changed file at its path."""
+        """The file at the document's path, any file with its bytes, or a changed file at its path or of its name."""
         at_path = [found for path in wanted.paths if (found := self._read(self._folder / path)) is not None]
         for found in at_path:
             if found.data is not None and is_same_file(wanted.document, found.data):
                 return found
-        return self._find_by_content(wanted.document) or (at_path[0] if at_path else None)
+        found_whole = self._find_by_content(wanted.document)
+        return found_whole or (at_path[0] if at_path else self._find_by_name(wanted))
 
     def _read(self, fs_path: Path) -> Found | None:
         try:
@@ -179,10 +181,27 @@ class FolderSource:
         except (OSError, ArborError, RuntimeError):
             return None
 
-    def _find_by_content(self, document: Document) -> Found | None:
+    def _files(self) -> dict[int, list[Path]]:
         if self._by_size is None:
             self._by_size = _files_by_size(self._folder)
-        for fs_path in self._by_size.get(document.size, ()):
+        return self._by_size
+
+    def _find_by_name(self, wanted: Wanted) -> Found | None:
+        """Of the files with the document's own name, the one whose size is nearest: it may have passages of it."""
+        if self._by_name is None:
+            self._by_name = {}
+            for size, files in self._files().items():
+                for fs_path in files:
+                    self._by_name.setdefault(fs_path.name, []).append((size, fs_path))
+        names = {path.rpartition("/")[2] for path in wanted.paths}
+        named = [found for name in sorted(names) for found in self._by_name.get(name, ())]
+        nearest = min(
+            named, key=lambda found: (abs(found[0] - wanted.document.size), str(found[1])), default=None
+        )
+        return self._read(nearest[1]) if nearest is not None else None
+
+    def _find_by_content(self, document: Document) -> Found | None:
+        for fs_path in self._files().get(document.size, ()):
             found = self._read(fs_path)
             if found is not None and found.data is not None and is_same_file(document, found.data):
                 return found

@@ -577,3 +577,17 @@ def test_statistics_of_everything_need_everything(make_kb: MakeKb, tmp_path: Pat
         kb.trust.distill(["b.md"], "keywords", {"statistics": "kb"})
     with pytest.raises(UsageError, match="'all' is no kind of statistics"):
         kb.trust.distill(["b.md"], "keywords", {"statistics": "all"})
+
+
+def test_a_changed_file_of_the_same_name_gives_its_passages(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"deep/a.md": long_note(6), "b.md": "# B\n\ntext\n"})
+    archive = copied(kb, tmp_path / "archive")
+    go_cold(kb, [FolderSource(archive)], "deep/a.md")
+    remove_files(kb, "deep/a.md")
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "flat/a.md").write_text(
+        "# Another beginning\n\n" + (archive / "deep/a.md").read_text().split("\n", 1)[1]
+    )
+    [done] = kb.trust.rehydrate(["deep/a.md"], places=[tmp_path / "flat"]).documents
+    assert done.state == "part"
+    assert done.accepted > done.missing
