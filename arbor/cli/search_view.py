@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from arbor.cli.output import Output
 from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, pad, quote_path, truncate, wrap
 from arbor.cli.session import Session
-from arbor.cli.views import count, short
+from arbor.cli.views import count, origin_fields, short
 
 if TYPE_CHECKING:
-    from arbor.search.results import ChunkPlace, CoreOrigin, Hit, PassageHit, Score, Scores, SearchResult
+    from arbor.search.results import ChunkPlace, Hit, PassageHit, Score, Scores, SearchResult
 
 AUDIT_STYLES = {"STRICT": "green", "HYBRID": "yellow", "VISUAL": "dim"}
 LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta", "CONTESTED": "red"}
@@ -57,18 +57,8 @@ def _hit_fields(hit: Hit) -> dict[str, Any]:
         "label": hit.label,
         "audit": hit.audit.value,
         "reasons": list(hit.reasons),
-        "sources": [_origin_fields(origin) for origin in hit.sources],
+        "sources": [origin_fields(origin) for origin in hit.sources],
         "passages": [_passage_fields(passage) for passage in hit.passages],
-    }
-
-
-def _origin_fields(origin: CoreOrigin) -> dict[str, Any]:
-    return {
-        "path": origin.path,
-        "document": origin.document.hex(),
-        "index": origin.index,
-        "leaf": origin.leaf.hex(),
-        "changed": origin.changed,
     }
 
 

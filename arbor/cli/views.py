@@ -11,6 +11,7 @@ from arbor.cli.safe_text import clean, clean_line, quote_path
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
+    from arbor.repo.core_binding import CoreOrigin
     from arbor.repo.results import CommitInfo
     from arbor.repo.status import PathChange
 
@@ -145,3 +146,14 @@ def few(names: Sequence[str], most: int = 3) -> str:
     """The first names and how many more there are."""
     more = len(names) - most
     return ", ".join(map(quote_path, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def origin_fields(origin: CoreOrigin) -> dict[str, Any]:
+    """A passage that a core was made from, for `--json`."""
+    return {
+        "path": origin.path,
+        "document": origin.document.hex(),
+        "index": origin.index,
+        "leaf": origin.leaf.hex(),
+        "changed": origin.changed,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects import merkle
@@ -20,6 +21,24 @@ from arbor.store.odb import ObjectStore
 
 Find = Callable[[str], bytes | None]
 """What a version or stage holds under a ledger key: the oid, None for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreOrigin:
+    """A passage that a core was made from.
+
+    Attributes:
+        path: Its document's path then, or `core:NAME`.
+        document: The document's oid.
+        index, leaf: The passage's number in it, from 0, and its oid.
+        changed: Whether another document is at this path in the version searched, or none: the core is stale.
+    """
+
+    path: str
+    document: bytes
+    index: int
+    leaf: bytes
+    changed: bool
 
 
 def get_derivation(store: ObjectStore, document: Document) -> Derivation:
@@ -46,6 +65,17 @@ def changed_sources(store: ObjectStore, derivation: Derivation, find: Find) -> t
         if find(key) != oid or (key.startswith(CORES) and changed_below(store, oid, find) is not None):
             changed[key] = None
     return tuple(changed)
+
+
+def origins_of(store: ObjectStore, derivation: Derivation, find: Find) -> tuple[CoreOrigin, ...]:
+    """What a core was made from, for reading; raises IntegrityError when a core among the sources cannot be read."""
+    changed = changed_sources(store, derivation, find)
+    return tuple(
+        CoreOrigin(
+            shown_path(source.path), source.document, source.index, source.leaf, source.path in changed
+        )
+        for source in derivation.sources
+    )
 
 
 def changed_below(store: ObjectStore, core: bytes, find: Find) -> CoreSource | None:

@@ -27,7 +27,7 @@ from arbor.objects.model import (
     encode_manifest,
 )
 from arbor.objects.paths import path_fault
-from arbor.repo.core_binding import Find, changed_sources, get_derivation
+from arbor.repo.core_binding import CoreOrigin, Find, get_derivation, origins_of
 from arbor.repo.ingest import CANONICALISATION, Sink, document_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
@@ -60,9 +60,7 @@ class CoreInfo:
         distiller, version, parameters: How it was made; the distiller is `manual` for text that somebody
             wrote.
         ledger_root: The ledger whose statistics were used, as hexadecimal digits; "" for none.
-        sources: (ledger key, document oid, position, leaf) of each source passage, oids as hexadecimal
-            digits.
-        changed: The ledger keys among them where another document is now, or none: the core is stale.
+        sources: The passages that it was made from; it is stale when one has changed.
     """
 
     name: str
@@ -73,8 +71,12 @@ class CoreInfo:
     version: int
     parameters: Mapping[str, object]
     ledger_root: str
-    sources: tuple[tuple[str, str, int, str], ...]
-    changed: frozenset[str]
+    sources: tuple[CoreOrigin, ...]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a source is another document now, or gone."""
+        return any(source.changed for source in self.sources)
 
 
 def check_core_name(name: str) -> str:
@@ -218,8 +220,7 @@ def read_core(store: ObjectStore, name: str, oid: bytes, find: Find) -> CoreInfo
     text = "".join(
         [decode_passage(store.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages]
     )
-    sources = tuple((s.path, s.document.hex(), s.index, s.leaf.hex()) for s in derivation.sources)
     return CoreInfo(
         name, oid.hex(), document.title, text, derivation.distiller, derivation.version, derivation.parameters,
-        derivation.ledger_root.hex(), sources, frozenset(changed_sources(store, derivation, find)),
+        derivation.ledger_root.hex(), origins_of(store, derivation, find),
     )  # fmt: skip

@@ -9,8 +9,8 @@ from arbor.errors import IntegrityError
 from arbor.index.reader import Session, inverse_frequency
 from arbor.index.tokens import Tokenizer
 from arbor.objects.model import Document
-from arbor.repo.core_binding import changed_sources, get_derivation
-from arbor.repo.snapshot import Snapshot, display_title, shown_path
+from arbor.repo.core_binding import CoreOrigin, get_derivation, origins_of
+from arbor.repo.snapshot import Snapshot, display_title
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.evidence import evidence_units
@@ -18,7 +18,7 @@ from arbor.search.fusion import Ranked
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import RankedUnit
 from arbor.search.query import Query
-from arbor.search.results import AuditMode, ChunkPlace, CoreOrigin, Hit, PassageHit
+from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
 from arbor.search.snippet import Snippet, make_snippet
 from arbor.search.work_tree import passage_of_file
 from arbor.text.analyzer import index_text
@@ -141,19 +141,9 @@ class HitMaker:
             return ()
         try:
             derivation = get_derivation(self._snapshot.store, document)
-            changed = frozenset(changed_sources(self._snapshot.store, derivation, self._snapshot.find_key))
+            return origins_of(self._snapshot.store, derivation, self._snapshot.find_key)
         except IntegrityError:
             return ()
-        return tuple(
-            CoreOrigin(
-                shown_path(source.path),
-                source.document,
-                source.index,
-                source.leaf,
-                source.path in changed,
-            )
-            for source in derivation.sources
-        )
 
     def _core_problem(self, oid: bytes, document: Document) -> str | None:
         if document.kind != "core":

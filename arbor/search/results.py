@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from arbor.repo.core_binding import CoreOrigin
+
 
 class AuditMode(StrEnum):
     """How much of a hit is proven, the most first (`docs/concepts/audit-modes.md`)."""
@@ -88,24 +90,6 @@ class PassageHit:
     score: float
     audit: AuditMode
     reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CoreOrigin:
-    """A passage that a core was made from.
-
-    Attributes:
-        path: Its document's path then, or `core:NAME`.
-        document: The document's oid.
-        index, leaf: The passage's number in it, from 0, and its oid.
-        changed: Whether another document is at this path in the version searched, or none: the core is stale.
-    """
-
-    path: str
-    document: bytes
-    index: int
-    leaf: bytes
-    changed: bool
 
 
 @dataclass(frozen=True, slots=True)

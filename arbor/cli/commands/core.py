@@ -11,10 +11,9 @@ from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.safe_text import clean, clean_line, columns, quote_path
 from arbor.cli.session import Session
-from arbor.cli.views import count, moment, short
+from arbor.cli.views import count, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.snapshot import shown_path
 
 if TYPE_CHECKING:
     from arbor.repo import desk
@@ -117,17 +116,13 @@ def _core_fields(core: CoreInfo) -> dict[str, Any]:
     return {
         "name": core.name, "core": core.core, "title": core.title, "text": core.text, "distiller": core.distiller,
         "version": core.version, "parameters": dict(core.parameters), "ledger_root": core.ledger_root or None,
-        "sources": [
-            {"path": shown_path(key), "document": document, "index": index, "leaf": leaf,
-             "changed": key in core.changed}
-            for key, document, index, leaf in core.sources
-        ],
+        "sources": [origin_fields(origin) for origin in core.sources],
     }  # fmt: skip
 
 
 def _list(session: Session, found: list[CoreInfo]) -> None:
     rows = [[quote_path(each.name), each.distiller,
-             count(len(each.sources), "passage") + (", stale" if each.changed else ""), clean_line(each.title)]
+             count(len(each.sources), "passage") + (", stale" if each.is_stale else ""), clean_line(each.title)]
             for each in found]  # fmt: skip
     with session.out.paged():
         for row in columns(rows):
@@ -146,9 +141,10 @@ def _show(session: Session, core: CoreInfo) -> None:
                          ("with", clean_line(parameters)), ("statistics", core.ledger_root)):  # fmt: skip
         if value:
             out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
-    for key, document, index, leaf in core.sources:
-        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(shown_path(key))} passage {index} "
-                 f"{short(leaf)} of {short(document)}{', changed since' if key in core.changed else ''}")  # fmt: skip
+    for origin in core.sources:
+        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(origin.path)} passage {origin.index} "
+                 f"{short(origin.leaf.hex())} of {short(origin.document.hex())}"
+                 f"{', changed since' if origin.changed else ''}")  # fmt: skip
     out.line()
     out.text(clean(core.text) + ("" if core.text.endswith("\n") else "\n"))
 
