@@ -135,7 +135,11 @@ def parse(data: bytes | str) -> AnyProof:
 
 
 def format_json(proof: AnyProof, *, indent: int | None = 2) -> str:
-    """A proof as JSON, for people."""
+    """A proof as JSON, for people: indented, as `arbor prove` writes it, or on one line for an indent of None.
+
+    Raises:
+        UsageError: for another indent: a reader takes only a few spellings of a proof.
+    """
     return format_proof_json(proof, indent=indent)
 
 

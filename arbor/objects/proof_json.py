@@ -1,16 +1,18 @@
 """The JSON form of a proof: what it says for people to read, and the proof itself in base64.
 
-Reading it back takes the proof out of its base64, and every readable field must then be what that proof says: a field
-that was changed, added or left out is refused.
+Reading it back takes the proof out of its base64, makes the whole text anew from that proof, and compares bytes. So a
+field that was changed, added or left out is refused, and so is any byte of the white space, order and escapes around
+them: only the spellings that standard tools give the same value pass.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from typing import Any
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import decode_commit, decode_document
 from arbor.objects.proofs import (
@@ -25,11 +27,35 @@ from arbor.objects.proofs import (
 
 SCHEMA = "arbor.proof/1"
 _MAX_JSON_BYTES = 4 * MAX_PROOF_BYTES
+_INDENT = 2
+_ONE_LINE = ((", ", ": "), (",", ":"))
+"""What stands between items and after keys: as Python's `json.dumps` writes one line, and as `jq -c` does."""
 
 
-def format_proof_json(proof: AnyProof, *, indent: int | None = 2) -> str:
-    """The JSON text of a proof."""
-    return json.dumps(proof_fields(proof), ensure_ascii=False, indent=indent)
+def format_proof_json(proof: AnyProof, *, indent: int | None = _INDENT) -> str:
+    """The JSON text of a proof: indented by 2 and ended by a line feed, or on one line for an indent of None.
+
+    Raises:
+        UsageError: for another indent, since no reader takes one.
+    """
+    if indent not in (_INDENT, None):
+        raise UsageError(f"a proof is not written with an indent of {indent}", "use 2, or None for one line")
+    text = json.dumps(proof_fields(proof), ensure_ascii=False, indent=indent)
+    return text if indent is None else text + "\n"
+
+
+def _spellings(fields: dict[str, Any]) -> Iterator[str]:
+    """The texts that count as the JSON of these fields.
+
+    The indented form must end in its line feed: otherwise the last byte of what `arbor prove` writes could be taken
+    away. On one line the line feed is free, as `print` adds it and a field of a larger file has none.
+    """
+    for is_ascii in (False, True):
+        indented = json.dumps(fields, ensure_ascii=is_ascii, indent=_INDENT)
+        lines = [json.dumps(fields, ensure_ascii=is_ascii, separators=each) for each in _ONE_LINE]
+        for text in (indented + "\n", *lines, *(line + "\n" for line in lines)):
+            yield text
+            yield text.replace("\x7f", "\\u007f")  # jq escapes this character, Python does not
 
 
 def proof_fields(proof: AnyProof) -> dict[str, Any]:
@@ -81,28 +107,29 @@ def _passage_fields(index: int, data: bytes) -> dict[str, Any]:
         return fields
 
 
-def parse_proof_json(text: str | bytes) -> AnyProof:
+def parse_proof_json(data: str | bytes) -> AnyProof:
     """The proof of its JSON form; its statements are not checked yet.
 
     Raises:
-        IntegrityError: when it is not one, or a readable field differs from what the proof itself says.
+        IntegrityError: when it is not one, a readable field differs from what the proof itself says, or the text is
+            not one of the spellings of its fields.
     """
-    if len(text) > _MAX_JSON_BYTES:
+    if len(data) > _MAX_JSON_BYTES:
         raise IntegrityError("a proof is too large")
     try:
-        fields = json.loads(text, object_pairs_hook=_unique)
-        if not isinstance(fields, dict) or fields.get("schema") != SCHEMA:
+        text = data if isinstance(data, str) else data.decode("utf-8")
+        shown = json.loads(text)
+        if not isinstance(shown, dict) or shown.get("schema") != SCHEMA:
             raise IntegrityError("this is not a proof made by arbor, or of a format this version cannot read")
-        proof = decode_proof(base64.b64decode(fields["proof"], validate=True))
+        proof = decode_proof(base64.b64decode(shown["proof"], validate=True))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise IntegrityError("the JSON of the proof is broken") from error
-    if json.dumps(proof_fields(proof), sort_keys=True) != json.dumps(fields, sort_keys=True):
+    fields = proof_fields(proof)
+    if not any(text == spelling for spelling in _spellings(fields)):
+        if shown == fields:
+            raise IntegrityError(
+                "the proof was changed: its JSON is spelled in another way than arbor, jq or Python's json do",
+                "ask for the file as arbor prove wrote it; of a larger JSON file take it out with jq -c",
+            )
         raise IntegrityError("the proof was changed: a field does not fit the rest")
     return proof
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a name twice")
-    return fields

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import argparse
 import base64
-import contextlib
 import json
 import sys
 from pathlib import Path
 
 import msgpack
 from blake3 import blake3
+
+pack = msgpack.packb
+FIELDS = [str, int, str, bytes, bytes, str, list, bytes, int, list, bytes, bytes]
+SHAPES = dict.fromkeys(("passage", "document", "absence"), FIELDS)
+SHAPES["consistency"] = [str, int, str, bytes, bytes, bytes, bytes, list, bytes]
 
 
 class Refused(Exception): ...
@@ -37,24 +41,35 @@ def join(left, right):
     return derive("arbor 1 merkle node", left, right)
 
 
-def pack(value):
-    return msgpack.packb(value, use_bin_type=True)
+def is_plain(value, kinds=(int, str, bytes)):
+    """Without floats; true, false and nil are only in maps, whose keys are strings that ascend."""
+    if isinstance(value, dict):
+        return [*value] == sorted(map(str, value)) and is_plain([*value.values()], (*kinds, bool, type(None)))
+    return all(is_plain(each, kinds) for each in value) if isinstance(value, list) else type(value) in kinds
 
 
 def unpack(data, what):
     value = msgpack.unpackb(data, strict_map_key=True)
-    require(pack(value) == data, f"{what} is not in its one encoding")
+    require(pack(value) == data and is_plain(value), f"{what} is not in its one encoding")
     return value
+
+
+def spellings(fields):
+    """The texts that are the JSON of these fields: on one line, or indented with a line feed at the end."""
+    layouts = [({"separators": each}, end) for each in ((",", ":"), (", ", ": ")) for end in ("", "\n")]
+    for layout, end in [*layouts, ({"indent": 2}, "\n")]:
+        for is_ascii in (False, True):
+            text = json.dumps(fields, ensure_ascii=is_ascii, **layout) + end
+            yield from (text.encode(), text.replace("\x7f", "\\u007f").encode())
 
 
 def unfold(rows, width):
     """A node's rows; a key is written as how much it shares with the key before, and the rest."""
+    require(type(rows) is list, "the rows of a ledger node are no array")
     out, before, chars = [], "", 0
     for i in range(0, len(rows), width):
         shared, rest = rows[i], rows[i + 1]
-        require(
-            0 <= shared <= len(before) and before[shared : shared + 1] != rest[:1], "a key is folded wrongly"
-        )
+        require(0 <= shared <= len(before) and before[shared : shared + 1] != rest[:1], "a key is misfolded")
         before = before[:shared] + rest
         chars += len(before)
         require(chars <= 4 << 20, "the ledger keys are too long")
@@ -95,17 +110,14 @@ def root_from_path(value, index, size, path):
 
 
 def log_of(commit_oid, data):
-    """(size, root) of a commit's log with the commit itself as the last leaf."""
+    """(size, root) of a commit's log with the commit itself as the last leaf, and its ledger root."""
     require(oid("commit", data) == commit_oid, "a commit has another oid than the proof says")
     commit = unpack(data, "a commit")
-    size, peaks, value = commit[7], list(commit[8]), commit_oid
-    for bit in range(size.bit_length()):
-        if not size >> bit & 1:
-            break
-        value = join(peaks.pop(), value)
-    for peak in reversed(peaks):
+    require(commit[7].bit_count() == len(commit[8]), "a commit's log has another size than it says")
+    value = commit_oid
+    for peak in reversed(commit[8]):
         value = join(peak, value)
-    return size + 1, value
+    return commit[7] + 1, value, commit[1]
 
 
 def both_roots(old_size, new_size, path, known):
@@ -126,37 +138,32 @@ def check(row):
     """(what a proof says, the readable fields that its JSON form must have)."""
     require(row[:2] == ["arbor-proof", 1], "not an arbor proof of format 1")
     require(derive("arbor 1 proof check", pack(row[:-1]), size=16) == row[-1], "the proof was changed")
+    require([*map(type, row)] == SHAPES.get(row[2]), "the kind is unknown, or a field has another type")
     if row[2] == "consistency":
-        (old_size, old_root), (new_size, new_root) = log_of(row[3], row[4]), log_of(row[5], row[6])
-        reached = both_roots(old_size, new_size, row[7], old_root)
-        require(reached == (old_root, new_root), "the newer history does not go on from the older one")
-        sides = (("old", row[3], old_size, old_root), ("new", row[5], new_size, new_root))
-        readable = {n: {"commit": c.hex(), "log_size": size, "log_root": r.hex()} for n, c, size, r in sides}
-        roots = [unpack(row[at], "a commit")[1] for at in (6, 4)]
-        return {"kind": row[2], "commits": [row[5], row[3]], "roots": roots}, {"kind": row[2], **readable}
+        _, _, kind, old, old_data, new, new_data, path, _ = row
+        (old_size, old_root, old_ledger), (size, root, ledger) = log_of(old, old_data), log_of(new, new_data)
+        require(both_roots(old_size, size, path, old_root) == (old_root, root), "history was rewritten")
+        sides = (("old", old, old_size, old_root), ("new", new, size, root))
+        logs = {n: {"commit": c.hex(), "log_size": s, "log_root": r.hex()} for n, c, s, r in sides}
+        return {"kind": kind, "commits": [new, old], "roots": [ledger, old_ledger]}, {"kind": kind, **logs}
     _, _, kind, commit_oid, commit, key, nodes, document, index, path, passage, _ = row
-    require(kind in ("passage", "document", "absence"), "the proof is of an unknown kind")
-    require(oid("commit", commit) == commit_oid, "the commit has another oid than the proof says")
-    root = unpack(commit, "the commit")[1]
+    root = log_of(commit_oid, commit)[2]
     value = ledger_path(root, key, [[level, unfold(rows, 4 if level else 3)] for level, rows in nodes])
-    room = {"d/": "document", "c/": "core"}[key[:2]]
-    readable = {"kind": kind, "room": room, "path": key[2:]}
+    readable = {"kind": kind, "room": {"d/": "document", "c/": "core"}[key[:2]], "path": key[2:]}
     readable |= {"commit": commit_oid.hex(), "ledger_root": root.hex()}
-    require((value is None) == (kind == "absence"), "the ledger says otherwise")
+    require((value is None) == (document == b"") == (kind == "absence"), "the ledger says otherwise")
     require(kind == "passage" or (index, path, passage) == (0, [], b""), "there is a passage too many")
-    if kind == "absence":
-        require(document == b"", "there is a document too many")
-    else:
+    if kind != "absence":
         require(oid("document", document) == value, "the document is not the one in the ledger")
         d = unpack(document, "the document")
-        names = (("title", 3), ("media_type", 2), ("source_uri", 4), ("passages", 11))
-        hashes = {"oid": value.hex(), "file_hash": d[7].hex(), "text_root": d[12].hex()}
-        readable["document"] = hashes | {name: d[at] for name, at in names}
+        names = {"oid": value, "title": d[3], "media_type": d[2], "source_uri": d[4], "file_hash": d[7]}
+        names |= {"text_root": d[12], "passages": d[11]}
+        readable["document"] = {n: v.hex() if isinstance(v, bytes) else v for n, v in names.items()}
     if kind == "passage":
         leaf = oid("chunk", passage)
+        text = passage.decode(errors="ignore")
         readable["passage"] = {"index": index, "leaf": leaf.hex()}
-        with contextlib.suppress(UnicodeDecodeError):
-            readable["passage"]["text"] = passage.decode()
+        readable["passage"] |= {"text": text} if text.encode() == passage else {}
         require(root_from_path(leaf, index, d[11], path) == d[12], "the passage is not in the document")
     said = {"kind": kind, "path": key[2:], "commits": [commit_oid], "roots": [root], "passage": passage}
     return said | {"file_hash": document and d[7]}, readable
@@ -165,35 +172,28 @@ def check(row):
 def verify(data, root=None, commit=None, text=None):
     """What the proof in `data` says; raises Refused when it does not hold."""
     try:
-        shown = None
-        if data.lstrip(b" \t\r\n")[:1] == b"{":
-            shown = json.loads(data, object_pairs_hook=lambda f: dict(f) if len(dict(f)) == len(f) else None)
-            encoded, data = shown["proof"], base64.b64decode(shown["proof"], validate=True)
-            require(base64.b64encode(data).decode() == encoded, "base64 is written in another way")
-        said, readable = check(unpack(data, "the proof"))
-        if shown is not None:
-            readable |= {"schema": "arbor.proof/1", "proof": encoded}
-            wanted, found = (json.dumps(each, sort_keys=True) for each in (readable, shown))
-            require(wanted == found, "a readable field does not fit")
+        is_json = data[:1] == b"{"
+        packed = base64.b64decode(json.loads(data.decode())["proof"], validate=True) if is_json else data
+        said, readable = check(unpack(packed, "the proof"))
+        readable = {"schema": "arbor.proof/1", **readable, "proof": base64.b64encode(packed).decode()}
+        require(not is_json or data in spellings(readable), "the JSON is not as its proof is spelled")
         require(root is None or bytes.fromhex(root) in said["roots"], "it leads to another ledger root")
         require(commit is None or bytes.fromhex(commit) in said["commits"], "it belongs to another commit")
         same = text is None or (said["kind"] == "passage" and text == said["passage"])
         require(same or blake3(text).digest() == said["file_hash"], "the text is another one")
         return said
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, msgpack.UnpackException) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise Refused(f"the proof has another form than it should: {error!r}") from error
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Check an arbor proof.")
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--root")
-    parser.add_argument("--commit")
-    parser.add_argument("--text", type=Path)
+    for name in ("file", "--root", "--commit", "--text"):
+        parser.add_argument(name)
     given = parser.parse_args()
-    text = given.text and given.text.read_bytes()
+    text = given.text and Path(given.text).read_bytes()
     try:
-        said = verify(given.file.read_bytes(), given.root, given.commit, text)
+        said = verify(Path(given.file).read_bytes(), given.root, given.commit, text)
     except Refused as refusal:
         sys.exit(f"NOT proven: {refusal}")
     print(f"proven: {said['kind']} {said.get('path', '')}\ncommit {said['commits'][0].hex()}")

@@ -59,7 +59,7 @@ def command(
     packed = form == "msgpack" or (form is None and not as_json and _is_binary(output))
     if packed and output is None and session.out.interactive:
         raise UsageError("msgpack is not for a terminal", "write it to a file with -o FILE")
-    data = proofs.format_msgpack(proof) if packed else (proofs.format_json(proof) + "\n").encode("utf-8")
+    data = proofs.format_msgpack(proof) if packed else proofs.format_json(proof).encode("utf-8")
     if output is None:
         session.out.raw(data)
     else:
