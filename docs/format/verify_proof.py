@@ -16,9 +16,8 @@ import msgpack
 from blake3 import blake3
 
 pack = msgpack.packb
-FIELDS = [str, int, str, bytes, bytes, str, list, bytes, int, list, bytes, bytes]
-SHAPES = dict.fromkeys(("passage", "document", "absence"), FIELDS)
-SHAPES["consistency"] = [str, int, str, bytes, bytes, bytes, bytes, list, bytes]
+# Types of fields by their first letters: str, int, bytes, list, dict.
+PROOFS, COMMIT, DOCUMENT = ("sisbbslbilbb", "sisbbbblb"), "iblllsdils", "isssssibsssibibbdb"
 
 
 class Refused(Exception): ...
@@ -48,9 +47,10 @@ def is_plain(value, kinds=(int, str, bytes)):
     return all(is_plain(each, kinds) for each in value) if isinstance(value, list) else type(value) in kinds
 
 
-def unpack(data, what):
+def unpack(data, what, *shapes):
     value = msgpack.unpackb(data, strict_map_key=True)
     require(pack(value) == data and is_plain(value), f"{what} is not in its one encoding")
+    require("".join(type(v).__name__[0] for v in value) in shapes, f"{what} has a field of a wrong type")
     return value
 
 
@@ -112,8 +112,10 @@ def root_from_path(value, index, size, path):
 def log_of(commit_oid, data):
     """(size, root) of a commit's log with the commit itself as the last leaf, and its ledger root."""
     require(oid("commit", data) == commit_oid, "a commit has another oid than the proof says")
-    commit = unpack(data, "a commit")
-    require(commit[7].bit_count() == len(commit[8]), "a commit's log has another size than it says")
+    commit = unpack(data, "a commit", COMMIT)
+    for signature in commit[3:5]:
+        unpack(pack(signature), "a commit's author", "ssii")
+    require(commit[0] == 1 and commit[7].bit_count() == len(commit[8]), "a commit's log has another size")
     value = commit_oid
     for peak in reversed(commit[8]):
         value = join(peak, value)
@@ -138,7 +140,6 @@ def check(row):
     """(what a proof says, the readable fields that its JSON form must have)."""
     require(row[:2] == ["arbor-proof", 1], "not an arbor proof of format 1")
     require(derive("arbor 1 proof check", pack(row[:-1]), size=16) == row[-1], "the proof was changed")
-    require([*map(type, row)] == SHAPES.get(row[2]), "the kind is unknown, or a field has another type")
     if row[2] == "consistency":
         _, _, kind, old, old_data, new, new_data, path, _ = row
         (old_size, old_root, old_ledger), (size, root, ledger) = log_of(old, old_data), log_of(new, new_data)
@@ -147,6 +148,7 @@ def check(row):
         logs = {n: {"commit": c.hex(), "log_size": s, "log_root": r.hex()} for n, c, s, r in sides}
         return {"kind": kind, "commits": [new, old], "roots": [ledger, old_ledger]}, {"kind": kind, **logs}
     _, _, kind, commit_oid, commit, key, nodes, document, index, path, passage, _ = row
+    require(kind in ("passage", "document", "absence"), "the proof is of an unknown kind")
     root = log_of(commit_oid, commit)[2]
     value = ledger_path(root, key, [[level, unfold(rows, 4 if level else 3)] for level, rows in nodes])
     readable = {"kind": kind, "room": {"d/": "document", "c/": "core"}[key[:2]], "path": key[2:]}
@@ -155,10 +157,9 @@ def check(row):
     require(kind == "passage" or (index, path, passage) == (0, [], b""), "there is a passage too many")
     if kind != "absence":
         require(oid("document", document) == value, "the document is not the one in the ledger")
-        d = unpack(document, "the document")
-        names = {"oid": value, "title": d[3], "media_type": d[2], "source_uri": d[4], "file_hash": d[7]}
-        names |= {"text_root": d[12], "passages": d[11]}
-        readable["document"] = {n: v.hex() if isinstance(v, bytes) else v for n, v in names.items()}
+        d = unpack(document, "the document", DOCUMENT)
+        readable["document"] = {"oid": value.hex(), "title": d[3], "media_type": d[2], "source_uri": d[4]}
+        readable["document"] |= {"file_hash": d[7].hex(), "text_root": d[12].hex(), "passages": d[11]}
     if kind == "passage":
         leaf = oid("chunk", passage)
         text = passage.decode(errors="ignore")
@@ -172,11 +173,10 @@ def check(row):
 def verify(data, root=None, commit=None, text=None):
     """What the proof in `data` says; raises Refused when it does not hold."""
     try:
-        is_json = data[:1] == b"{"
-        packed = base64.b64decode(json.loads(data.decode())["proof"], validate=True) if is_json else data
-        said, readable = check(unpack(packed, "the proof"))
+        packed = base64.b64decode(json.loads(data.decode())["proof"]) if data[:1] == b"{" else data
+        said, readable = check(unpack(packed, "the proof", *PROOFS))
         readable = {"schema": "arbor.proof/1", **readable, "proof": base64.b64encode(packed).decode()}
-        require(not is_json or data in spellings(readable), "the JSON is not as its proof is spelled")
+        require(packed is data or data in spellings(readable), "the JSON is not as its proof is spelled")
         require(root is None or bytes.fromhex(root) in said["roots"], "it leads to another ledger root")
         require(commit is None or bytes.fromhex(commit) in said["commits"], "it belongs to another commit")
         same = text is None or (said["kind"] == "passage" and text == said["passage"])
