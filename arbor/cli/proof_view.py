@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from arbor import proofs
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line, quote_path
 from arbor.cli.views import verify_fields
-from arbor.errors import UsageError
 
 _LABEL_CELLS = 12
 _OF_PASSAGE = ("index", "passages", "leaf", "text")
@@ -17,18 +15,11 @@ _OF_DOCUMENT = ("document", "title", "media_type", "source_uri", "file_hash")
 _OF_CONSISTENCY = ("old_commit", "old_log_size", "log_size", "old_log_root", "log_root")
 
 
-def check_proof_file(
-    out: Output, fs_path: Path, *, root: str | None, commit: str | None, text: Path | None, as_json: bool
+def check_proof(
+    out: Output, data: bytes, *, root: str | None, commit: str | None, text: bytes | None, as_json: bool
 ) -> None:
-    """Check the proof in a file and say what it proves.
-
-    Raises:
-        IntegrityError: when it does not hold.
-        UsageError: when a file cannot be read.
-    """
-    found = proofs.verify(
-        _read(fs_path), root=root, commit=commit, text=None if text is None else _read(text)
-    )
+    """Check a proof and say what it proves; raises IntegrityError when it does not hold."""
+    found = proofs.verify(data, root=root, commit=commit, text=text)
     if as_json:
         out.json("verify", verify_fields(
             ok=True, commit=found.commit, ledger_root=found.ledger_root, proof=proof_fields(found)
@@ -46,14 +37,6 @@ def proof_fields(found: proofs.Verified) -> dict[str, Any]:
     elif found.kind != "absence":
         names += _OF_DOCUMENT + (_OF_PASSAGE if found.kind == "passage" else ()) + ("text_matched",)
     return fields | {name: getattr(found, name) for name in names}
-
-
-def _read(fs_path: Path) -> bytes:
-    try:
-        return fs_path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise UsageError(f"'{fs_path}' cannot be read: {reason}") from error
 
 
 def _show(out: Output, found: proofs.Verified) -> None:

@@ -86,3 +86,18 @@ class Session:
         if self.input_is_terminal:
             self.out.note(f"reading {what} from the terminal; end it with Ctrl-D")
         return sys.stdin.buffer.read()
+
+    def read_file(self, typed: str, what: str) -> bytes:
+        """The bytes of a file that is not part of the knowledge base; `-` means standard input.
+
+        Raises:
+            UsageError: when it cannot be read.
+        """
+        if typed == "-":
+            return self.read_input(what)
+        fs_path = self.from_here(typed)
+        try:
+            return fs_path.read_bytes()
+        except OSError as error:
+            reason = (error.strerror or type(error).__name__).lower()
+            raise UsageError(f"'{fs_path}' cannot be read: {reason}") from error

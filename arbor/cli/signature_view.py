@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, verify_fields
-from arbor.errors import AnswerNo, IntegrityError, UsageError
+from arbor.errors import AnswerNo, IntegrityError
 from arbor.repo import checkpoint_notes, history, signing
 from arbor.repo.signing import SealReport
 
@@ -55,17 +53,16 @@ def _seal_fields(report: SealReport) -> dict[str, str | None]:
             "reason": report.reason or None}  # fmt: skip
 
 
-def check_checkpoint(session: Session, fs_path: Path, revision: str | None, *, as_json: bool) -> int:
-    """Compare a history with the checkpoint in a file: 0 when it has all of it, else 12.
+def check_checkpoint(session: Session, data: bytes, revision: str | None, *, as_json: bool) -> int:
+    """Compare a history with a checkpoint: 0 when it has all of it, else 12.
 
     Raises:
-        IntegrityError: when it has not, or the note is no checkpoint.
-        UsageError: when the file cannot be read.
+        IntegrityError: when it has not, or the bytes are no checkpoint.
     """
     try:
-        note = fs_path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"'{fs_path}' cannot be read: {error}") from error
+        note = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise IntegrityError("this is not a checkpoint of an arbor log") from error
     report = session.open().trust.check_checkpoint(note, revision)
     noted = report.checkpoint
     if as_json:

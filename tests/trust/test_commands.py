@@ -58,6 +58,20 @@ def test_prove_and_verify(cli: Cli, tmp_path: Path) -> None:
     assert "changed or cut short" in away("verify", "--proof", "cut.proof", code=12).err
 
 
+def test_what_is_checked_may_come_from_standard_input(cli: Cli, tmp_path: Path) -> None:
+    for form in ("json", "msgpack"):
+        proof = cli("prove", "a.md", "--format", form).raw
+        assert Cli(tmp_path)("verify", "--proof", "-", stdin=proof).out.startswith("proven a.md")
+    assert "not a proof" in cli("verify", "--proof", "-", stdin=b"", code=12).err
+    cli("prove", "a.md", "-o", "p.json")
+    text = (cli.folder / "a.md").read_bytes()
+    assert "it is the file" in cli("verify", "--proof", "p.json", "--text", "-", stdin=text).out
+    assert "either" in cli("verify", "--proof", "-", "--text", "-", stdin=proof, code=2).err
+    note = cli("log", "--checkpoint").raw
+    assert cli("verify", "--checkpoint", "-", stdin=note).out.startswith("verified")
+    assert "not a checkpoint" in cli("verify", "--checkpoint", "-", stdin=b"\xff", code=12).err
+
+
 def test_what_has_no_lines_is_proven_as_a_whole(cli: Cli) -> None:
     cli.write("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
     cli.write("empty.md", "")

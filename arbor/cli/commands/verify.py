@@ -75,7 +75,8 @@ def command(
     Ends with 12 when something is damaged or the root is another.
 
     With --proof FILE a proof made by arbor prove is checked. Give --commit or --root with what you
-    know from elsewhere: a proof alone says only that its parts belong together.
+    know from elsewhere: a proof alone says only that its parts belong together. For each of --proof, --text and
+    --checkpoint a FILE of - means standard input.
 
     With --checkpoint FILE the history is compared with a checkpoint that arbor log --checkpoint wrote, here or
     elsewhere: nothing that it counted may be gone or other.
@@ -86,15 +87,18 @@ def command(
                 "a proof is checked without a knowledge base",
                 "give --proof with --root, --commit or --text only",
             )
-        proof_view.check_proof_file(
-            session.out, session.from_here(proof_file), root=root, commit=commit and _full_oid(session, commit),
-            text=None if text is None else session.from_here(text), as_json=as_json,
+        if proof_file == text == "-":
+            raise UsageError("standard input is either the proof or the text")
+        proof_view.check_proof(
+            session.out, session.read_file(proof_file, "the proof"), root=root,
+            commit=commit and _full_oid(session, commit),
+            text=None if text is None else session.read_file(text, "the text"), as_json=as_json,
         )  # fmt: skip
         return 0
     if commit is not None or text is not None:
         raise UsageError("--commit and --text go with --proof FILE")
     if checkpoint_file is not None:
-        note = session.from_here(checkpoint_file)
+        note = session.read_file(checkpoint_file, "the checkpoint")
         return signature_view.check_checkpoint(session, note, revision, as_json=as_json)
     if signatures:
         return signature_view.check_signatures(session, revision or "HEAD", as_json=as_json)
