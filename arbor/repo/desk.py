@@ -34,7 +34,7 @@ from arbor.repo.evicting import EvictReport
 from arbor.repo.gc import GcReport
 from arbor.repo.rehydrating import RehydrateReport, Rehydration
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import CORE_MARK, Snapshot
 from arbor.repo.tiering import Criteria, TierReport
 from arbor.store.journal import Journal, JournalReport, Record
 
@@ -57,28 +57,34 @@ class TrustDesk:
     def prove(self, place: str, revision: str | None = None, *, room: str = "document") -> Proof:
         """A proof for `PATH`, `PATH:LINE` or `PATH#PASSAGE` (a position or digits of a leaf) at a revision.
 
+        A `core:NAME`, as searches name a core, means that core unless a document is called so.
+
         Raises:
-            UsageError: when there is no such document, line or passage.
+            UsageError: when there is no such document, core, line or passage.
             IntegrityError: when an object on the way is damaged, or absent because it is cold.
         """
         commit_oid = self._commit(revision)
         snapshot = self.repo.snapshot(commit_oid)
-        if room != "document":
-            path, _, passage = place.partition("#")
-            return proving.prove(
-                self.repo, commit_oid, path, int(passage) if passage.isdigit() else None, room=room
-            )
-        found = proving.find_place(snapshot, place)
-        manifest = snapshot.manifest(snapshot.document(snapshot.get(found.path)))
-        return proving.prove(self.repo, commit_oid, found.path, proving.find_passage(manifest, found))
+        found = proving.find_place(snapshot, place, room)
+        manifest = snapshot.manifest(snapshot.document(proving.get_place(snapshot, found)))
+        index = proving.find_passage(manifest, found)
+        return proving.prove(self.repo, commit_oid, found.path, index, room=found.room)
 
     def prove_passage(self, path: str, index: int, commit_oid: bytes, *, room: str = "document") -> Proof:
         """A proof for the passage at a position, as a search hit names it."""
         return proving.prove(self.repo, commit_oid, path, index, room=room)
 
     def prove_absent(self, path: str, revision: str | None = None) -> Proof:
-        """A proof that there is nothing at a path; raises UsageError when there is."""
-        return proving.prove_absent(self.repo, self._commit(revision), path)
+        """A proof that there is nothing at a path, or no core of the name in `core:NAME`.
+
+        Raises:
+            UsageError: when there is.
+        """
+        commit_oid = self._commit(revision)
+        room, name = "document", path
+        if path.startswith(CORE_MARK) and self.repo.snapshot(commit_oid).find(path) is None:
+            room, name = "core", path.removeprefix(CORE_MARK)
+        return proving.prove_absent(self.repo, commit_oid, name, room=room)
 
     def prove_consistency(self, old: str, new: str) -> ConsistencyProof:
         """A proof that one revision's history goes on from another's; raises UsageError when it does not."""

@@ -7,12 +7,13 @@ checked as its reader will check it, by code that shares nothing with this modul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arbor.errors import ColdDocument, IntegrityError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Manifest
+from arbor.objects.paths import path_fault
 from arbor.objects.proofs import (
     ROOMS,
     ConsistencyProof,
@@ -22,7 +23,7 @@ from arbor.objects.proofs import (
     log_state,
 )
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import CORE_MARK, Snapshot
 
 _PREFIXES = {room: prefix for prefix, room in ROOMS.items()}
 _MIN_OID_DIGITS = 4
@@ -30,11 +31,25 @@ _MIN_OID_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a person points at: a path, and perhaps a line (1-based) or a passage (position or oid digits)."""
+    """What a person points at: a path, and perhaps a line (1-based) or a passage (position or oid digits).
+
+    In the room `core` the path is the name of a core.
+    """
 
     path: str
     line: int | None = None
     passage: str = ""
+    room: str = "document"
+
+    @property
+    def key(self) -> str:
+        """The ledger key."""
+        return _PREFIXES[self.room] + self.path
+
+    @property
+    def hint(self) -> str:
+        """What to type to see its passages."""
+        return f"run: arbor {'core show' if self.room == 'core' else 'show'} {self.path}"
 
 
 def parse_place(typed: str, is_path: bool = False) -> Place:
@@ -54,9 +69,31 @@ def parse_place(typed: str, is_path: bool = False) -> Place:
     return Place(typed)
 
 
-def find_place(snapshot: Snapshot, typed: str) -> Place:
-    """As `parse_place`, but a document of exactly that name comes first."""
-    return parse_place(typed, is_path=snapshot.find(typed) is not None)
+def find_place(snapshot: Snapshot, typed: str, room: str = "document") -> Place:
+    """As `parse_place`, but what has exactly that name comes first.
+
+    Args:
+        snapshot: Where to look.
+        typed: What was typed; as a document also `core:NAME`, which means a core unless a document is called so.
+        room: `document` or `core`.
+    """
+    is_name = snapshot.find_key(_PREFIXES[room] + typed) is not None
+    place = replace(parse_place(typed, is_path=is_name), room=room)
+    if room == "document" and typed.startswith(CORE_MARK) and snapshot.find(place.path) is None:
+        return find_place(snapshot, typed.removeprefix(CORE_MARK), "core")
+    return place
+
+
+def get_place(snapshot: Snapshot, place: Place) -> bytes:
+    """The oid of the document or core at a place.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    oid = snapshot.find_key(place.key)
+    if oid is None and place.room == "core":
+        raise UsageError(f"there is no core '{place.path}' in this revision", "run: arbor core list")
+    return snapshot.get(place.path) if oid is None else oid
 
 
 def find_passage(manifest: Manifest, place: Place) -> int | None:
@@ -73,14 +110,12 @@ def find_passage(manifest: Manifest, place: Place) -> int | None:
     if place.passage.isascii() and place.passage.isdigit() and len(place.passage) < 2 * _MIN_OID_DIGITS:
         index = int(place.passage)
         if index >= count:
-            raise UsageError(
-                f"'{place.path}' has {count} passages, numbered from 0", f"run: arbor show {place.path}"
-            )
+            raise UsageError(f"'{place.path}' has {count} passages, numbered from 0", place.hint)
         return index
     digits = place.passage.lower()
     found = [i for i, ref in enumerate(manifest.passages) if ref.oid.hex().startswith(digits)]
     if len(digits) < _MIN_OID_DIGITS or not found:
-        raise UsageError(f"'{place.path}' has no passage '{place.passage}'", f"run: arbor show {place.path}")
+        raise UsageError(f"'{place.path}' has no passage '{place.passage}'", place.hint)
     return found[0]
 
 
@@ -118,7 +153,8 @@ def prove(
     """
     commit_data = repo.store.get_kind(commit_oid, Kind.COMMIT)
     root = repo.commit(commit_oid).ledger_root
-    key = _PREFIXES[room] + path
+    place = Place(path, room=room)
+    key = place.key
     nodes = _nodes(repo, root, key)
     value = ledger.find(repo.store, root, key)
     if value is None:
@@ -129,9 +165,7 @@ def prove(
     snapshot = Snapshot(repo.store, root)
     manifest = snapshot.manifest(snapshot.document(value))
     if not 0 <= index < len(manifest.passages):
-        raise UsageError(
-            f"'{path}' has {len(manifest.passages)} passages, numbered from 0", f"run: arbor show {path}"
-        )
+        raise UsageError(f"'{path}' has {len(manifest.passages)} passages, numbered from 0", place.hint)
     leaves = [ref.oid for ref in manifest.passages]
     inclusion = tuple(merkle.inclusion_path(leaves, index))
     if not repo.store.has(leaves[index]) and value in snapshot.tiers().cold:
@@ -147,8 +181,11 @@ def prove_absent(repo: Repository, commit_oid: bytes, path: str, *, room: str = 
     """A proof that a commit has nothing at a path.
 
     Raises:
-        UsageError: when there is something.
+        UsageError: when there is something, or nothing can ever be there.
     """
+    fault = path_fault(path)
+    if fault:
+        raise UsageError(f"nothing can be called {path!r}: {fault}")
     commit_data = repo.store.get_kind(commit_oid, Kind.COMMIT)
     root = repo.commit(commit_oid).ledger_root
     key = _PREFIXES[room] + path

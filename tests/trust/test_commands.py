@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.harness import IDENTITY, Cli
-from tests.trust.conftest import long_note
+from tests.trust.conftest import MakeKb, long_note
 
 
 @pytest.fixture
@@ -143,6 +143,44 @@ def test_cores_by_command(cli: Cli) -> None:
     assert "no core 'gist'" in cli("core", "show", "gist", code=2).err
     assert "say how to distill" in cli("distill", code=2).err
     assert "is not a parameter" in cli("distill", "--with", "lead", "--set", "x", code=2).err
+
+
+def test_a_core_is_proven_by_the_name_that_searches_print(cli: Cli, tmp_path: Path) -> None:
+    cli("core", "add", "gist", "--from", "notes/b.md", "--text", "word1x1 in short")
+    cli("core", "add", "deep/gist#0", "--from", "notes/b.md", "--text", "another")
+    cli("commit", "-m", "core")
+    in_notes = Cli(cli.folder / "notes")
+    for words, said in (
+        (("core:gist",), "core gist is in"),
+        (("core:gist#0",), "passage 0 (of 1, from 0) of core gist"),
+        (("core:gist:1",), "passage 0 (of 1, from 0) of core gist"),
+        (("core:deep/gist#0",), "core deep/gist#0 is in"),
+        (("--core", "deep/gist#0"), "core deep/gist#0 is in"),
+        (("--absent", "core:list"), "there is no core list"),
+        (("--absent", "core:notes/b.md"), "there is no core notes/b.md"),
+    ):
+        for run in (cli, in_notes):
+            run("prove", *words, "-o", str(tmp_path / "p.json"))
+            assert f"proven {said}" in run("verify", "--proof", str(tmp_path / "p.json")).out
+    assert "no core 'none' in this revision" in cli("prove", "core:none", code=2).err
+    assert "no core" in cli("prove", "--core", "none#0", code=2).err
+    assert "arbor core show gist" in cli("prove", "core:gist#7", code=2).err
+    assert "has no passage 'abcd'" in cli("prove", "--core", "gist#abcd", code=2).err
+    assert "is in this revision" in cli("prove", "--absent", "core:gist", code=2).err
+    assert "nothing can be called" in cli("prove", "--absent", "core:../gist", code=2).err
+
+
+def test_a_document_called_like_a_core_comes_first(make_kb: MakeKb) -> None:
+    kb = make_kb({"core:gist": "the document\n", "a.md": "a\n"})
+    kb.trust.add_core("gist", "in short", [("a.md", None, None)])
+    kb.commit("a core", index=False)
+    assert kb.fs_root is not None
+    cli = Cli(kb.fs_root)
+    for place, kind in (("core:gist", "document"), ("core:gist#0", "passage"), ("core:gist:1", "passage")):
+        found = json.loads(cli("prove", place).out)
+        assert (found["room"], found["path"], found["kind"]) == ("document", "core:gist", kind)
+    assert json.loads(cli("prove", "--core", "gist").out)["room"] == "core"
+    assert "'core:gist' is in this revision" in cli("prove", "--absent", "core:gist", code=2).err
 
 
 def test_a_checkpoint(cli: Cli) -> None:

@@ -24,8 +24,12 @@ else:
 
 
 @arbor_command("prove")
-@click.argument("place", required=False, metavar="[PATH[:LINE | #PASSAGE]]", type=DOCUMENT)
-@click.option("--absent", metavar="PATH", help="Prove that the revision has no document there.")
+@click.argument(
+    "place", required=False, metavar="[PATH[:LINE | #PASSAGE] | core:NAME[#PASSAGE]]", type=DOCUMENT
+)
+@click.option(
+    "--absent", metavar="PATH", help="Prove that the revision has no document there, or no core:NAME."
+)
 @click.option("--core", metavar="NAME[#PASSAGE]", help="Prove a core instead of a document.")
 @click.option("--consistency", nargs=2, metavar="OLD NEW", type=REVISION,
               help="Prove that the history of NEW goes on from OLD.")  # fmt: skip
@@ -44,6 +48,7 @@ def command(
 
       arbor prove notes/a.md:12             the passage with line 12 is in HEAD
       arbor prove notes/a.md --at v1        the whole file is in v1
+      arbor prove core:gist#0               a passage of a core
       arbor prove --absent notes/b.md       HEAD has no such document
       arbor prove --consistency v1 main     main goes on from v1
 
@@ -74,11 +79,16 @@ def _make(
     if consistency:
         return trust.prove_consistency(*consistency)
     if absent is not None:
-        return trust.prove_absent(session.kb_path(absent), at)
+        return trust.prove_absent(_path(session, absent), at)
     if core is not None:
         return trust.prove(core, at, room="core")
     assert place is not None
-    return trust.prove(session.kb_path(place), at)
+    return trust.prove(_path(session, place), at)
+
+
+def _path(session: Session, typed: str) -> str:
+    """A path as typed in this folder; a core's name, as searches print it, is the same in each."""
+    return typed if typed.startswith("core:") else session.kb_path(typed)
 
 
 def _is_binary(output: str | None) -> bool:
