@@ -78,7 +78,8 @@ class TrustDesk:
         """A proof that there is nothing at a path, or no core of the name in `core:NAME`.
 
         Raises:
-            UsageError: when there is.
+            AnswerNo: when there is.
+            UsageError: when nothing can ever be called so.
         """
         commit_oid = self._commit(revision)
         room, name = "document", path
@@ -87,7 +88,7 @@ class TrustDesk:
         return proving.prove_absent(self.repo, commit_oid, name, room=room)
 
     def prove_consistency(self, old: str, new: str) -> ConsistencyProof:
-        """A proof that one revision's history goes on from another's; raises UsageError when it does not."""
+        """A proof that one revision's history goes on from another's; raises AnswerNo when it does not."""
         return proving.prove_consistency(self.repo, self._commit(old), self._commit(new))
 
     def checkpoint(self, revision: str | None = None, *, origin: str = "") -> checkpoints.Checkpoint:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from arbor.errors import ColdDocument, IntegrityError, UsageError
+from arbor.errors import AnswerNo, ColdDocument, IntegrityError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Manifest
@@ -181,7 +181,8 @@ def prove_absent(repo: Repository, commit_oid: bytes, path: str, *, room: str = 
     """A proof that a commit has nothing at a path.
 
     Raises:
-        UsageError: when there is something, or nothing can ever be there.
+        AnswerNo: when there is something.
+        UsageError: when nothing can ever be called so.
     """
     fault = path_fault(path)
     if fault:
@@ -190,7 +191,7 @@ def prove_absent(repo: Repository, commit_oid: bytes, path: str, *, room: str = 
     root = repo.commit(commit_oid).ledger_root
     key = _PREFIXES[room] + path
     if ledger.find(repo.store, root, key) is not None:
-        raise UsageError(f"'{path}' is in this revision, so its absence cannot be proven")
+        raise AnswerNo(f"'{path}' is in this revision, so its absence cannot be proven")
     return _checked(Proof("absence", commit_oid, commit_data, key, _nodes(repo, root, key)))
 
 
@@ -207,14 +208,14 @@ def prove_consistency(repo: Repository, old: bytes, new: bytes) -> ConsistencyPr
     """A proof that the history of `new` goes on from that of `old`: O(log n) hashes.
 
     Raises:
-        UsageError: when `old` is not `new` or one of its first-parent ancestors.
+        AnswerNo: when `old` is not `new` or one of its first-parent ancestors.
     """
     old_commit = repo.commit(old)
     old_size, _ = log_state(old, old_commit)
     new_size = repo.commit(new).log_size + 1
     later = _first_parents(repo, new, new_size - old_size)
     if new_size < old_size or later.pop() != old:
-        raise UsageError(
+        raise AnswerNo(
             "the newer commit's log does not hold the older one",
             "the log follows first parents: give two commits of one branch, the older one first",
         )

@@ -101,7 +101,9 @@ def test_prove_to_standard_output(cli: Cli) -> None:
     cli.commit("second")
     assert json.loads(cli("prove", "--consistency", "HEAD~1", "HEAD").out)["new"]["log_size"] == 2
     assert cli("prove", "a.md", "--format", "msgpack").raw.startswith(b"\x9c\xabarbor-proof")
-    assert "is in this revision" in cli("prove", "--absent", "a.md", code=2).err
+    assert "is in this revision" in cli("prove", "--absent", "a.md", code=1).err
+    assert "does not hold the older one" in cli("prove", "--consistency", "HEAD", "HEAD~1", code=1).err
+    assert "leave out --at" in cli("prove", "--consistency", "HEAD~1", "HEAD", "--at", "HEAD", code=2).err
     assert "say what to prove" in cli("prove", code=2).err
     assert "no document" in cli("prove", "nothing.md", code=2).err
 
@@ -166,7 +168,7 @@ def test_a_core_is_proven_by_the_name_that_searches_print(cli: Cli, tmp_path: Pa
     assert "no core" in cli("prove", "--core", "none#0", code=2).err
     assert "arbor core show gist" in cli("prove", "core:gist#7", code=2).err
     assert "has no passage 'abcd'" in cli("prove", "--core", "gist#abcd", code=2).err
-    assert "is in this revision" in cli("prove", "--absent", "core:gist", code=2).err
+    assert "is in this revision" in cli("prove", "--absent", "core:gist", code=1).err
     assert "nothing can be called" in cli("prove", "--absent", "core:../gist", code=2).err
 
 
@@ -180,7 +182,7 @@ def test_a_document_called_like_a_core_comes_first(make_kb: MakeKb) -> None:
         found = json.loads(cli("prove", place).out)
         assert (found["room"], found["path"], found["kind"]) == ("document", "core:gist", kind)
     assert json.loads(cli("prove", "--core", "gist").out)["room"] == "core"
-    assert "'core:gist' is in this revision" in cli("prove", "--absent", "core:gist", code=2).err
+    assert "'core:gist' is in this revision" in cli("prove", "--absent", "core:gist", code=1).err
 
 
 def test_a_checkpoint(cli: Cli) -> None:

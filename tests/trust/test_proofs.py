@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import arbor.proofs
 from arbor import KnowledgeBase
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import AnswerNo, IntegrityError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import decode_commit, decode_document, encode_commit, encode_document
@@ -251,7 +251,7 @@ def test_absence_is_proven_only_for_what_is_absent(kb: KnowledgeBase) -> None:
         found = arbor.proofs.verify(data, commit=tip(kb))
         assert (found.kind, found.path) == ("absence", path)
         assert accepted(data)
-    with pytest.raises(UsageError, match="is in this revision"):
+    with pytest.raises(AnswerNo, match="is in this revision"):
         prove_absent(kb.repo, tip(kb), "long.md")
     there = prove(kb.repo, tip(kb), "notes/050.md")
     assert not accepted(encode_proof(dataclasses.replace(there, kind="absence", document=b"")))
@@ -278,7 +278,7 @@ def test_every_pair_of_commits_on_a_branch_is_consistent(kb: KnowledgeBase) -> N
             assert (found.old_log_size, found.log_size) == (older + 1, newer + 1)
             assert found.log_root == merkle.tree_root(leaves).hex()
             assert accepted(encode_proof(proof), commit=chain[newer].hex())
-    with pytest.raises(UsageError, match="does not hold the older one"):
+    with pytest.raises(AnswerNo, match="does not hold the older one"):
         prove_consistency(kb.repo, chain[3], chain[2])
 
 
@@ -287,7 +287,7 @@ def test_a_rewritten_history_is_not_consistent(make_kb: MakeKb) -> None:
     old = tip(kb)
     kb.commit("another second", amend=True, index=False)
     amended = fill(kb, {"a.md": "three"}, "third")
-    with pytest.raises(UsageError, match="does not hold the older one"):
+    with pytest.raises(AnswerNo, match="does not hold the older one"):
         prove_consistency(kb.repo, old, tip(amended))
     honest = prove_consistency(kb.repo, kb.resolve("HEAD~1"), tip(kb))
     lie = resealed(honest, old=old, old_data=kb.repo.store.get_kind(old, Kind.COMMIT))

@@ -53,11 +53,17 @@ def command(
       arbor prove --consistency v1 main     main goes on from v1
 
     Check it with: arbor verify --proof FILE --commit OID
+
+    Ends with 1 where the answer is no: what --absent names is there, or NEW does not go on from OLD.
     """
     given = [name for name, value in (("PATH", place), ("--absent", absent), ("--core", core),
                                       ("--consistency", consistency)) if value]  # fmt: skip
     if len(given) != 1:
         raise UsageError("say what to prove: one of PATH, --absent, --core and --consistency")
+    if consistency and at is not None:
+        raise UsageError(
+            "--consistency names its two revisions", "leave out --at: the second one is the newer"
+        )
     if form == "msgpack" and as_json:
         raise UsageError("a proof has one form: json or msgpack")
     proof = _make(session, place, absent, core, consistency, at)
