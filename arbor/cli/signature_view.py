@@ -68,7 +68,8 @@ def check_checkpoint(session: Session, data: bytes, revision: str | None, *, as_
     if as_json:
         checkpoint = {
             "origin": noted.origin, "size": noted.size, "log_root": noted.log_root.hex(),
-            "commit": noted.commit.hex(), "state": report.state, "log_size": report.size,
+            "commit": noted.commit.hex(), "state": report.state, "origin_state": report.origin_state,
+            "log_size": report.size,
             "seal": _seal_fields(report.seal),
         }  # fmt: skip
         commit = report.commit.hex()
@@ -80,4 +81,7 @@ def check_checkpoint(session: Session, data: bytes, revision: str | None, *, as_
     verified = session.out.style("verified", "green", "bold")
     session.out.line(f"{verified} the history has all {count(noted.size, 'commit')} of the checkpoint{more}")
     session.out.line(f"checkpoint: {_words(session, report.seal)}")
+    doubt = checkpoint_notes.origin_doubt(report)
+    if doubt:
+        session.out.warning(clean_line(doubt))
     return 0

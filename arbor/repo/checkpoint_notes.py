@@ -27,6 +27,9 @@ class CheckpointReport:
         checkpoint: The checkpoint.
         state: `current` (the history ends there), `extended` (it goes on from there), `short` (it ends before), or
             `diverged` (it has other commits there).
+        origin_state: How its origin names the history's log: `same`, `branch` (as that of another branch), `history`
+            (as one that begins with another commit), or `chosen` (in words of its own, which say neither).
+        log_name: How an origin made here would name the log.
         size: Commits in the history's log.
         commit: The newest one.
         seal: The best that is known of the note's signatures.
@@ -34,6 +37,8 @@ class CheckpointReport:
 
     checkpoint: Checkpoint
     state: str
+    origin_state: str
+    log_name: str
     size: int
     commit: bytes
     seal: SealReport
@@ -41,7 +46,8 @@ class CheckpointReport:
     @property
     def ok(self) -> bool:
         """Whether the history has all that the checkpoint says, and no signature is wrong."""
-        return self.state in ("current", "extended") and self.seal.state != "bad"
+        has_all = self.state in ("current", "extended") and self.origin_state != "history"
+        return has_all and self.seal.state != "bad"
 
 
 def write_note(repo: Repository, checkpoint: Checkpoint, *, sign: bool | None = None) -> str:
@@ -70,25 +76,51 @@ def _key_name(repo: Repository) -> str:
     return _KEY_NAME if not email or "+" in email or any(map(str.isspace, email)) else email
 
 
-def check_note(repo: Repository, note: str, tip: bytes) -> CheckpointReport:
+def check_note(repo: Repository, note: str, tip: bytes, log_name: str) -> CheckpointReport:
     """Compare a note with the history that ends in a commit.
+
+    Args:
+        repo: Where.
+        note: The note.
+        tip: The commit.
+        log_name: The name of its log, as `checkpoints.find_log_name` gives it.
 
     Raises:
         IntegrityError: when the note is no checkpoint.
     """
     checkpoint, text, signatures = checkpoints.parse_note(note)
-    size, root = log_state(tip, repo.commit(tip))
-    oid, reached = tip, size
-    while reached > checkpoint.size:
-        oid = repo.commit(oid).parents[0]
-        reached -= 1
+    line = list(checkpoints.first_parents(repo, tip))
+    size = len(line)
     state = "short" if size < checkpoint.size else "current" if size == checkpoint.size else "extended"
     if state != "short":
+        oid = line[size - checkpoint.size]
         root = log_state(oid, repo.commit(oid))[1]
         if (oid, root) != (checkpoint.commit, checkpoint.log_root):
             state = "diverged"
+    origin_state = _origin_state(checkpoint, line[-1], log_name)
     seal = check_signatures(text, signatures, signing.allowed_signers(repo))
-    return CheckpointReport(checkpoint, state, size, tip, seal)
+    return CheckpointReport(checkpoint, state, origin_state, log_name, size, tip, seal)
+
+
+def _origin_state(checkpoint: Checkpoint, first: bytes, log_name: str) -> str:
+    """How a checkpoint's origin names a log that begins with the commit `first`."""
+    named = checkpoints.parse_origin(checkpoint.origin)
+    if named is None:
+        return "chosen"
+    if named[0] != first:
+        return "history"
+    is_same = named[1] in (log_name, checkpoints.commit_log_name(checkpoint.commit))
+    return "same" if is_same else "branch"
+
+
+def origin_doubt(report: CheckpointReport) -> str:
+    """What a person should know of a checkpoint's origin that is no reason to refuse it; "" for nothing."""
+    if report.origin_state == "branch":
+        *_, named = checkpoints.parse_origin(report.checkpoint.origin) or ("",)
+        return f"the checkpoint is of '{named}', and the history here is that of '{report.log_name}'"
+    if report.origin_state == "chosen":
+        return f"the checkpoint's origin '{report.checkpoint.origin}' is not one that arbor gives, and was not compared"
+    return ""
 
 
 def check_signatures(text: str, signatures: list[NoteSignature], allowed: bytes | None) -> SealReport:
@@ -127,6 +159,9 @@ def require_ok(report: CheckpointReport) -> None:
     seen = f"{report.checkpoint.size:,} commits up to {report.checkpoint.commit.hex()[:12]}"
     if report.seal.state == "bad":
         raise IntegrityError(f"the checkpoint is not to be believed: {report.seal.reason}")
+    if report.origin_state == "history":
+        raise IntegrityError("the checkpoint is of another history: its origin names another first commit",
+                             "check it in the knowledge base that it is of, or name the revision")  # fmt: skip
     if report.state == "short":
         raise IntegrityError(f"the history has {report.size:,} commits, and the checkpoint {seen}",
                              "if it was not fetched yet, run: arbor pull")  # fmt: skip

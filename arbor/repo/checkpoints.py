@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.proofs import log_state
 from arbor.repo.repository import Repository
+from arbor.repo.revisions import find_ref
+from arbor.store.refs import HEADS
 
 ED25519 = 0x01
+_ORIGIN = re.compile(r"arbor/([0-9a-f]{64})/(.+)")
+_SHORT_DIGITS = 12
 _DASH = "\u2014 "
 _KEY_ID_BYTES = 4
 _MAX_NOTE_CHARS = 1_000_000
@@ -54,12 +60,57 @@ def get_checkpoint(repo: Repository, commit_oid: bytes, origin: str) -> Checkpoi
     return Checkpoint(origin, size, root, commit_oid)
 
 
-def default_origin(repo: Repository, commit_oid: bytes, branch: str) -> str:
+def default_origin(repo: Repository, commit_oid: bytes, log_name: str) -> str:
     """A name for a log that every clone gives it: the first commit's oid and the branch."""
-    oid = commit_oid
-    while parents := repo.commit(oid).parents:
-        oid = parents[0]
-    return f"arbor/{oid.hex()}/{branch or 'HEAD'}"
+    *_, first = first_parents(repo, commit_oid)
+    return f"arbor/{first.hex()}/{log_name}"
+
+
+def parse_origin(origin: str) -> tuple[bytes, str] | None:
+    """(oid of the first commit, name of the log) of a default origin; None for one that somebody chose."""
+    found = _ORIGIN.fullmatch(origin)
+    return (bytes.fromhex(found[1]), found[2]) if found else None
+
+
+def commit_log_name(commit_oid: bytes) -> str:
+    """The name of a log that is no branch's."""
+    return f"commit/{commit_oid.hex()[:_SHORT_DIGITS]}"
+
+
+def find_log_name(repo: Repository, revision: str, commit_oid: bytes) -> str:
+    """The branch whose log a revision means, or a name that is no branch's.
+
+    A branch means itself, and HEAD the branch that it follows. Any other commit is in the log of each branch whose
+    first-parent line holds it: that of HEAD comes first, then they go by name.
+
+    Args:
+        repo: Where.
+        revision: As typed.
+        commit_oid: The commit that it means.
+    """
+    head = repo.refs.head()
+    named = head if revision in ("HEAD", "@") else find_ref(repo, revision)
+    if isinstance(named, str) and named.startswith(HEADS):
+        return named.removeprefix(HEADS)
+    names = sorted(repo.refs.iter_names(HEADS), key=lambda name: (name != head, name))
+    visited: set[bytes] = set()
+    for name in names:
+        tip = repo.refs.read(name)
+        for oid in first_parents(repo, tip) if tip is not None else ():
+            if oid == commit_oid:
+                return name.removeprefix(HEADS)
+            if oid in visited:  # the rest is a line that was followed before
+                break
+            visited.add(oid)
+    return commit_log_name(commit_oid)
+
+
+def first_parents(repo: Repository, commit_oid: bytes) -> Iterator[bytes]:
+    """A commit and its first-parent ancestors, newest first: the leaves of its log backwards."""
+    yield commit_oid
+    while parents := repo.commit(commit_oid).parents:
+        commit_oid = parents[0]
+        yield commit_oid
 
 
 def format_checkpoint(checkpoint: Checkpoint) -> str:

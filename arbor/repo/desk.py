@@ -94,10 +94,10 @@ class TrustDesk:
     def checkpoint(self, revision: str | None = None, *, origin: str = "") -> checkpoints.Checkpoint:
         """Size and root of the log that ends in a revision."""
         commit_oid = self._commit(revision)
-        head = self.repo.refs.head()
-        branch = head.removeprefix("refs/heads/") if isinstance(head, str) else "HEAD"
-        name = origin or checkpoints.default_origin(self.repo, commit_oid, branch)
-        return checkpoints.get_checkpoint(self.repo, commit_oid, name)
+        if not origin:
+            log_name = checkpoints.find_log_name(self.repo, revision or "HEAD", commit_oid)
+            origin = checkpoints.default_origin(self.repo, commit_oid, log_name)
+        return checkpoints.get_checkpoint(self.repo, commit_oid, origin)
 
     def checkpoint_note(
         self, revision: str | None = None, *, origin: str = "", sign: bool | None = None
@@ -106,7 +106,7 @@ class TrustDesk:
 
         Args:
             revision: Where the log ends; HEAD without.
-            origin: Names the log; by default after its first commit and the branch.
+            origin: Names the log; by default after its first commit and the branch that the revision means.
             sign: Whether to sign it; None does where the setting `sign.key` names a key.
 
         Raises:
@@ -120,7 +120,9 @@ class TrustDesk:
         Raises:
             IntegrityError: when the note is no checkpoint.
         """
-        return checkpoint_notes.check_note(self.repo, note, self._commit(revision))
+        tip = self._commit(revision)
+        log_name = checkpoints.find_log_name(self.repo, revision or "HEAD", tip)
+        return checkpoint_notes.check_note(self.repo, note, tip, log_name)
 
     # --- tiers
 

@@ -66,6 +66,79 @@ def test_a_history_goes_on_from_its_checkpoints(kb: KnowledgeBase) -> None:
     assert kb.trust.check_checkpoint(older).ok
 
 
+def origin(cli: Cli, *words: str) -> str:
+    return cli("log", "--checkpoint", *words).out.splitlines()[0]
+
+
+def test_the_origin_names_the_branch_that_was_asked_for(kb: KnowledgeBase) -> None:
+    assert kb.fs_root is not None
+    cli = Cli(kb.fs_root)
+    main, first = kb.resolve("main").hex(), kb.resolve("HEAD~2").hex()
+    cli("tag", "v1", "HEAD~1")
+    cli("switch", "-c", "zed")
+    cli("branch", "also")
+    assert origin(cli, "main") == origin(cli, "also..main") == f"arbor/{first}/main"
+    assert origin(cli) == origin(cli, "HEAD") == origin(cli, "zed") == f"arbor/{first}/zed"
+    assert origin(cli, "v1") == origin(cli, "main~1") == origin(cli, main) == f"arbor/{first}/zed"
+    fill(kb, {"zed.md": "# Zed\n"})
+    zed = kb.resolve("zed").hex()
+    cli("switch", "main")
+    assert origin(cli, "v1") == f"arbor/{first}/main"
+    assert origin(cli, zed) == f"arbor/{first}/zed"
+    cli("switch", "--detach", "zed~1")
+    assert origin(cli) == f"arbor/{first}/also", "the first by name of those whose log it is"
+    assert (
+        cli("log", "--checkpoint", "main", "--json")
+        .json["commits"][0]["checkpoint"]["origin"]
+        .endswith("/main")
+    )
+    assert "leave out the paths" in cli("log", "--checkpoint", "--", "a.md", code=2).err
+
+
+def test_a_commit_of_no_branchs_log_is_named_by_itself(kb: KnowledgeBase) -> None:
+    """Also one that was merged: it is in main's history, and not in its log."""
+    assert kb.fs_root is not None
+    cli = Cli(kb.fs_root)
+    first = kb.resolve("HEAD~2").hex()
+    cli("switch", "-c", "side", "HEAD~1")
+    fill(kb, {"side.md": "# Side\n"})
+    side = kb.resolve("side").hex()
+    cli("switch", "main")
+    cli("merge", "side")
+    assert origin(cli, "main^2") == f"arbor/{first}/side"
+    cli("branch", "-D", "side")
+    assert origin(cli, "main^2") == origin(cli, side) == f"arbor/{first}/commit/{side[:12]}"
+    cli("switch", "--detach", side)
+    assert origin(cli) == f"arbor/{first}/commit/{side[:12]}"
+    note = kb.trust.checkpoint_note(side)
+    assert kb.trust.check_checkpoint(note, side).origin_state == "same"
+    assert kb.trust.check_checkpoint(note, "main").state == "diverged"
+
+
+def test_the_origin_is_held_against_the_history(kb: KnowledgeBase, make_kb: MakeKb, tmp_path: Path) -> None:
+    assert kb.fs_root is not None
+    cli = Cli(kb.fs_root)
+    note = kb.trust.checkpoint_note()
+    cli("branch", "zed")
+    assert cli("verify", "--checkpoint", "-", stdin=note.encode()).err == ""
+    other = cli("verify", "--checkpoint", "-", "zed", stdin=note.encode())
+    assert other.out.startswith("verified")
+    assert "of 'main', and the history here is that of 'zed'" in other.err
+    first = kb.resolve("HEAD~2").hex()
+    lie = note.replace(first, kb.resolve("HEAD").hex(), 1)
+    assert "names another first commit" in cli("verify", "--checkpoint", "-", stdin=lie.encode(), code=12).err
+    found = cli("verify", "--checkpoint", "-", "--json", stdin=lie.encode(), code=12).json
+    assert (found["ok"], found["checkpoint"]["state"]) == (False, "current")
+    assert found["checkpoint"]["origin_state"] == "history"
+    away = make_kb({"x.md": "# X\n"}, name="away")
+    assert (
+        "another first commit"
+        in cli("verify", "--checkpoint", "-", stdin=away.trust.checkpoint_note().encode(), code=12).err
+    )
+    chosen = kb.trust.checkpoint_note(origin="example.org/notes").encode()
+    assert "was not compared" in cli("verify", "--checkpoint", "-", stdin=chosen).err
+
+
 def test_a_signed_checkpoint_is_a_signed_note(kb: KnowledgeBase, tmp_path: Path) -> None:
     """Checked here by hand, as the specification says it."""
     key = Key.generate()

@@ -87,7 +87,9 @@ def command(
     paths = [session.kb_path(path) for path in chosen.paths]
     revision = chosen.revisions[0] if chosen.revisions else None
     if checkpoint:
-        _show_checkpoint(session, next(iter(kb.log(revision, paths, limit=1))), as_json=as_json)
+        if paths:
+            raise UsageError("a checkpoint is of a whole history, not of some paths", "leave out the paths")
+        _show_checkpoint(session, (revision or "").rpartition("..")[2] or "HEAD", as_json=as_json)
         return
     chooses = _chooser(since, until, author, grep)
     found = islice(filter(chooses, kb.log(revision, paths)), limit)
@@ -106,17 +108,19 @@ def command(
         _say_nothing_found(session, paths, chosen_by_text=bool(since or until or author or grep))
 
 
-def _show_checkpoint(session: Session, info: CommitInfo, *, as_json: bool) -> None:
+def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
     """The checkpoint as it is compared: origin, size, root, commit; signed where there is a key."""
-    trust = desk.TrustDesk(session.open().repo)
-    found = trust.checkpoint(info.commit)
+    kb = session.open()
+    trust = desk.TrustDesk(kb.repo)
+    found = trust.checkpoint(revision)
     try:
-        note = trust.checkpoint_note(info.commit)
+        note = trust.checkpoint_note(revision)
     except UsageError as error:  # the key is for commits, and can sign these
         session.out.warning(f"the checkpoint is not signed: {error.message}")
-        note = trust.checkpoint_note(info.commit, sign=False)
+        note = trust.checkpoint_note(revision, sign=False)
     if as_json:
         fields = {"origin": found.origin, "size": found.size, "log_root": found.log_root.hex(), "note": note}
+        info = next(kb.log(revision, limit=1))
         session.out.json("log", {"commits": [{**commit_fields(info), "checkpoint": fields}]})
         return
     session.out.text(note)

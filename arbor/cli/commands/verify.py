@@ -35,7 +35,8 @@ FIELDS = {
     "signatures": "with --signatures: `commit`, `state` (good, bad, unknown, none), `signer`, `key`, `reason` of each; "
     "else null",
     "checkpoint": "with --checkpoint: `origin`, `size`, `log_root` and `commit` as noted, `state` (current, extended, "
-    "short, diverged), `log_size` of the history, and `seal` (`state`, `signer`, `key`, `reason`); else null",
+    "short, diverged), `origin_state` (same, branch, history, chosen: whether the origin names another branch, another "
+    "first commit, or neither), `log_size` of the history, and `seal` (`state`, `signer`, `key`, `reason`); else null",
     "proof": "with --proof: what was proven, from `kind`, `anchor` (what was vouched for: `commit`, `root`, both "
     "with a `+`, or null), `room`, `path`, `document`, `title`, `media_type`, `source_uri`, `file_hash`, `index`, "
     "`passages`, `leaf`, `text`, `text_matched`, `old_commit`, `old_log_size`, `log_size`, `old_log_root` and "
