@@ -33,6 +33,7 @@ class CheckpointReport:
         size: Commits in the history's log.
         commit: The newest one.
         seal: The best that is known of the note's signatures.
+        must_be_signed: Whether the settings name allowed signers, one of whom must have signed it.
     """
 
     checkpoint: Checkpoint
@@ -42,12 +43,17 @@ class CheckpointReport:
     size: int
     commit: bytes
     seal: SealReport
+    must_be_signed: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether the history has all that the checkpoint says, and no signature is wrong."""
-        has_all = self.state in ("current", "extended") and self.origin_state != "history"
-        return has_all and self.seal.state != "bad"
+        """Whether the history has all that the checkpoint says, and the checkpoint may be believed."""
+        return self.state in ("current", "extended") and self.origin_state != "history" and self.is_trusted
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether an allowed signer signed it; where nobody was allowed, whether no signature is wrong."""
+        return self.seal.state == "good" if self.must_be_signed else self.seal.state != "bad"
 
 
 def write_note(repo: Repository, checkpoint: Checkpoint, *, sign: bool | None = None) -> str:
@@ -98,8 +104,11 @@ def check_note(repo: Repository, note: str, tip: bytes, log_name: str) -> Checkp
         if (oid, root) != (checkpoint.commit, checkpoint.log_root):
             state = "diverged"
     origin_state = _origin_state(checkpoint, line[-1], log_name)
-    seal = check_signatures(text, signatures, signing.allowed_signers(repo))
-    return CheckpointReport(checkpoint, state, origin_state, log_name, size, tip, seal)
+    allowed = signing.allowed_signers(repo)
+    seal = check_signatures(text, signatures, allowed)
+    return CheckpointReport(
+        checkpoint, state, origin_state, log_name, size, tip, seal, must_be_signed=allowed is not None
+    )
 
 
 def _origin_state(checkpoint: Checkpoint, first: bytes, log_name: str) -> str:
@@ -157,8 +166,11 @@ def require_ok(report: CheckpointReport) -> None:
     if report.ok:
         return
     seen = f"{report.checkpoint.size:,} commits up to {report.checkpoint.commit.hex()[:12]}"
-    if report.seal.state == "bad":
-        raise IntegrityError(f"the checkpoint is not to be believed: {report.seal.reason}")
+    if not report.is_trusted:
+        hint = (
+            "one of the allowed signers must sign it (sign.allowed_signers)" if report.must_be_signed else ""
+        )
+        raise IntegrityError(f"the checkpoint is not to be believed: {report.seal.reason}", hint)
     if report.origin_state == "history":
         raise IntegrityError("the checkpoint is of another history: its origin names another first commit",
                              "check it in the knowledge base that it is of, or name the revision")  # fmt: skip

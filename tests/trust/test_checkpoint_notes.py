@@ -179,6 +179,36 @@ def test_a_wrong_signature_is_worse_than_none(kb: KnowledgeBase, tmp_path: Path)
     assert "valid-before" in seal.reason
 
 
+def test_where_signers_are_named_one_of_them_must_have_signed(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert kb.fs_root is not None
+    cli = Cli(kb.fs_root)
+    key, stranger = Key.generate(), Key.generate()
+    plain = kb.trust.checkpoint_note()
+    kb.config_set("sign.key", str(key_file(tmp_path, key)))
+    good = kb.trust.checkpoint_note()
+    kb.config_set("sign.key", str(key_file(tmp_path, stranger, "other")))
+    strange = kb.trust.checkpoint_note()
+    renamed = good.replace("ada@example.org", "eve@example.org")
+    both = good + strange.rsplit("\n\n", 1)[1]
+    for note in (plain, good, strange, renamed):
+        assert kb.trust.check_checkpoint(note).ok, "without the setting a signature is only looked at"
+    kb.config_set("sign.allowed_signers", str(signers_file(tmp_path, key)))
+    for note in (good, both):
+        assert "good signature by person0" in cli("verify", "--checkpoint", "-", stdin=note.encode()).out
+    for note, why in (
+        (plain, "it is not signed"),
+        (strange, "no key that signed it"),
+        (renamed, "no key that"),
+    ):
+        failed = cli("verify", "--checkpoint", "-", stdin=note.encode(), code=12)
+        assert failed.out == ""
+        assert why in failed.err
+        assert "one of the allowed signers must sign it" in failed.err
+        assert cli("verify", "--checkpoint", "-", "--json", stdin=note.encode(), code=12).json["ok"] is False
+    (tmp_path / "signers").write_text("# nobody\n")
+    cli("verify", "--checkpoint", "-", stdin=good.encode(), code=12)
+
+
 def test_a_key_that_cannot_sign_is_said(
     kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,7 +80,8 @@ def command(
     --checkpoint a FILE of - means standard input.
 
     With --checkpoint FILE the history is compared with a checkpoint that arbor log --checkpoint wrote, here or
-    elsewhere: nothing that it counted may be gone or other.
+    elsewhere: nothing that it counted may be gone or other. Where sign.allowed_signers is set, one of them must
+    have signed it.
     """
     if proof_file is not None:
         if revision is not None or deep:
