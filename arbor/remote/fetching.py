@@ -26,7 +26,7 @@ class FetchOptions:
     Attributes:
         branches: Short names; () for all.
         tags: Whether tags come too.
-        prune: Remove remote-tracking refs of branches that are gone there.
+        prune: Remove remote-tracking refs of branches that are gone there; what they showed last still binds them.
         force: Accept branches that were rolled back and tags that moved.
     """
 
@@ -138,10 +138,8 @@ def fetch(
             _remember(repo, transport.url, changes)
         _move_refs(repo, changes, transport.url)
         if options.prune and remote:
-            pruned = _prune(repo, remote, shown)
-            changes += pruned
-            if transport.is_peer:
-                _remember(repo, transport.url, pruned)
+            # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
+            changes += _prune(repo, remote, shown)
     return _result(transport, shown, changes, arrival)
 
 
@@ -215,7 +213,7 @@ def _is_as_seen(transport: Transport, seen: Mapping[str, Seen], ref: RemoteRef) 
 
 def _remember(repo: Repository, url: str, changes: Sequence[RefChange]) -> None:
     accepted = [each for each in changes if each.there.startswith(HEADS) and each.status != "rejected"]
-    remember(repo, url, {change.there: bytes.fromhex(change.new) or None for change in accepted})
+    remember(repo, url, {change.there: bytes.fromhex(change.new) for change in accepted})
 
 
 def _judge(

@@ -1,7 +1,8 @@
 """What other sides showed last: a checkpoint for each branch of each address, so that none of them can take it back.
 
 Tracking refs say the same of a remote that has a name. This record also holds for addresses without one, and for two
-names of one address. A branch that was pruned, as the person asked, may begin anew.
+names of one address, and it outlives a tracking ref that was pruned. A branch that this side removed over there, by a
+push, may begin anew; one that the other side removed may not, unless the person says so.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def remember(repo: Repository, url: str, branches: Mapping[str, bytes | None]) -
     Args:
         repo: Where.
         url: The address.
-        branches: Full ref name to the commit it stands at; None where the branch is gone with our consent.
+        branches: Full ref name to the commit it stands at; None where this side removed the branch there.
     """
     record, url = _read(repo.folder), _address(url)
     known = record.pop(url, {})

@@ -269,14 +269,53 @@ def test_what_was_pushed_with_force_is_what_is_remembered(tmp_path: Path) -> Non
     assert not fetch_from(repo, tmp_path / "hub", "").rejected
 
 
-def test_a_pruned_branch_may_begin_anew(tmp_path: Path) -> None:
-    source = make_kb(tmp_path / "a", notes(3))
+def test_a_branch_cannot_be_rolled_back_by_way_of_pruning(tmp_path: Path) -> None:
+    """Deleted there, pruned here, made again two commits back: neither name nor address takes it for a new one."""
+    source = make_kb(tmp_path / "a", notes(3), bare=False)
+    for name in ("b.md", "c.md"):
+        change(source, {name: f"{name}\n"})
+    branching.create_branch(source, "side")
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    branching.delete_branch(source, "side", force=True)
+    assert "pruned" in [c.status for c in fetch_from(repo, tmp_path / "a", prune=True).changes]
+    assert set(read_witnessed(repo.folder, str(tmp_path / "a"))) == {"refs/heads/main", "refs/heads/side"}
+    branching.create_branch(source, "side", "main~2")
+    for remote in ("origin", ""):
+        for prune in (False, True):
+            [rejected] = fetch_from(repo, tmp_path / "a", remote, prune=prune).rejected
+            assert (rejected.there, rejected.reason) == ("refs/heads/side", ROLLED_BACK)
+    assert repo.refs.read("refs/remotes/origin/side") is None
+    assert not fetch_from(repo, tmp_path / "a", force=True).rejected
+    assert repo.refs.read("refs/remotes/origin/side") == source.refs.read("refs/heads/side")
+    assert not fetch_from(repo, tmp_path / "a").rejected
+
+
+def test_a_pruned_branch_may_go_on(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3), bare=False)
     branching.create_branch(source, "side")
     clone_to(tmp_path / "a", tmp_path / "b")
     repo = open_repository(tmp_path / "b")
     branching.delete_branch(source, "side")
     fetch_from(repo, tmp_path / "a", prune=True)
-    assert set(read_witnessed(repo.folder, str(tmp_path / "a"))) == {"refs/heads/main"}
+    change(source, {"b.md": "b\n"})
+    branching.create_branch(source, "side")
+    assert {c.there: c.status for c in fetch_from(repo, tmp_path / "a").changes}["refs/heads/side"] == "new"
+
+
+def test_a_branch_that_this_side_removed_there_may_begin_anew(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3), bare=False)
+    change(source, {"b.md": "b\n"})
+    clone_to(tmp_path / "a", tmp_path / "hub", bare=True)
+    clone_to(tmp_path / "hub", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    branching.create_branch(repo, "side")
+    push_to(repo, tmp_path / "hub", "side")
+    branching.delete_branch(repo, "side")
+    push_to(repo, tmp_path / "hub", "side")
+    assert set(read_witnessed(repo.folder, str(tmp_path / "hub"))) == {"refs/heads/main"}
+    branching.create_branch(open_repository(tmp_path / "hub"), "side", "main~1")
+    assert not fetch_from(repo, tmp_path / "hub").rejected
 
 
 def test_prune_removes_tracking_refs_of_branches_that_are_gone(tmp_path: Path) -> None:
