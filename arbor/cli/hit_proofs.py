@@ -22,7 +22,7 @@ def _proof(trust: TrustDesk, hit: dict[str, Any], rev: str | None) -> dict[str, 
     if rev is None or hit["chunk"] is None or hit["audit"] == "VISUAL":
         return None
     is_core = hit["kind"] == "core"
-    path = hit["path"].removeprefix(CORE_MARK) if is_core else hit["path"]
+    path = hit["path"].removeprefix(CORE_MARK if is_core else "./")
     try:
         room = "core" if is_core else "document"
         return proof_fields(trust.prove_passage(path, hit["chunk"]["index"], bytes.fromhex(rev), room=room))

@@ -24,6 +24,8 @@ CORES = "c/"
 CORE_MARK = "core:"
 """How the name of a core is told from a document's path where both are listed."""
 EDGES = "e/"
+_HERE = "./"
+"""Before a document's path that would be taken for the name of a core."""
 
 
 class Snapshot:
@@ -78,7 +80,9 @@ class Snapshot:
         """(path, oid) of what searches look at, in path order: documents, cores as `core:NAME`, no warm ones."""
         warm = self.tiers().warm
         cores = ((CORE_MARK + name, oid) for name, oid in self.cores())
-        for path, oid in heapq.merge(self.paths(), cores):
+        odd = ((_HERE + path, oid) for path, oid in self.paths(CORE_MARK))
+        others = (entry for entry in self.paths() if not entry[0].startswith(CORE_MARK))
+        for path, oid in heapq.merge(others, odd, cores):
             if oid not in warm:
                 yield path, oid
 
@@ -157,14 +161,19 @@ class Snapshot:
         return bool(cold) and object_id(Kind.DOCUMENT, encode_document(document)) in cold
 
 
-def ledger_key(path: str, *, is_core: bool) -> str:
+def ledger_key(path: str) -> str:
     """The ledger key behind a path of `Snapshot.searchable`."""
-    return CORES + path.removeprefix(CORE_MARK) if is_core else DOCUMENTS + path
+    if path.startswith(CORE_MARK):
+        return CORES + path[len(CORE_MARK) :]
+    return DOCUMENTS + path.removeprefix(_HERE)
 
 
 def shown_path(key: str) -> str:
     """The path of `Snapshot.searchable` for a ledger key of a document or core."""
-    return CORE_MARK + key[len(CORES) :] if key.startswith(CORES) else key[len(DOCUMENTS) :]
+    if key.startswith(CORES):
+        return CORE_MARK + key[len(CORES) :]
+    path = key[len(DOCUMENTS) :]
+    return _HERE + path if path.startswith(CORE_MARK) else path
 
 
 def passage_encoding(document: Document) -> str:

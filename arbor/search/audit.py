@@ -15,7 +15,7 @@ from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, Manifest
-from arbor.repo.snapshot import CORE_MARK, Snapshot, ledger_key, passage_encoding
+from arbor.repo.snapshot import Snapshot, ledger_key, passage_encoding
 from arbor.search.results import AuditMode, ChunkPlace
 from arbor.text.reading import decode_passage
 
@@ -128,9 +128,7 @@ class Auditor:
     def is_in_ledger(self, snapshot: Snapshot, path: str, oid: bytes) -> bool:
         """Whether the ledger holds this document at this path, followed from its root by hash."""
         try:
-            keys = [ledger_key(path, is_core=False)]
-            keys += [ledger_key(path, is_core=True)] if path.startswith(CORE_MARK) else []
-            return any(self._follow(snapshot, key) == oid for key in keys)
+            return self._follow(snapshot, ledger_key(path)) == oid
         except IntegrityError:
             return False
 

@@ -188,9 +188,9 @@ VALUES = tuple(
         "graph": ("checking", "desk", "ripple", "standing"),
         "objects": ("model", "proofs"),
         "remote": ("bundle", "bundle_check", "desk", "fetching", "pushing", "remotes"),
-        "repo": ("adding", "branching", "checkpoint_notes", "checkpoints", "core_binding", "core_check", "cores", "distilling",
-                 "evicting", "gc", "merging", "rehydrating", "restoring", "results", "status", "tiering", "tiers",
-                 "verify"),
+        "repo": ("adding", "branching", "checkpoint_notes", "checkpoints", "core_binding", "core_check", "cores",
+                 "distilling", "evicting", "gc", "merging", "rehydrating", "restoring", "results", "status", "tiering",
+                 "tiers", "verify"),
         "search": ("following", "fusion", "results"),
         "store": ("journal", "refs"),
     }.items()

@@ -178,3 +178,16 @@ def test_searching_one_kind(kb: KnowledgeBase) -> None:
     ):
         with pytest.raises(UsageError):
             kb.search(query, kind=kind)
+
+
+def test_a_document_may_be_called_as_a_core_is(kb: KnowledgeBase) -> None:
+    kb.add_bytes("core:gist", b"# Paper\n\nwalrus paper\n")
+    TrustDesk(kb.repo).add_core("gist", "walrus core\n", [("glaciers.md", None, None)])
+    kb.commit("both")
+    found = {hit.path: hit for hit in kb.search("walrus", mode="STRICT").hits}
+    assert {path: hit.kind for path, hit in found.items()} == {"./core:gist": "surface", "core:gist": "core"}
+    assert kb.verify(deep=True).ok
+    kb.rm(["core:gist"], force=True)
+    kb.commit("gone")
+    assert [hit.path for hit in kb.search("walrus").hits] == ["core:gist"]
+    assert kb.verify(deep=True).ok
