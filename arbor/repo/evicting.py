@@ -104,13 +104,23 @@ def evict(
     if tier == "warm":
         return _evict_warm(repo, wanted, dry_run)
     policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
-    checked = _check_copies(wanted, sources, copies, policy, force, progress)
+    gone = {each.oid for each in wanted if _is_gone(repo, each)}
+    there = [each for each in wanted if each.oid not in gone]
+    checked = _check_copies(there, sources, copies, policy, force, progress)
+    checked += [Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
+                for each in wanted if each.oid in gone]  # fmt: skip
     good = [item for item in checked if not item.problem]
     refused = tuple(item for item in checked if item.problem)
     lost = tuple(item for item in good if not item.copies)
     if dry_run or not good:
         return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost)
     return _make_cold(repo, wanted, good, refused, lost, copies)
+
+
+def _is_gone(repo: Repository, wanted: Wanted) -> bool:
+    """Whether a document is cold and nothing of it is left to drop, as after a crash there may be."""
+    is_cold = wanted.oid in read_tiers(repo.folder).cold
+    return is_cold and not any(map(repo.store.holds, wanted.chunk_oids()))
 
 
 def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wanted]:
