@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
     from arbor.index import checking as index_checking
-    from arbor.index.writer import Told
+    from arbor.index.cache_lock import Told
     from arbor.objects.model import Signature
     from arbor.remote import cloning, receiving
     from arbor.remote import desk as share_desk

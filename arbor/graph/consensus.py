@@ -7,7 +7,6 @@ came, or what was there in between. It is a cache, and says itself what it was m
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -26,6 +25,7 @@ from arbor.graph.tracing import Witness, is_contested, look_at
 from arbor.graph.updating import Update
 from arbor.index.consensus_rows import DocumentRow
 from arbor.index.consensus_store import ConsensusStore, build_aside
+from arbor.index.disk_errors import ConsensusGuard
 from arbor.lazy import lazy_module
 
 # numpy takes longer to load than a small update to run.
@@ -46,29 +46,43 @@ class Consensus:
     def __init__(self, store: ConsensusStore, policy: ConsensusPolicy) -> None:
         self.policy = policy
         self._store = store
-        self._lock = threading.RLock()
+        self._lock = ConsensusGuard(store.fs_path)
 
     @classmethod
     def open(cls, fs_path: Path | None = None, policy: ConsensusPolicy | None = None) -> Consensus:
-        """Open the state in a file; what was made by other rules starts empty, without a ledger root.
+        """Open the state in a file to change it; what was made by other rules starts empty, without a ledger root.
 
         Args:
-            fs_path: The database; None keeps everything in memory.
+            fs_path: The database; None keeps everything in memory. The caller holds the lock of the state.
             policy: The numbers that decide; the published defaults when not given.
 
         Raises:
             Locked: when another process is writing it.
+            StorageError: when the disk is full or refuses.
         """
         policy = policy or ConsensusPolicy()
-        store = ConsensusStore.open(fs_path)
-        stamp = {"engine": ENGINE_ID, "policy": policy.policy_id}
-        if not stamp.items() <= store.read_meta().items():
-            if fs_path is not None and not store.is_writable():
-                fs_path = None
-            store.close()
-            store = ConsensusStore.create(fs_path)
-            with store.transaction():
-                store.write_meta({**stamp, "ledger_root": "", "tiers": ""})
+        stamp = _rules(policy)
+        with ConsensusGuard(fs_path):
+            store = ConsensusStore.open(fs_path)
+            if not stamp.items() <= store.read_meta().items():
+                store.close()
+                store = ConsensusStore.create(fs_path)
+                with store.transaction():
+                    store.write_meta({**stamp, "ledger_root": "", "tiers": ""})
+        return cls(store, policy)
+
+    @classmethod
+    def open_to_read(cls, fs_path: Path, policy: ConsensusPolicy) -> Consensus | None:
+        """Open the state in a file as it is, without a lock; None where there is none that these rules made."""
+        if not fs_path.exists():
+            return None
+        with ConsensusGuard(fs_path):
+            store = ConsensusStore.open_to_read(fs_path)
+            if store is None:
+                return None
+            if not _rules(policy).items() <= store.read_meta().items():
+                store.close()
+                return None
         return cls(store, policy)
 
     def close(self) -> None:
@@ -187,7 +201,7 @@ class Consensus:
     def _make_anew(self, collection: Collection, place: dict[str, str]) -> Iterator[ConsensusStore]:
         """The new state beside the old one, which it replaces at the end."""
         old, fs_path = self._store, self._store.fs_path
-        stamp = {"engine": ENGINE_ID, "policy": self.policy.policy_id, **place}
+        stamp = {**_rules(self.policy), **place}
         if fs_path is None:
             new = ConsensusStore.create(None)
             rebuilding.rebuild(new, collection, self.policy, stamp)
@@ -278,6 +292,11 @@ class Consensus:
         texts = store.term_texts(best)
         members = tuple(row.key for peer in group for row in store.keys_of(peer.document))
         return PeerGroup(members, group[0].similarity_ppm, tuple(texts[term] for term in best), independent)
+
+
+def _rules(policy: ConsensusPolicy) -> dict[str, str]:
+    """What decided over a state, as it is stamped."""
+    return {"engine": ENGINE_ID, "policy": policy.policy_id}
 
 
 def _place(ledger_root: bytes, tiers: str) -> dict[str, str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Concatenate, ParamSpec, TypeVar
 
 from arbor.errors import UsageError
 from arbor.graph.consensus import Consensus
 from arbor.graph.live import LiveConsensus
 from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import Label, PeerGroup, Standing
+from arbor.index.disk_errors import ConsensusDamaged
 from arbor.repo.committing import count_documents
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
@@ -81,12 +84,36 @@ def _label_change(key: str, was: Standing | None, now: Standing | None) -> Label
     )  # fmt: skip
 
 
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
+
+
+def _healing(
+    method: Callable[Concatenate[ConsensusDesk, _Asked], _Answer],
+) -> Callable[Concatenate[ConsensusDesk, _Asked], _Answer]:
+    """Ask again where the state turns out to be damaged: it is made anew from the objects."""
+
+    @functools.wraps(method)
+    def ask(desk: ConsensusDesk, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+        try:
+            return method(desk, *args, **named)
+        except ConsensusDamaged:
+            desk.distrust()
+            return method(desk, *args, **named)
+
+    return ask
+
+
 class ConsensusDesk:
     """Answers about the consensus of one repository. State is opened for each question and closed again."""
 
     def __init__(self, repo: Repository) -> None:
         self._repo = repo
         self._live = LiveConsensus(repo)
+
+    def distrust(self) -> None:
+        """Make the state anew at the next question, for it is damaged."""
+        self._live.distrust()
 
     @contextlib.contextmanager
     def _at(self, commit: bytes | None, progress: Progress | None = None) -> Iterator[Consensus]:
@@ -105,11 +132,16 @@ class ConsensusDesk:
                 fork.close()
             live.close()
 
+    @_healing
     def follow_commit(self, documents: int) -> Ripple | None:
         """Bring the live state to HEAD after a commit; None where it is left until somebody asks.
 
         Args:
             documents: Documents in the commit.
+
+        Raises:
+            Locked: when another process keeps writing the state.
+            StorageError: when the disk is full or refuses.
         """
         snapshot = self._repo.snapshot(self._repo.refs.head_oid())
         parent = self._parent_snapshot()
@@ -120,7 +152,7 @@ class ConsensusDesk:
             before = self._of_parent(parent).fork()
         elif parent is not None and self._live.state_root(snapshot) is None:
             self._of_parent(parent).close()
-        consensus, ripple = self._live.open_at(snapshot)
+        consensus, ripple = self._live.follow(snapshot)
         if before is not None:
             ripple = _compare(before, consensus)
             before.close()
@@ -142,6 +174,7 @@ class ConsensusDesk:
     def _commit(self, revision: str | None) -> bytes | None:
         return self._repo.refs.head_oid() if revision is None else resolve(self._repo, revision)
 
+    @_healing
     def report(self, path: str, revision: str | None, progress: Progress | None = None) -> ConsensusReport:
         """The consensus on a document at a revision (HEAD without).
 
@@ -160,11 +193,13 @@ class ConsensusDesk:
                 raise UsageError(f"'{path}' has no text, so it has no consensus")
             return ConsensusReport(path, standing, tuple(consensus.peers(path)))
 
+    @_healing
     def standings(self, revision: str | None, progress: Progress | None = None) -> list[tuple[str, Standing]]:
         """(path, standing) of every document with text at a revision (HEAD without), in path order."""
         with self._at(self._commit(revision), progress) as consensus:
             return list(consensus.items())
 
+    @_healing
     def history(self, path: str, limit: int, progress: Progress | None = None) -> list[HistoryPoint]:
         """The consensus on a document at the last commits of this branch, newest first."""
         points = []
@@ -201,6 +236,7 @@ class ConsensusDesk:
         self._live.advance(fork, snapshot)
         return fork
 
+    @_healing
     def replay(self, span: str | None, progress: Progress | None = None) -> Ripple:
         """What going from one revision to another (`A..B`), or a commit (the last one without), moved.
 
@@ -226,6 +262,7 @@ class ConsensusDesk:
             finally:
                 before.close()
 
+    @_healing
     def preview(
         self,
         snapshot: Snapshot,
@@ -239,6 +276,7 @@ class ConsensusDesk:
             }
             return self._live.preview(consensus, snapshot, documents), before
 
+    @_healing
     def labels(self, snapshot: Snapshot, progress: Progress | None = None) -> Consensus:
         """The consensus of a version, for a search that shows or filters by labels; the caller closes it."""
         head = self._repo.snapshot(self._repo.refs.head_oid())

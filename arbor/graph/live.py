@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from arbor.errors import Locked, StorageError
 from arbor.graph.consensus import Consensus
 from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.graph.facts import DocumentFacts, document_facts, gather_facts
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
+from arbor.index.cache_lock import FOLLOW_WAIT_S, READER_WAIT_S, Told, is_read_only, writing_cache
+from arbor.index.consensus_file import discard_state
 from arbor.index.consensus_store import CONSENSUS_FILE
+from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
 from arbor.objects.links import Link
 from arbor.objects.model import Document, Manifest
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding
-from arbor.store.lock import writer_lock
 from arbor.text.reading import decode_passage
 
 LOCK_FILE = "consensus.lock"
-LOCK_WAIT_S = 120.0
 DISPUTING = frozenset({"contradicts", "refutes"})
 TEXT_CHARS = 1_000_000
 """What a document is about stands in its first million characters; memory stays flat whatever follows."""
@@ -37,6 +40,7 @@ class LiveConsensus:
 
     def __init__(self, repo: Repository) -> None:
         self._repo = repo
+        self._distrusted = False
 
     @property
     def _fs_path(self) -> Path:
@@ -48,9 +52,9 @@ class LiveConsensus:
 
     def state_root(self, snapshot: Snapshot) -> bytes | None:
         """The ledger root that the state on disk stands at; None where it must be made from nothing."""
-        if not self._fs_path.exists():
+        consensus = Consensus.open_to_read(self._fs_path, self.policy(snapshot))
+        if consensus is None:
             return None
-        consensus = Consensus.open(self._fs_path, self.policy(snapshot))
         try:
             return self._usable_root(consensus)
         finally:
@@ -70,27 +74,94 @@ class LiveConsensus:
         """Whether a version's state is on disk, or made in a moment because there are few documents."""
         return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) == snapshot.ledger_root
 
-    def open_at(
-        self, snapshot: Snapshot, progress: Callable[[str], None] | None = None
-    ) -> tuple[Consensus, Ripple]:
-        """The consensus of a version, brought there as needed, and what that moved. The caller closes it.
+    def open_at(self, snapshot: Snapshot, progress: Told | None = None) -> tuple[Consensus, Ripple]:
+        """The consensus of a version to read, and what bringing it there moved. The caller closes it.
+
+        What is current on disk is read without any lock. Where it cannot be written, or another process is still at
+        it after a moment, it is worked out in memory for this once.
 
         Args:
             snapshot: HEAD's version: the state on disk follows it.
             progress: Told in a sentence when it will take a while.
+        """
+        found = self._find_current(snapshot)
+        if found is not None:
+            return found, NO_RIPPLE
+        try:
+            return self._make_current(snapshot, READER_WAIT_S, progress)
+        except (Locked, StorageError) as error:
+            if progress is not None and not is_read_only(error):
+                progress(f"the consensus is worked out for this answer alone: {error.message}")
+            return self._make_private(snapshot, progress)
+
+    def follow(self, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
+        """As `open_at`, after a commit: the state on disk has followed it, or else that is an error.
 
         Raises:
             Locked: when another process keeps writing the state.
+            StorageError: when the disk is full or refuses.
         """
-        policy = self.policy(snapshot)
-        self._fs_path.parent.mkdir(parents=True, exist_ok=True)
+        return self._make_current(snapshot, FOLLOW_WAIT_S, None)
+
+    def distrust(self) -> None:
+        """Use the state on disk no more, for it is damaged; it is made anew when it can be written."""
+        self._distrusted = True
+
+    def _writing(self, wait_s: float, told: Told | None = None) -> contextlib.AbstractContextManager[None]:
+        return writing_cache(self._fs_path.parent, LOCK_FILE, wait_s, told, "the consensus")
+
+    def _find_state(self, snapshot: Snapshot) -> Consensus | None:
+        """The state on disk as it is, where the rules of this version made it."""
+        if self._distrusted:
+            return None
+        return Consensus.open_to_read(self._fs_path, self.policy(snapshot))
+
+    def _find_current(self, snapshot: Snapshot) -> Consensus | None:
+        """The state on disk if it is of this very version."""
+        found = self._find_state(snapshot)
+        if found is None or (found.ledger_root, found.tiers) == (snapshot.ledger_root, snapshot.tiers_word()):
+            return found
+        found.close()
+        return None
+
+    def _make_current(
+        self, snapshot: Snapshot, wait_s: float, progress: Told | None
+    ) -> tuple[Consensus, Ripple]:
+        """Under the lock: bring the state on disk to a version, and open it to be read."""
+        with self._writing(wait_s, progress):
+            if self._distrusted:
+                discard_state(self._fs_path)
+                self._distrusted = False
+            try:
+                ripple = self._bring_on_disk(snapshot, progress)
+            except ConsensusDamaged:
+                discard_state(self._fs_path)
+                ripple = self._bring_on_disk(snapshot, progress)
+            found = self._find_current(snapshot)
+        if found is None:
+            raise StorageError(f"'{self._fs_path}' cannot be read back", "run: arbor reindex")
+        return found, ripple
+
+    def _bring_on_disk(self, snapshot: Snapshot, progress: Told | None) -> Ripple:
+        consensus = Consensus.open(self._fs_path, self.policy(snapshot))
         try:
-            with writer_lock(self._repo.folder / "cache" / LOCK_FILE, LOCK_WAIT_S):
-                consensus = Consensus.open(self._fs_path, policy)
+            return self._bring(consensus, snapshot, progress)
+        finally:
+            consensus.close()  # under the lock, since the write-ahead file may be folded in
+
+    def _make_private(self, snapshot: Snapshot, progress: Told | None) -> tuple[Consensus, Ripple]:
+        """A version's state in memory, from the one on disk where that is of any use."""
+        there = self._find_state(snapshot)
+        if there is not None:
+            try:
+                consensus = there.fork()
                 return consensus, self._bring(consensus, snapshot, progress)
-        except PermissionError:
-            consensus = Consensus.open(None, policy)
-            return consensus, self._bring(consensus, snapshot, progress)
+            except ConsensusDamaged:
+                pass
+            finally:
+                there.close()
+        consensus = Consensus.open(None, self.policy(snapshot))
+        return consensus, self._bring(consensus, snapshot, progress)
 
     def fork_at(self, consensus: Consensus, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
         """Another version's consensus, in memory, reached from one at hand by the difference of the ledgers."""
@@ -115,9 +186,7 @@ class LiveConsensus:
             [each for each in facts if each is not None], [path for path, oid in rows if oid is None]
         )
 
-    def _bring(
-        self, consensus: Consensus, snapshot: Snapshot, progress: Callable[[str], None] | None
-    ) -> Ripple:
+    def _bring(self, consensus: Consensus, snapshot: Snapshot, progress: Told | None) -> Ripple:
         root, tiers = self._usable_root(consensus), snapshot.tiers_word()
         if root == snapshot.ledger_root and consensus.tiers == tiers:
             return NO_RIPPLE

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
+from arbor.errors import ArborError, Locked, StorageError
+from arbor.index.cache_lock import (
+    FOLLOW_WAIT_S,
+    LOCK_WAIT_S,
+    READER_WAIT_S,
+    Told,
+    is_read_only,
+    writing_cache,
+)
 from arbor.index.checksum import drop_sum, has_sum, sum_path
 from arbor.index.reader import IndexReader
 from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for
 from arbor.index.writer import (
-    LOCK_WAIT_S,
     CannotUpdate,
-    Told,
     apply_changes,
     build,
     put_in_place,
     remove_database,
-    translate_disk_errors,
     update,
 )
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import temporary_path
-from arbor.store.lock import writer_lock
+from arbor.store.files import storing, temporary_path
 
 OLDER_FOLDER = "at"
 OLDER_KEPT = 4
@@ -43,16 +48,19 @@ def bring_up_to_date(
 ) -> IndexReader:
     """The index of the current version, after whatever it takes.
 
+    What is current is read without any lock. Where the index cannot be written, or another process is still at it
+    after a moment, one that is missing or of another version is made in a private temporary folder, which goes when
+    the reader is closed.
+
     Args:
-        cache_folder: Where the index lies; made if need be. Where it cannot be written, an index that is missing or
-            of another version is made in a private temporary folder that goes when the reader is closed.
+        cache_folder: Where the index lies; made if need be.
         snapshot: The version to search.
         read_only: Write nothing to the cache folder even if it could be.
         progress: Told in a sentence when it will take a while.
 
     Raises:
         IntegrityError: when an object that the index is made from is absent or damaged.
-        OSError: when the disk is full or fails.
+        StorageError: when not even the temporary folder can be written.
     """
     wanted = stamp_for(snapshot)
     reader = open_index(index_path(cache_folder), wanted)
@@ -60,19 +68,24 @@ def bring_up_to_date(
         return reader
     if not read_only:
         try:
-            cache_folder.mkdir(parents=True, exist_ok=True)
-            with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
+            with writing_index(cache_folder, READER_WAIT_S, progress):
                 return _make_current(index_path(cache_folder), snapshot, progress)
-        except PermissionError:
-            pass
-        except OSError as error:
-            if not _is_read_only(error):
-                raise
+        except (Locked, StorageError) as error:
+            _tell_of_private(error, progress)
     return _open_private(cache_folder, snapshot, progress)
 
 
-def _is_read_only(error: OSError) -> bool:
-    return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+def writing_index(
+    cache_folder: Path, wait_s: float, told: Told | None = None
+) -> contextlib.AbstractContextManager[None]:
+    """Hold the lock of the index; see `cache_lock.writing_cache`."""
+    return writing_cache(cache_folder, LOCK_FILE, wait_s, told, "the search index")
+
+
+def _tell_of_private(error: ArborError, told: Told | None) -> None:
+    """That the index is made for this once. On read-only media that is as it should be."""
+    if told is not None and not is_read_only(error):
+        told(f"the search index is made for this search alone: {error.message}")
 
 
 def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
@@ -108,10 +121,14 @@ def _make_current(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> I
 
 
 def follow_head(repo: Repository) -> str:
-    """Bring the index to HEAD: `current`, `updated` or `rebuilt`."""
+    """Bring the index to HEAD: `current`, `updated` or `rebuilt`.
+
+    Raises:
+        Locked: when another process keeps writing it.
+        StorageError: when the disk is full or refuses.
+    """
     snapshot, cache = repo.snapshot(repo.refs.head_oid()), repo.folder / "cache"
-    cache.mkdir(parents=True, exist_ok=True)
-    with writer_lock(cache / LOCK_FILE, LOCK_WAIT_S):
+    with writing_index(cache, FOLLOW_WAIT_S):
         reader = open_index(index_path(cache), stamp_for(snapshot))
         if reader is not None:
             reader.close()
@@ -135,16 +152,19 @@ def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Told | None =
 
 def rebuild(cache_folder: Path, snapshot: Snapshot) -> None:
     """Make the current index from nothing, whatever there is."""
-    cache_folder.mkdir(parents=True, exist_ok=True)
-    with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
+    with writing_index(cache_folder, LOCK_WAIT_S):
         build(index_path(cache_folder), snapshot)
 
 
 def discard(cache_folder: Path, snapshot: Snapshot) -> None:
-    """Remove the indexes that may hold this version, for they are damaged; the next use makes them anew."""
-    cache_folder.mkdir(parents=True, exist_ok=True)
+    """Remove the indexes that may hold this version, for they are damaged; the next use makes them anew.
+
+    Raises:
+        Locked: when another process keeps writing them.
+        StorageError: when the system refuses.
+    """
     older = cache_folder / OLDER_FOLDER / f"{snapshot.ledger_root.hex()}.db"
-    with writer_lock(cache_folder / LOCK_FILE, LOCK_WAIT_S):
+    with writing_index(cache_folder, READER_WAIT_S):
         for fs_path in (index_path(cache_folder), older):
             drop_sum(fs_path)
             remove_database(fs_path)
@@ -173,15 +193,15 @@ def open_at(
             return reader
     if not read_only:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _derive(index_path(cache_folder), older, snapshot, progress)
-            _forget_older(folder)
+            with storing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                _derive(index_path(cache_folder), older, snapshot, progress)
+                _forget_older(folder)
             reader = open_index(older, wanted)
             if reader is not None:
                 return reader
-        except OSError as error:
-            if not _is_read_only(error):
-                raise
+        except StorageError as error:
+            _tell_of_private(error, progress)
     return _open_private(cache_folder, snapshot, progress)
 
 
@@ -189,8 +209,7 @@ def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Told | Non
     """Make the index of another version from a copy of an existing one, else from nothing."""
     temporary = temporary_path(target.parent)
     try:
-        with translate_disk_errors(target):
-            _copy_and_change(source, temporary, snapshot)
+        _copy_and_change(source, temporary, snapshot)
     except (CannotUpdate, sqlite3.DatabaseError):
         remove_database(temporary)
         build(target, snapshot, progress)
@@ -229,12 +248,27 @@ def _forget_older(folder: Path) -> None:
 
 
 def _open_private(cache_folder: Path, snapshot: Snapshot, progress: Told | None) -> IndexReader:
-    """An index in a folder that only this process knows, gone when the reader is closed."""
-    private = tempfile.TemporaryDirectory(prefix="arbor-index-")
-    try:
-        fs_path = Path(private.name) / INDEX_FILE
-        _derive(index_path(cache_folder), fs_path, snapshot, progress)
-        return IndexReader(fs_path, private=private)
-    except BaseException:
-        private.cleanup()
-        raise
+    """An index in a folder that only this process knows, derived from the one that is there."""
+    return _in_private_folder(lambda fs_path: _derive(index_path(cache_folder), fs_path, snapshot, progress))
+
+
+def build_private(snapshot: Snapshot, progress: Told | None = None) -> IndexReader:
+    """An index made from nothing but the objects, in a folder that goes when the reader is closed.
+
+    Raises:
+        IntegrityError: when an object that the index is made from is absent or damaged.
+        StorageError: when the system refuses.
+    """
+    return _in_private_folder(lambda fs_path: build(fs_path, snapshot, progress))
+
+
+def _in_private_folder(make: Callable[[Path], None]) -> IndexReader:
+    with storing(Path(tempfile.gettempdir())):
+        private = tempfile.TemporaryDirectory(prefix="arbor-index-")
+        try:
+            fs_path = Path(private.name) / INDEX_FILE
+            make(fs_path)
+            return IndexReader(fs_path, private=private)
+        except BaseException:
+            private.cleanup()
+            raise

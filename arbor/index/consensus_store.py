@@ -14,7 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from arbor.errors import Locked
-from arbor.index.checksum import drop_sum, write_sum
+from arbor.index.checksum import drop_sum, has_sum, write_sum
+from arbor.index.consensus_file import (
+    CACHE_KIB,
+    connect_to_change,
+    connect_to_look,
+    fsync_file,
+    give_back,
+    remove_state,
+)
 from arbor.index.consensus_rows import (
     Content,
     DocumentRow,
@@ -26,14 +34,12 @@ from arbor.index.consensus_rows import (
     pack_numbers,
     unpack_numbers,
 )
-from arbor.index.write_ahead import fold, fold_if_large, guarded
-from arbor.store.files import temporary_path
+from arbor.index.disk_errors import ConsensusDamaged, in_own_words, is_busy, is_refusal, refusals_told
+from arbor.index.write_ahead import fold
+from arbor.store.files import storing, temporary_path
 
 CONSENSUS_FILE = "consensus.db"
 SCHEMA_ID = "arbor-consensus-tables/1"
-BUSY_TIMEOUT_S = 10.0
-CACHE_KIB = 64 * 1024
-_PAGE_BYTES = 4096
 _ASKED_AT_ONCE = 400
 
 _TABLES = """
@@ -69,30 +75,54 @@ CREATE INDEX edges_copies ON edges(document, peer) WHERE copy = 1;
 class ConsensusStore:
     """One open state, in a file or in memory; not safe to use from two threads at once."""
 
-    def __init__(self, connection: sqlite3.Connection, fs_path: Path | None) -> None:
+    def __init__(self, connection: sqlite3.Connection, fs_path: Path | None, *, writes: bool = True) -> None:
         self.fs_path = fs_path
+        self._writes = writes
         self._connection = connection
         # Also where nobody closes it: a plain close would fold the write-ahead file in behind the checksum.
-        self._give_back = weakref.finalize(self, _give_back, connection, fs_path)
+        self._give_back = weakref.finalize(self, give_back, connection, fs_path if writes else None)
         self._run = connection.execute
         self._run_many = connection.executemany
 
     @classmethod
     def open(cls, fs_path: Path | None) -> ConsensusStore:
-        """Open the state of a file, or an empty one in memory; a file that is absent or no state is made anew."""
-        if fs_path is None:
-            return cls.create(None)
+        """Open the state of a file to change it, or an empty one in memory.
+
+        A file that is absent or no state is made anew. The caller holds the lock of the state.
+
+        Raises:
+            Locked: when another connection is in the way.
+            StorageError: when the disk is full or refuses; the file is as it was.
+        """
+        if fs_path is None or not fs_path.exists():
+            return cls.create(fs_path)
         try:
-            store = cls(_connect(fs_path), fs_path)
+            store = cls(connect_to_change(fs_path), fs_path)
             if store.read_meta().get("schema") == SCHEMA_ID:
                 return store
             store.close()
         except sqlite3.DatabaseError as error:
-            if _is_busy(error):
-                raise Locked(
-                    "the consensus state is in use by another process", "try again in a moment"
-                ) from error
+            if is_busy(error) or is_refusal(error):
+                raise in_own_words(error, fs_path, ConsensusDamaged(str(error))) from error
         return cls.create(fs_path)
+
+    @classmethod
+    def open_to_read(cls, fs_path: Path) -> ConsensusStore | None:
+        """Open the state of a file without any lock and without writing; None where there is none to be read."""
+        for immutable in (False, True):
+            if immutable and not has_sum(fs_path):
+                return None  # without locks a file between two states cannot be told from a whole one
+            try:
+                store = cls(connect_to_look(fs_path, immutable=immutable), fs_path, writes=False)
+                if store.read_meta().get("schema") == SCHEMA_ID:
+                    return store
+            except sqlite3.OperationalError:
+                continue
+            except sqlite3.DatabaseError:
+                return None
+            store.close()
+            return None
+        return None
 
     @classmethod
     def create(cls, fs_path: Path | None) -> ConsensusStore:
@@ -100,11 +130,12 @@ class ConsensusStore:
         if fs_path is None:
             connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             return cls._fill_schema(connection, None)
-        fs_path.parent.mkdir(parents=True, exist_ok=True)
-        drop_sum(fs_path)
-        _remove(fs_path)
-        store = cls._fill_schema(_connect(fs_path, create=True), fs_path)
-        fold(store._connection, fs_path)
+        with storing(fs_path), refusals_told(fs_path):
+            fs_path.parent.mkdir(parents=True, exist_ok=True)
+            drop_sum(fs_path)
+            remove_state(fs_path)
+            store = cls._fill_schema(connect_to_change(fs_path, create=True), fs_path)
+            fold(store._connection, fs_path)
         return store
 
     @classmethod
@@ -131,24 +162,27 @@ class ConsensusStore:
         try:
             self._run("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if _is_busy(error):
+            if is_busy(error):
                 raise Locked(
                     "the consensus state is in use by another process", "try again in a moment"
                 ) from error
             raise
         try:
             yield
+            self._run("COMMIT" if keep else "ROLLBACK")
         except BaseException:
-            self._run("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # a full disk may have ended the transaction already
+                self._run("ROLLBACK")
             raise
-        self._run("COMMIT" if keep else "ROLLBACK")
 
     def is_writable(self) -> bool:
         """Whether a change could be written where the file lies."""
+        if not self._writes:
+            return False  # SQLite begins a transaction even so, and refuses its first change
         try:
             self._run("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            return _is_busy(error)
+            return is_busy(error)
         self._run("ROLLBACK")
         return True
 
@@ -390,19 +424,6 @@ class ConsensusStore:
         )
 
 
-def _give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
-    if fs_path is None or not os.access(fs_path.parent, os.W_OK):
-        connection.close()
-        return
-    try:
-        with guarded(fs_path):
-            fold_if_large(connection, fs_path)
-            connection.close()
-    except (sqlite3.DatabaseError, OSError):
-        # A file that is no state, that somebody else holds, or that is gone.
-        connection.close()
-
-
 @contextlib.contextmanager
 def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
     """An empty state beside the file; it takes the file's place at the end, unless anything is raised."""
@@ -420,53 +441,12 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
         ).fetchall()  # later it would change the file behind its checksum
         connection.close()
         fsync_file(aside)
-        _remove(fs_path, keep_main=True)
+        remove_state(fs_path, keep_main=True)
         drop_sum(fs_path)
         os.replace(aside, fs_path)
         write_sum(fs_path)
     finally:
-        _remove(aside)
-
-
-def fsync_file(fs_path: Path) -> None:
-    """Make a file that was written through SQLite without its own syncs durable."""
-    handle = os.open(fs_path, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _connect(fs_path: Path, *, create: bool = False) -> sqlite3.Connection:
-    writable = os.access(fs_path.parent, os.W_OK)
-    # Where no lock file can be made nobody writes either, so the file may be read as one that never changes.
-    mode = "mode=rwc" if create else "mode=rw" if writable else "mode=ro&immutable=1"
-    connection = sqlite3.connect(
-        f"{fs_path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S,
-        check_same_thread=False, cached_statements=128,
-    )  # fmt: skip
-    try:
-        if writable:
-            connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            connection.execute("PRAGMA journal_mode = WAL")
-            # In write-ahead mode a power cut may lose the last update and never harms the file; the stamp tells.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _remove(fs_path: Path, *, keep_main: bool = False) -> None:
-    for suffix in ("-wal", "-shm", "-journal") if keep_main else ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{fs_path}{suffix}")
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        remove_state(aside)
 
 
 def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

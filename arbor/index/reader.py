@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arbor.errors import ConflictError, IntegrityError
+from arbor.index.disk_errors import REINDEX, in_own_words
 from arbor.index.schema import Stamp, connect_to_read, read_stamp
 
 KNOWN_FREQUENCIES_MAX = 100_000
@@ -127,6 +128,7 @@ class IndexReader:
         Raises:
             IndexMoved: when the index holds another version now.
             IndexDamaged: when the database turns out to be broken, now or within the block.
+            StorageError: when the disk refuses.
         """
         connection = self._take()
         try:
@@ -136,7 +138,8 @@ class IndexReader:
                 raise IndexMoved("the search index moved on while it was in use", "search again")
             yield Session(connection, self._frequencies_of(stamp))
         except sqlite3.DatabaseError as error:
-            raise IndexDamaged(f"the search index is damaged: {error}", "run: arbor reindex") from error
+            damaged = IndexDamaged(f"the search index is damaged: {error}", REINDEX)
+            raise in_own_words(error, self.fs_path, damaged) from error
         finally:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -281,7 +284,7 @@ class Session:
             for row, first, oid, passages, whole, kind, media_type, lang, title, dated, path in found
         }
         if any(row not in infos or row - infos[row].first >= infos[row].passages for row in rows):
-            raise IndexDamaged("the search index names passages of no document", "run: arbor reindex")
+            raise IndexDamaged("the search index names passages of no document", REINDEX)
         return infos
 
     def paths_of(self, first: int) -> list[str]:

@@ -9,15 +9,16 @@ it is kept beside it.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from arbor.errors import IntegrityError
+from arbor.index.cache_lock import Told
 from arbor.index.checksum import drop_sum, write_sum
+from arbor.index.disk_errors import is_refusal, is_unopened, refusals_told
 from arbor.index.entries import group_paths, iter_entries
 from arbor.index.schema import (
     PAGE_BYTES,
@@ -31,21 +32,17 @@ from arbor.index.schema import (
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.index.write_ahead import fold_if_large, guarded
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import fsync_folder, remove_temporaries, temporary_path
+from arbor.store.files import fsync_folder, remove_temporaries, storing, temporary_path
 
 BUILD_HASH_BYTES = 32 * 1024 * 1024
 """How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
 UPDATE_SHARE_MAX = 0.4
 """An update that touches more than this share of the documents is slower than a rebuild."""
-LOCK_WAIT_S = 120.0
 LEFTOVER_AGE_S = 600.0
 """What a build left that was killed goes with the next build after this time; others write to the folder too."""
 _UPDATE_FREE = 200
 TOLD_DOCUMENTS = 2000
 """Fewer are indexed before anyone wonders."""
-
-Told = Callable[[str], None]
-"""Is told in a sentence what takes a while."""
 
 
 class CannotUpdate(Exception):
@@ -70,14 +67,14 @@ def build(fs_path: Path, snapshot: Snapshot, progress: Told | None = None) -> No
 
     Raises:
         IntegrityError: when a document's object is absent or damaged.
-        OSError: when the disk is full or refuses.
+        StorageError: when the disk is full or refuses.
     """
     remove_temporaries(fs_path.parent, LEFTOVER_AGE_S)
     temporary = temporary_path(fs_path.parent)
     try:
-        with translate_disk_errors(fs_path):
+        with storing(fs_path), refusals_told(fs_path):
             _fill(temporary, snapshot, progress)
-        put_in_place(temporary, fs_path)
+            put_in_place(temporary, fs_path)
     except BaseException:
         remove_database(temporary)
         raise
@@ -144,9 +141,9 @@ def update(fs_path: Path, snapshot: Snapshot, *, again: Collection[bytes] = ()) 
 
     Raises:
         CannotUpdate: when only `build` can help; the index is as it was.
-        OSError: when the disk is full or refuses; the index is as it was.
+        StorageError: when the disk is full or refuses; the index is as it was.
     """
-    with translate_disk_errors(fs_path), _write_ahead(fs_path) as connection:
+    with refusals_told(fs_path), _write_ahead(fs_path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
             done = apply_changes(connection, snapshot, again)
@@ -173,7 +170,7 @@ def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
             finally:
                 connection.close()
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        if _is_disk_error(error):
+        if is_refusal(error) and not is_unopened(error):
             raise
         raise CannotUpdate(str(error)) from error
 
@@ -244,23 +241,3 @@ def _replace_documents(
     removed = sum(not new for _, _, new in plan)
     added = sum(not old for _, old, _ in plan)
     return Update(removed, added, len(plan) - removed - added)
-
-
-@contextlib.contextmanager
-def translate_disk_errors(fs_path: Path) -> Iterator[None]:
-    """Turn SQLite's words for a full, failing or read-only disk into the OSError that they stand for."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if not _is_disk_error(error):
-            raise
-        code = (
-            errno.ENOSPC if "full" in str(error) else errno.EROFS if "readonly" in str(error) else errno.EIO
-        )
-        raise OSError(code, os.strerror(code), str(fs_path)) from error
-
-
-def _is_disk_error(error: Exception) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and any(
-        words in str(error) for words in ("disk is full", "disk I/O error", "readonly database")
-    )

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from arbor.errors import UsageError
+from arbor.errors import Locked, StorageError, UsageError
 from arbor.index import access
+from arbor.index.cache_lock import Told
+from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
-from arbor.index.writer import Told
 from arbor.objects import ledger
 from arbor.repo.core_binding import unproven_source
 from arbor.repo.history import iter_log
@@ -80,16 +81,23 @@ class Asker:
         profile = choose_profile(self._repo.policy().section("ranking"), rank)
         changed = self._changed_since(oid) if parsed.since is not None else None
         needs_labels = profile.consensus > 0 or bool(parsed.labels)
-        with self._labels.at(snapshot, required=needs_labels) as consensus:
-            hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
-            options = replace(options, hooks=hooks, check_core=options.check_core or unproven_source)
-            if not profile.is_plain:
-                now = time.time() if options.now is None else options.now
-                options = replace(
-                    options, ranker=ProfileRanker(profile, snapshot, consensus, parsed.text, now)
-                )
-            files = self._changed_files(snapshot) if working_copy and oid == head else None
-            result = self._ask(snapshot, parsed, options, files, progress, current=oid == head)
+        files = self._changed_files(snapshot) if working_copy and oid == head else None
+
+        def ask() -> SearchResult:
+            with self._labels.at(snapshot, required=needs_labels, progress=progress) as consensus:
+                hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
+                chosen = replace(options, hooks=hooks, check_core=options.check_core or unproven_source)
+                if not profile.is_plain:
+                    now = time.time() if options.now is None else options.now
+                    ranker = ProfileRanker(profile, snapshot, consensus, parsed.text, now)
+                    chosen = replace(chosen, ranker=ranker)
+                return self._ask(snapshot, parsed, chosen, files, progress, current=oid == head)
+
+        try:
+            result = ask()
+        except ConsensusDamaged:
+            self._labels.distrust()
+            result = ask()
         return replace(result, rev=oid or b"")
 
     def _changed_files(self, snapshot: Snapshot) -> dict[str, Extraction | None] | None:
@@ -102,12 +110,9 @@ class Asker:
         self, snapshot: Snapshot, query: Query, options: SearchOptions,
         files: Mapping[str, Extraction | None] | None, progress: Told | None, *, current: bool,
     ) -> SearchResult:  # fmt: skip
+        damaged = False
         for attempt in range(_TRIES):
-            reader = (
-                self._open(snapshot, progress)
-                if current
-                else access.open_at(self._cache, snapshot, progress=progress)
-            )
+            reader = self._open(snapshot, progress, current=current, private=damaged)
             try:
                 return self._searcher.search(snapshot, reader, query, options, files)
             except IndexMoved:
@@ -118,14 +123,35 @@ class Asker:
                 if attempt == _TRIES - 1:
                     raise
                 self._forget()
-                access.discard(self._cache, snapshot)
+                damaged = not self._discard(snapshot)
             finally:
-                if not current:
+                if reader is not self._reader:
                     reader.close()
         raise AssertionError("unreachable")
 
-    def _open(self, snapshot: Snapshot, progress: Told | None) -> IndexReader:
-        """The index of the current version, kept open from one search to the next."""
+    def _discard(self, snapshot: Snapshot) -> bool:
+        """Remove a damaged index; whether that could be done."""
+        try:
+            access.discard(self._cache, snapshot)
+        except (Locked, StorageError):
+            return False
+        return True
+
+    def _open(
+        self, snapshot: Snapshot, progress: Told | None, *, current: bool, private: bool
+    ) -> IndexReader:
+        """An index of the version; that of the current one is kept open from one search to the next.
+
+        Args:
+            snapshot: The version.
+            progress: Told in a sentence when it will take a while.
+            current: It is HEAD's version.
+            private: What is on disk is damaged and cannot be replaced.
+        """
+        if private:
+            return access.build_private(snapshot, progress)
+        if not current:
+            return access.open_at(self._cache, snapshot, progress=progress)
         reader = self._reader
         if reader is not None and reader.stamp == stamp_for(snapshot) and reader.is_current_file():
             return reader

@@ -70,13 +70,13 @@ def follow(repo: Repository, documents: int) -> Followed:
     try:
         index = access.follow_head(repo)
     except (ArborError, OSError) as error:
-        warnings.append(f"the index could not be brought up to date: {error}")
+        warnings.append(f"the index follows with the next search: {error}")
     # Where nothing is there to follow and too much to begin with, the graph need not even be loaded.
     if documents <= EAGER_DOCUMENTS or (repo.folder / "cache" / CONSENSUS_FILE).exists():
         try:
             ripple = desk.ConsensusDesk(repo).follow_commit(documents)
         except (ArborError, OSError) as error:
-            warnings.append(f"the consensus could not be brought up to date: {error}")
+            warnings.append(f"the consensus follows when it is asked for: {error}")
     return Followed(ripple, index, tuple(warnings))
 
 

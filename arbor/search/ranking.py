@@ -10,6 +10,7 @@ from typing import Any
 from arbor.graph.consensus import Consensus
 from arbor.graph.desk import ConsensusDesk, parse_label
 from arbor.graph.policy import MILLI, PPM
+from arbor.index.cache_lock import Told
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.search.fusion import Ranked, rank_by_relevance
@@ -30,7 +31,9 @@ class LabelDesk:
         self._held: tuple[tuple[bytes, str], Consensus] | None = None
 
     @contextlib.contextmanager
-    def at(self, snapshot: Snapshot, *, required: bool) -> Iterator[Consensus | None]:
+    def at(
+        self, snapshot: Snapshot, *, required: bool, progress: Told | None = None
+    ) -> Iterator[Consensus | None]:
         """The consensus of a version; None where it is not at hand and not `required`."""
         held = self._held
         place = snapshot.ledger_root, snapshot.tiers_word()
@@ -41,9 +44,14 @@ class LabelDesk:
         if not required and not self._desk.is_at_hand(snapshot):
             yield None
             return
-        consensus = self._desk.labels(snapshot)
+        consensus = self._desk.labels(snapshot, progress)
         self._held = (place, consensus)
         yield consensus
+
+    def distrust(self) -> None:
+        """Make the consensus anew at the next search, for what is on disk is damaged."""
+        self.close()
+        self._desk.distrust()
 
     def close(self) -> None:
         """Give the consensus back."""

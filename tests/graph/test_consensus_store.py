@@ -13,7 +13,7 @@ import pytest
 
 from arbor.errors import Locked
 from arbor.graph.consensus import Consensus
-from arbor.index import consensus_store
+from arbor.index import consensus_file
 from arbor.index.consensus_rows import KeyRow, pack_numbers, unpack_numbers
 from arbor.index.consensus_store import ConsensusStore, build_aside
 from tests.conftest import REPOSITORY
@@ -78,7 +78,7 @@ def test_what_is_no_state_is_made_anew(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_second_writer_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consensus_store, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(consensus_file, "BUSY_TIMEOUT_S", 0.05)
     path = tmp_path / "consensus.db"
     first, second = ConsensusStore.open(path), ConsensusStore.open(path)
     with first.transaction():

@@ -16,14 +16,15 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import IntegrityError
-from arbor.index import access
+from arbor.index import access, cache_lock
 from arbor.index.access import bring_up_to_date, index_path, open_at, open_index
 from arbor.index.checking import check
 from arbor.index.reader import IndexDamaged, IndexMoved
-from arbor.index.schema import stamp_of
+from arbor.index.schema import LOCK_FILE, stamp_of
 from arbor.index.writer import build, update
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import TEMPORARY_PREFIX
+from arbor.store.lock import writer_lock
 from tests.conftest import REPOSITORY
 from tests.index.dumping import dump
 from tests.index.small_kb import SmallKb
@@ -228,12 +229,16 @@ def test_what_is_no_index_is_made_anew(tmp_path: Path, damage: str) -> None:
     assert check(path, newer, deep=True) == []
 
 
-def test_a_folder_in_the_way_is_named(tmp_path: Path) -> None:
+def test_a_folder_in_the_way_is_named_and_does_not_stop_a_search(tmp_path: Path) -> None:
     kb = SmallKb(tmp_path)
     index_path(kb.cache).mkdir()
-    snapshot = kb.commit({"a.md": "apple"})
-    with pytest.raises(OSError, match=r"index\.db"):
-        bring_up_to_date(kb.cache, snapshot)
+    snapshot, told = kb.commit({"a.md": "apple"}), list[str]()
+    with bring_up_to_date(kb.cache, snapshot, progress=told.append) as reader:
+        assert tmp_path not in reader.fs_path.parents
+        with reader.session(snapshot.ledger_root) as session:
+            assert session.frequency('"apple"') == 1
+    assert len(told) == 1
+    assert "index.db" in told[0]
 
 
 def read_everything(kb: SmallKb, snapshot: Snapshot) -> None:
@@ -271,7 +276,7 @@ def test_a_folder_that_cannot_be_written_is_searched_from_a_private_one(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(refusal, os.strerror(refusal))
 
-    monkeypatch.setattr(access, "writer_lock", refuse)
+    monkeypatch.setattr(cache_lock, "writer_lock", refuse)
     with bring_up_to_date(kb.cache, before) as reader:
         assert reader.fs_path == index_path(kb.cache), "a current index needs nothing to be written"
     with bring_up_to_date(kb.cache, after) as reader:
@@ -280,6 +285,58 @@ def test_a_folder_that_cannot_be_written_is_searched_from_a_private_one(
         with reader.session(after.ledger_root) as session:
             assert session.frequency('"two"') == 1
     assert not reader.fs_path.parent.exists()
+
+
+def test_without_a_cache_folder_a_read_only_one_is_not_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = SmallKb(tmp_path)
+    snapshot = kb.commit({"a": "one"})
+    kb.cache.rmdir()
+
+    def refuse(fs_path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(fs_path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    for opened in (bring_up_to_date, open_at):
+        with opened(kb.cache, snapshot) as reader, reader.session(snapshot.ledger_root) as session:
+            assert session.frequency('"one"') == 1
+
+
+def test_a_full_disk_is_searched_from_a_private_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = SmallKb(tmp_path)
+    snapshot, told = kb.commit({"a": "one"}), list[str]()
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "index.db")
+
+    monkeypatch.setattr(access, "_make_current", refuse)
+    with bring_up_to_date(kb.cache, snapshot, progress=told.append) as reader:
+        assert tmp_path not in reader.fs_path.parents
+        with reader.session(snapshot.ledger_root) as session:
+            assert session.frequency('"one"') == 1
+    assert ["the disk is full" in each for each in told] == [True]
+
+
+def test_a_reader_waits_a_moment_for_a_writer_and_then_makes_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = SmallKb(tmp_path)
+    before, after = kb.commit({"a": "one"}), kb.commit({"a": "one", "b": "two"})
+    bring_up_to_date(kb.cache, before).close()
+    monkeypatch.setattr(access, "READER_WAIT_S", 0.5)
+    told: list[str] = []
+    with writer_lock(kb.cache / LOCK_FILE):
+        with bring_up_to_date(kb.cache, before, progress=told.append) as reader:
+            assert reader.fs_path == index_path(kb.cache), "what is current is read without a lock"
+        assert told == []
+        with bring_up_to_date(kb.cache, after, progress=told.append) as reader:
+            assert tmp_path not in reader.fs_path.parents
+            with reader.session(after.ledger_root) as session:
+                assert session.frequency('"two"') == 1
+    assert ["waiting for it" in each for each in told] == [True, False], "the wait is told once"
 
 
 def test_read_only_writes_nothing(tmp_path: Path) -> None:
@@ -315,6 +372,7 @@ def test_a_folder_without_room_for_locks_is_read_as_it_is(
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
+from arbor.errors import StorageError
 from arbor.index.access import bring_up_to_date
 from tests.index.small_kb import SmallKb
 kb = SmallKb(Path(sys.argv[1]))
@@ -323,8 +381,8 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
 try:
     bring_up_to_date(kb.cache, snapshot).close()
-except OSError as error:
-    print("OSError", error.errno, error.filename)
+except StorageError as error:
+    print("StorageError", error.message)
 """
 
 
@@ -338,11 +396,11 @@ def run_with_small_disk(kb: SmallKb, snapshot: Snapshot, size_bytes: int) -> str
 def test_a_full_disk_is_an_error_of_the_disk_and_the_index_stays_good(tmp_path: Path) -> None:
     kb = SmallKb(tmp_path)
     before = kb.commit(files_of(1))
-    assert run_with_small_disk(kb, before, 40_000).startswith("OSError")
+    assert run_with_small_disk(kb, before, 40_000).startswith("StorageError")
     assert not index_path(kb.cache).exists()
     bring_up_to_date(kb.cache, before).close()
     after = kb.commit({**files_of(1), **{f"more{n}.md": os.urandom(6000).hex() for n in range(40)}})
-    assert run_with_small_disk(kb, after, 300_000).startswith("OSError")
+    assert run_with_small_disk(kb, after, 300_000).startswith("StorageError")
     assert check(index_path(kb.cache), before, deep=True) == []
     bring_up_to_date(kb.cache, after).close()
     assert check(index_path(kb.cache), after, deep=True) == []

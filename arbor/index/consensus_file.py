@@ -1,0 +1,83 @@
+"""The file under the consensus state: how it is opened, given back and removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from arbor.index.checksum import drop_sum
+from arbor.index.schema import BUSY_TIMEOUT_S, connect_to_read
+from arbor.index.write_ahead import fold_if_large, guarded
+
+CACHE_KIB = 64 * 1024
+_PAGE_BYTES = 4096
+
+
+def connect_to_change(fs_path: Path, *, create: bool = False) -> sqlite3.Connection:
+    """A connection that writes, in write-ahead mode; the caller holds the lock of the state."""
+    mode = "rwc" if create else "rw"
+    connection = sqlite3.connect(
+        f"{fs_path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S,
+        check_same_thread=False, cached_statements=128,
+    )  # fmt: skip
+    try:
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # In write-ahead mode a power cut may lose the last update and never harms the file; the stamp tells.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_to_look(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+    """A connection that cannot write, so that it leaves all files as they are when it closes."""
+    connection = connect_to_read(fs_path, immutable=immutable)
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    return connection
+
+
+def give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
+    """Close a connection; the write-ahead file stays apart from the main file unless it has grown large.
+
+    Args:
+        connection: The connection.
+        fs_path: The file that it changed; None where it could not.
+    """
+    if fs_path is None or not os.access(fs_path.parent, os.W_OK):
+        connection.close()
+        return
+    try:
+        with guarded(fs_path):
+            fold_if_large(connection, fs_path)
+            connection.close()
+    except (sqlite3.DatabaseError, OSError):
+        # A file that is no state, that somebody else holds, that is gone, or a disk that is full.
+        connection.close()
+
+
+def remove_state(fs_path: Path, *, keep_main: bool = False) -> None:
+    """Remove a database with the files that SQLite keeps beside it, or only those."""
+    for suffix in ("-wal", "-shm", "-journal") if keep_main else ("", "-wal", "-shm", "-journal"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{fs_path}{suffix}")
+
+
+def discard_state(fs_path: Path) -> None:
+    """Remove a state that is damaged, so that it is made anew; the caller holds the lock of the state."""
+    drop_sum(fs_path)
+    remove_state(fs_path)
+
+
+def fsync_file(fs_path: Path) -> None:
+    """Make a file that was written through SQLite without its own syncs durable."""
+    handle = os.open(fs_path, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
