@@ -292,6 +292,14 @@ class Session:
         found = self._connection.execute("SELECT path FROM paths WHERE document = ? ORDER BY path", (first,))
         return [path for (path,) in found]
 
+    def paths_meeting(self, first: int, condition: Filter) -> list[str]:
+        """Those of the paths that meet a condition on the column `path`, in path order."""
+        found = self._connection.execute(
+            f"SELECT path FROM paths WHERE document = ? AND ({condition.sql}) ORDER BY path",
+            (first, *condition.values),
+        )
+        return [path for (path,) in found]
+
 
 def matches_any(expression: str) -> Filter:
     """The documents that have a passage which matches an FTS5 expression."""

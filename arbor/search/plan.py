@@ -180,7 +180,9 @@ def _filters(query: Query, hooks: Hooks) -> Iterable[Filter]:
         yield from _text_filter(term, "", negated=True)
     for term, negated in query.titles:
         yield from _text_filter(term, "title : ", negated=negated)
-    yield from _any_of(query.paths, path_filter)
+    paths = path_condition(query.paths)
+    if paths is not None:
+        yield path_filter(paths)
     yield from _any_of(query.kinds, lambda value: Filter("d.kind = ?", (value,)))
     yield from _any_of(query.langs, lambda value: Filter("d.lang = ?", (value,)))
     if query.labels:
@@ -206,21 +208,35 @@ def _any_of(conditions: tuple[Condition, ...], make: Callable[[str], Filter]) ->
     wanted = [make(condition.value) for condition in conditions if not condition.negated]
     if wanted:
         values = tuple(value for condition in wanted for value in condition.values)
-        yield Filter("(" + " OR ".join(condition.sql for condition in wanted) + ")", values)
+        yield Filter("(" + " OR ".join(f"({condition.sql})" for condition in wanted) + ")", values)
     for condition in conditions:
         if condition.negated:
             yield _negate(make(condition.value))
 
 
-def path_filter(value: str) -> Filter:
+def path_condition(conditions: Sequence[Condition]) -> Filter | None:
+    """What one path must be under all `path:` and `-path:` of a query; None without any.
+
+    The same bytes can lie at several paths. They are one document, and it meets the conditions where one of its paths
+    meets all of them: leaving out one folder does not hide what also lies elsewhere.
+    """
+    met = tuple(_any_of(tuple(conditions), _path_test))
+    if not met:
+        return None
+    values = tuple(value for each in met for value in each.values)
+    return Filter(" AND ".join(f"({each.sql})" for each in met), values)
+
+
+def path_filter(path: Filter) -> Filter:
+    """The documents that have a path which meets a condition of `path_condition`."""
+    return Filter(f"d.id IN (SELECT document FROM paths WHERE {path.sql})", path.values)
+
+
+def _path_test(value: str) -> Filter:
     """Paths that begin with the value or, where it is a pattern, match it whole or from a folder on."""
     if is_pattern(value):
-        return Filter(
-            "d.id IN (SELECT document FROM paths WHERE path GLOB ? OR path GLOB ?)", (value, "*/" + value)
-        )
-    return Filter(
-        "d.id IN (SELECT document FROM paths WHERE path >= ? AND path < ?)", (value, value + "\U0010ffff")
-    )
+        return Filter("path GLOB ? OR path GLOB ?", (value, "*/" + value))
+    return Filter("path >= ? AND path < ?", (value, value + "\U0010ffff"))
 
 
 def _label_filter(value: str, hooks: Hooks) -> Filter:

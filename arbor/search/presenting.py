@@ -16,7 +16,7 @@ from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.evidence import evidence_units
 from arbor.search.fusion import Ranked
 from arbor.search.matching import Matcher, Span
-from arbor.search.plan import RankedUnit
+from arbor.search.plan import RankedUnit, path_condition
 from arbor.search.query import Query
 from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
 from arbor.search.snippet import Snippet, make_snippet
@@ -76,6 +76,7 @@ class HitMaker:
         self._tokenizer = tokenizer
         self._query = query
         self._wishes = wishes
+        self._path_condition = path_condition(query.paths)
         self._audited = wishes.mode is not AuditMode.VISUAL
         self._units: tuple[RankedUnit, ...] = ()
         self._matcher = self._evidence_matcher = Matcher((), tokenizer)
@@ -110,11 +111,9 @@ class HitMaker:
         if candidate.file is not None:
             return self._hit_of_file(ranked, rank, candidate.file), ""
         info = candidate.document
-        paths = self._session.paths_of(info.first)
-        if hidden:
-            paths = [path for path in paths if path not in hidden]
-            if not paths:
-                return None, HIDDEN
+        paths = self._paths_of(info.first, hidden)
+        if not paths:
+            return None, HIDDEN
         try:
             proven = self._auditor.document(self._snapshot, info.oid)
         except IntegrityError:
@@ -134,6 +133,19 @@ class HitMaker:
         sources = self._origins(proven.document)
         shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources)
         return _join(ranked, rank, shown, passages), ""
+
+    def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
+        """All paths of a document but the hidden ones, those before the others that the query asks for by `path:`.
+
+        None where no path is left that the query asks for.
+        """
+        paths = [path for path in self._session.paths_of(first) if path not in hidden]
+        if self._path_condition is None:
+            return paths
+        meeting = set(self._session.paths_meeting(first, self._path_condition))
+        if meeting.isdisjoint(paths):
+            return []
+        return sorted(paths, key=lambda path: path not in meeting)
 
     def _origins(self, document: Document) -> tuple[CoreOrigin, ...]:
         """What a core was made from; nothing for other documents, and where its derivation cannot be read."""

@@ -98,7 +98,8 @@ class Hit:
 
     Attributes:
         rank: From 1.
-        path, paths: The first path in path order, and all paths that hold the same content.
+        path, paths: The first path, and all that hold the same content, in path order; where the query names paths,
+            those that it asks for come first.
         document: Its oid; b"" for a file of the work tree that is not committed as it is.
         kind, title: Of the document.
         chunk, heading, text, snippet, highlights, line: As in `PassageHit`, of the best passage.

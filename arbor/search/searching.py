@@ -15,7 +15,7 @@ from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
 from arbor.search.fusion import Ranked, rank_by_relevance
-from arbor.search.plan import Hooks, Plan, make_plan, path_filter
+from arbor.search.plan import Hooks, Plan, make_plan, path_condition, path_filter
 from arbor.search.presenting import HIDDEN, HitMaker, Wishes
 from arbor.search.query import Query, is_pattern, parse_query, parse_raw_query
 from arbor.search.results import AuditMode, Hit, SearchResult
@@ -181,7 +181,8 @@ def _tier_notes(session: Session, snapshot: Snapshot) -> tuple[str, ...]:
 def _path_notes(session: Session, query: Query) -> Iterator[str]:
     """Which `path:` of a query that found nothing is no document's."""
     for condition in query.paths:
-        if not condition.negated and not session.list_documents([path_filter(condition.value)], 1):
+        alone = None if condition.negated else path_condition([condition])
+        if alone is not None and not session.list_documents([path_filter(alone)], 1):
             what = "fits" if is_pattern(condition.value) else "begins with"
             yield f"no path {what} '{condition.value}'"
 

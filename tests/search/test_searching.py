@@ -348,3 +348,32 @@ class TestWorkTree:
 
     def test_raw_expressions_reach_files(self, library: Library) -> None:
         assert self.ask(library, "body : unicorns", {"new.md": "unicorns"}, raw=True) == [("new.md", b"")]
+
+
+@pytest.mark.parametrize(
+    ("query", "paths"),
+    [
+        ("apricot", ["a/keep.md", "keep.md", "old/keep.md"]),
+        ("apricot -path:old/", ["a/keep.md", "keep.md", "old/keep.md"]),
+        ("apricot -path:a/", ["keep.md", "old/keep.md", "a/keep.md"]),
+        ("apricot -path:a/ -path:keep", ["old/keep.md", "a/keep.md", "keep.md"]),
+        ("apricot path:old/", ["old/keep.md", "a/keep.md", "keep.md"]),
+        ("apricot path:o*/keep.md", ["old/keep.md", "a/keep.md", "keep.md"]),
+        ("apricot -path:?/*", ["keep.md", "old/keep.md", "a/keep.md"]),
+        ("apricot path:old/ path:keep", ["keep.md", "old/keep.md", "a/keep.md"]),
+        ("path:old/ -path:old/k", []),
+        ("apricot -path:old/ -path:a/ -path:keep", []),
+        ("apricot -path:*keep.md", []),
+        ("apricot path:new/", []),
+    ],
+)
+def test_a_document_is_left_out_when_all_of_its_paths_are(
+    shelve: Shelve, query: str, paths: list[str]
+) -> None:
+    library = shelve(
+        dict.fromkeys(["keep.md", "old/keep.md", "a/keep.md"], "unique apricot") | {"x.md": "other"}
+    )
+    for mode in AuditMode:
+        hits = library.search(query, mode=mode).hits
+        assert [hit.paths for hit in hits] == ([tuple(paths)] if paths else [])
+        assert [hit.path for hit in hits] == paths[:1]

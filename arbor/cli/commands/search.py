@@ -24,7 +24,8 @@ FIELDS = {
     "rev": "oid of the commit that was searched; null before the first",
     "ledger_root": "Merkle root of what was searched",
     "trace": "names this search, so that feedback can refer to it",
-    "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content), `document`, "
+    "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content, those that path: asks for "
+    "first), `document`, "
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
     "`heading`, `text`, `snippet`, `highlights`, `line` (of the first of them), `score`, "
     "`scores` (`raw` and `normalised` of each signal), "
