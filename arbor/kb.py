@@ -377,7 +377,7 @@ class KnowledgeBase:
 
     def search(
         self, query: str, *, mode: str = "HYBRID", limit: int = 10, at: str | None = None, passages: int = 3,
-        raw: bool = False, kind: str = "", rank: str | None = None, working_copy: bool = False,
+        raw: bool = False, kind: str = "", rank: str | None = None, working_copy: bool | None = None,
         progress: Told | None = None,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD or another revision.
@@ -391,7 +391,8 @@ class KnowledgeBase:
             raw: The query is an FTS5 expression.
             kind: Only documents of this kind: `surface` or `core`; "" for all.
             rank: A ranking profile: `relevance`, `ripple`, or one of `arbor.toml`.
-            working_copy: In VISUAL mode also look at files that are not committed as they are.
+            working_copy: Also look at files that are not committed as they are: only in VISUAL mode, which does without
+                being told to.
             progress: Told in a sentence when an index has to be made first.
 
         Raises:

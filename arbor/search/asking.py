@@ -55,7 +55,7 @@ class Asker:
 
     def search(
         self, query: str, options: SearchOptions, *, at: str | None = None, rank: str | None = None,
-        working_copy: bool = False, progress: Told | None = None,
+        working_copy: bool | None = None, progress: Told | None = None,
     ) -> SearchResult:  # fmt: skip
         """Search HEAD, or the revision that `at` or the query's `rev:` names.
 
@@ -64,7 +64,8 @@ class Asker:
             options: Mode, limits.
             at: A revision.
             rank: A ranking profile; the policy's default without.
-            working_copy: In VISUAL mode also look at files that are not committed as they are.
+            working_copy: Also look at files that are not committed as they are, where HEAD is searched; only VISUAL
+                shows them, and None means as the mode does.
             progress: Told in a sentence when an index has to be made first.
 
         Raises:
@@ -81,7 +82,8 @@ class Asker:
         profile = choose_profile(self._repo.policy().section("ranking"), rank)
         changed = self._changed_since(oid) if parsed.since is not None else None
         needs_labels = profile.consensus > 0 or bool(parsed.labels)
-        files = self._changed_files(snapshot) if working_copy and oid == head else None
+        beside = options.mode is AuditMode.VISUAL if working_copy is None else working_copy
+        files = self._changed_files(snapshot) if beside and oid == head else None
 
         def ask() -> SearchResult:
             with self._labels.at(snapshot, required=needs_labels, progress=progress) as consensus:

@@ -93,7 +93,7 @@ def warm(settings: Settings, tree: Path, texts: Mapping[str, str], questions: Se
     peers: Mapping[str, Ask] = {
         "FTS5": partial(ask_plainly, plain, frozenset()),
         "FTS5, fewer words": partial(ask_plainly, plain, STOP_WORDS),
-        "VISUAL": partial(base.search, mode="VISUAL", limit=LIMIT),
+        "VISUAL": partial(base.search, mode="VISUAL", limit=LIMIT, working_copy=False),
         "STRICT": partial(base.search, mode="STRICT", limit=LIMIT),
     }
     shared = shared_share(base, plain, list(texts), questions)  # and every cache is warm
@@ -141,7 +141,7 @@ def shared_share(
     for question in questions:
         wanted = {paths[row - 1] for row, _, _ in ask_plainly(plain, STOP_WORDS, question)}
         hits = base.search(question, mode="STRICT", limit=LIMIT).hits
-        base.search(question, mode="VISUAL", limit=LIMIT)
+        base.search(question, mode="VISUAL", limit=LIMIT, working_copy=False)
         found += len(wanted & {path for hit in hits for path in hit.paths})
         expected += len(wanted)
     return found / expected if expected else 1.0
@@ -152,7 +152,8 @@ def cold(settings: Settings, tree: Path, questions: Sequence[str]) -> Table:
     asked = questions[: max(settings.rounds, 10)]
     rows = []
     for mode in ("STRICT", "VISUAL"):
-        samples = [measure([(*ARBOR, "search", "--mode", mode, question)], tree)[0] for question in asked]
+        command = (*ARBOR, "search", "--mode", mode, "--no-working-copy")
+        samples = [measure([(*command, question)], tree)[0] for question in asked]
         spread = Spread.of(sample.seconds for sample in samples)
         rows.append(
             (

@@ -397,6 +397,21 @@ def test_options_after_the_words_are_options(kb: Cli) -> None:
     assert kb("search", "leaf", "--nope", code=2).err.startswith("error: no such option '--nope'")
 
 
+def test_visual_looks_at_the_working_copy(kb: Cli) -> None:
+    kb("commit", "-m", "again", "--allow-empty")
+    kb.write("draft.md", "# A durian\n")
+
+    def found(*options: str) -> list[str]:
+        return [hit["path"] for hit in kb("search", "durian", "--json", *options).json["hits"]]
+
+    assert found() == found("--mode", "HYBRID") == found("--mode", "STRICT") == []
+    assert found("--mode", "VISUAL") == found("-w") == found("-w", "--mode", "visual") == ["draft.md"]
+    assert found("--mode", "VISUAL", "--no-working-copy") == found("--no-working-copy") == []
+    assert found("--mode", "VISUAL", "--at", "HEAD~1") == []
+    assert found("--mode", "VISUAL", "rev:HEAD") == ["draft.md"]
+    assert "never STRICT" in kb("search", "-w", "--mode", "STRICT", "durian", code=2).err
+
+
 def test_passages_are_quoted_or_named(kb: Cli) -> None:
     kb.write(
         "long.md",

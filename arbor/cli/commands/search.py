@@ -51,7 +51,7 @@ class SearchCommand(ArborCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Tell exclusions from options before click reads them."""
         at = args.index("--") if "--" in args else len(args)
-        known = {name for param in self.get_params(ctx) for name in param.opts}
+        known = {name for param in self.get_params(ctx) for name in (*param.opts, *param.secondary_opts)}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
         takes_value = {name for option in options if not option.is_flag for name in option.opts}
         head: list[str] = []
@@ -81,9 +81,10 @@ class SearchCommand(ArborCommand):
               help="Only surface documents (what came in), or only cores (texts made from others).")  # fmt: skip
 @click.option("--rank", metavar="PROFILE", help="Rank by relevance, ripple, or a profile of arbor.toml.")
 @click.option("--explain", is_flag=True, help="Show every signal of each hit, and why it carries its label.")
-@click.option(
-    "-w", "--working-copy", is_flag=True, help="Also files not committed as they are; they are VISUAL hits."
-)
+@click.option("-w", "--working-copy", "working_copy", type=bool, flag_value=True, default=None,
+              help="Also files not committed as they are, as VISUAL hits.")  # fmt: skip
+@click.option("--no-working-copy", "working_copy", type=bool, flag_value=False, default=None,
+              help="Not those files, with --mode VISUAL.")  # fmt: skip
 @click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when nothing is found.")
 @click.option("--proof", is_flag=True, help="With --json: attach the proof of each hit's best passage.")
@@ -93,8 +94,8 @@ class SearchCommand(ArborCommand):
 @click.pass_obj
 def command(
     session: Session, words: tuple[str, ...], mode: str | None, limit: int, passages: int, at: str | None,
-    kind: str | None, rank: str | None, explain: bool, working_copy: bool, raw: bool, exit_code: bool, proof: bool,
-    porcelain: bool, as_json: bool,
+    kind: str | None, rank: str | None, explain: bool, working_copy: bool | None, raw: bool, exit_code: bool,
+    proof: bool, porcelain: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Find passages, grouped by document, best first.
 
@@ -105,7 +106,8 @@ def command(
       arbor search proof path:notes/ kind:surface lang:zh since:30d
 
     STRICT shows what was read, hashed and proven into the commit just now and holds a word of the query.
-    HYBRID also shows what is proven in part, and says which part. VISUAL claims nothing.
+    HYBRID also shows what is proven in part, and says which part. VISUAL claims nothing,
+    and also looks at files that are not committed as they are.
     """
     query = join_query(words)
     if not query.strip():
