@@ -110,7 +110,7 @@ class _Bench:
                 continue
             options = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH)
             if not profile.is_plain:
-                ranker = ProfileRanker(profile, self._snapshot, self._consensus, parsed.text, 0.0)
+                ranker = ProfileRanker(profile, self._snapshot, self._consensus, parsed.text)
                 options = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH, ranker=ranker)
             ranked = self._searcher.rank(self._snapshot, self._index, parsed, options)
             run[query] = [self._ids[path] for paths, _ in ranked for path in paths]

@@ -287,6 +287,11 @@ class Session:
             raise IndexDamaged("the search index names passages of no document", REINDEX)
         return infos
 
+    def newest_date(self) -> int | None:
+        """The latest date that any document says of itself, in seconds since 1970 UTC; None where none says one."""
+        (newest,) = self._connection.execute("SELECT max(dated) FROM documents").fetchone()
+        return None if newest is None else int(newest)
+
     def paths_of(self, first: int) -> list[str]:
         """All paths of the document with this first row, in path order."""
         found = self._connection.execute("SELECT path FROM paths WHERE document = ? ORDER BY path", (first,))

@@ -90,8 +90,7 @@ class Asker:
                 hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
                 chosen = replace(options, hooks=hooks, check_core=options.check_core or unproven_source)
                 if not profile.is_plain:
-                    now = time.time() if options.now is None else options.now
-                    ranker = ProfileRanker(profile, snapshot, consensus, parsed.text, now)
+                    ranker = ProfileRanker(profile, snapshot, consensus, parsed.text)
                     chosen = replace(chosen, ranker=ranker)
                 return self._ask(snapshot, parsed, chosen, files, progress, current=oid == head)
 

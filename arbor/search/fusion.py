@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arbor.index.reader import Session
 from arbor.search.results import Score, Scores
 from arbor.search.retrieval import Candidate
 
@@ -23,7 +24,7 @@ class Ranked:
     scores: Scores
 
 
-def rank_by_relevance(candidates: Sequence[Candidate]) -> list[Ranked]:
+def rank_by_relevance(candidates: Sequence[Candidate], _: Session | None = None) -> list[Ranked]:
     """The candidates by their lexical score alone, in the order they come in."""
     best = max((candidate.score for candidate in candidates), default=0.0)
     return [

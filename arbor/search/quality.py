@@ -49,17 +49,18 @@ def _read(raw: Any) -> float | None:
     return value / 10.0 if value > 1.0 else value
 
 
-def freshness_of(dated: int | None, now: float, half_life_days: float) -> float:
+def freshness_of(dated: int | None, newest: int | None, half_life_days: float) -> float:
     """Freshness from 0 to 1: one half after each half-life; `UNSTATED` for a document without a date.
 
     Args:
         dated: Seconds since 1970 UTC.
-        now: The same, of the moment that counts as now.
+        newest: The same, of the newest document: what age is counted back from. The clock would give the same
+            documents another ranking every moment.
         half_life_days: Days.
     """
-    if dated is None:
+    if dated is None or newest is None:
         return UNSTATED
-    age_days = max(0.0, now - dated) / 86_400.0
+    age_days = max(0, newest - dated) / 86_400.0
     return float(0.5 ** min(age_days / half_life_days, 1_000.0))
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from arbor.errors import IntegrityError
 from arbor.graph.consensus import Consensus
 from arbor.graph.desk import ConsensusDesk, parse_label
 from arbor.graph.policy import MILLI, PPM
 from arbor.index.cache_lock import Told
+from arbor.index.reader import Session
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.search.fusion import Ranked, rank_by_relevance
 from arbor.search.profiles import RankingProfile
-from arbor.search.quality import freshness_of, quality_of
+from arbor.search.quality import date_of, freshness_of, quality_of
 from arbor.search.results import Score
 from arbor.search.retrieval import Candidate
 
@@ -87,35 +89,40 @@ class ProfileRanker:
         snapshot: The version that is searched.
         consensus: Its consensus; None gives every document 0.
         query: As typed.
-        now: Seconds since 1970 UTC.
     """
 
     profile: RankingProfile
     snapshot: Snapshot
     consensus: Consensus | None
     query: str
-    now: float
 
     @property
     def pool(self) -> int:
         """How many candidates to look at."""
         return POOL_DOCUMENTS
 
-    def __call__(self, candidates: Sequence[Candidate]) -> list[Ranked]:
-        """The candidates, best first; ties by path."""
+    def __call__(self, candidates: Sequence[Candidate], session: Session) -> list[Ranked]:
+        """The candidates, best first; ties by path.
+
+        Age is counted back from the newest date of the version, so that the same documents rank the same at any time.
+        """
+        newest = session.newest_date()
         asked_for = " ".join(self.query.casefold().split()).strip('"')
-        weighed = [self._weigh(ranked) for ranked in rank_by_relevance(candidates)]
+        weighed = [self._weigh(ranked, newest) for ranked in rank_by_relevance(candidates)]
         return sorted(
             weighed, key=lambda r: (not _is_item(r.candidate, asked_for), -r.score, r.candidate.document.path)
         )
 
-    def _weigh(self, ranked: Ranked) -> Ranked:
-        document, profile = ranked.candidate.document, self.profile
+    def _weigh(self, ranked: Ranked, newest: int | None) -> Ranked:
+        document, file, profile = ranked.candidate.document, ranked.candidate.file, self.profile
         relevance = ranked.scores.lexical.normalised if ranked.scores.lexical else 0.0
-        consensus = self._consensus_score(document.oid)
-        quality = self._quality(document.oid, document.kind)
-        freshness = Score(0.0 if document.dated is None else float(document.dated),
-                          freshness_of(document.dated, self.now, profile.half_life_days))  # fmt: skip
+        consensus = self._consensus_score(document.oid) if file is None else Score(0.0, 0.0)
+        fields = self._fields(document.oid) if file is None else file.front_matter
+        quality = quality_of(fields, document.kind)
+        dated = (
+            document.dated if file is None else date_of(fields)
+        )  # the index of files dates them by the clock
+        freshness = Score(float(dated or 0), freshness_of(dated, newest, profile.half_life_days))
         score = (
             profile.relevance * relevance + profile.consensus * consensus.normalised
             + profile.quality * quality + profile.freshness * freshness.normalised
@@ -126,12 +133,16 @@ class ProfileRanker:
         return Ranked(ranked.candidate, score, scores)
 
     def _consensus_score(self, oid: bytes) -> Score:
-        if self.consensus is None or not oid:
+        if self.consensus is None:
             return Score(0.0, 0.0)
         return Score(self.consensus.score_of_document(oid) / PPM, consensus_share(self.consensus, oid))
 
-    def _quality(self, oid: bytes, kind: str) -> float:
-        return quality_of(self.snapshot.document(oid).front_matter if oid else {}, kind)
+    def _fields(self, oid: bytes) -> Mapping[str, Any]:
+        """The document's own fields; none where it cannot be read, which the audit of the hit tells."""
+        try:
+            return self.snapshot.document(oid).front_matter
+        except IntegrityError:
+            return {}
 
 
 def consensus_share(consensus: Consensus, oid: bytes) -> float:

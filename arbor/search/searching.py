@@ -41,7 +41,7 @@ class SearchOptions:
         now: Seconds since 1970 UTC for `since:30d`; None is the clock.
         check_core: Why the sources of a core are not proven, "" where they are; without it no core is STRICT.
         hooks: What other rooms know.
-        ranker: Puts candidates in order; looks at its own `pool` of them where it has one.
+        ranker: Puts candidates of an index in order; looks at its own `pool` of them where it has one.
     """
 
     mode: AuditMode = AuditMode.HYBRID
@@ -52,7 +52,7 @@ class SearchOptions:
     now: float | None = None
     check_core: Callable[[Snapshot, bytes, Document], str] | None = None
     hooks: Hooks = field(default_factory=Hooks)
-    ranker: Callable[[Sequence[Candidate]], list[Ranked]] = rank_by_relevance
+    ranker: Callable[[Sequence[Candidate], Session], list[Ranked]] = rank_by_relevance
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MAX_LIMIT:
@@ -146,7 +146,7 @@ class Searcher:
         with index.session(snapshot.ledger_root) as session:
             wanted = max(options.limit, getattr(options.ranker, "pool", 0))
             pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(wanted)
-            ranked = options.ranker(pool.candidates)[: options.limit]
+            ranked = options.ranker(pool.candidates, session)[: options.limit]
             return [(tuple(session.paths_of(each.candidate.document.first)), each.score) for each in ranked]
 
 
@@ -198,7 +198,7 @@ class _Desk:
         files: WorkTree | None,
         tokenizer: Tokenizer,
     ) -> None:
-        self._session = session
+        self.session = session
         self._query = query
         self._files = files
         sessions = [session] if files is None else [session, files.overlay.session]
@@ -209,7 +209,7 @@ class _Desk:
     def candidates(self, documents: int) -> Pool:
         """At least this many of the best candidates, or all."""
         plan = self._plan
-        pool = retrieve(self._session, self._query, plan, documents)
+        pool = retrieve(self.session, self._query, plan, documents)
         if self._files is not None:
             pool = self._with_files(self._files, pool)
         if pool.candidates and pool.units and pool.units == plan.fallback:
@@ -220,7 +220,7 @@ class _Desk:
         return pool
 
     def _with_files(self, files: WorkTree, pool: Pool) -> Pool:
-        plan, beside = self._plan, self._session.statistics()
+        plan, beside = self._plan, self.session.statistics()
         units = pool.units if pool.candidates else plan.units
         found = files.candidates(self._query, plan, units, beside)
         if not found and not pool.candidates and plan.fallback:
@@ -239,7 +239,7 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
         maker.look_for(pool.units)
         shown: list[Hit] = []
         withheld: Counter[str] = Counter()
-        for ranked in options.ranker(pool.candidates):
+        for ranked in options.ranker(pool.candidates, desk.session):
             hit, reason = maker.make(ranked, len(shown) + 1, desk.hidden)
             if hit is not None:
                 shown.append(hit)

@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,36 @@ def test_a_profile_of_ones_own(kb: KnowledgeBase) -> None:
     assert [hit.path for hit in kb.search("soup", rank="relevance").hits] == ["old.md", "new.md"]
     with pytest.raises(UsageError, match="there is no ranking profile"):
         kb.search("soup", rank="none")
+
+
+def test_the_same_documents_rank_the_same_at_any_time_and_in_any_knowledge_base(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"{year}.md": f"---\ndate: {year}-03-01\n---\n# Soup of {year}\n" for year in (1999, 2024, 2025)}
+    files |= {"undated.md": "# Soup\n", "arbor.toml": "[ranking.age]\nrelevance = 0.5\nfreshness = 0.5\n"}
+
+    def ranking(kb: KnowledgeBase) -> list[object]:
+        found = [
+            hit
+            for rank in ("ripple", "age")
+            for query in ("soup", "undated")
+            for hit in kb.search(query, rank=rank, mode="VISUAL").hits
+        ]
+        return [(hit.path, hit.score, hit.scores) for hit in found]
+
+    put(kb, files)
+    (kb.repo.work_tree() / "beside.md").write_text("# Soup beside\n")
+    wanted = ranking(kb)
+    assert len(wanted) == 12
+    monkeypatch.setattr(time, "time", lambda moment=time.time: moment() + 400 * 86_400)
+    assert ranking(kb) == wanted
+    shutil.rmtree(kb.folder / "cache")
+    assert ranking(kb) == wanted
+    with arbor.init(tmp_path / "other") as other:
+        for path in reversed(files):
+            put(other, {path: files[path]})
+        (other.repo.work_tree() / "beside.md").write_text("# Soup beside\n")
+        assert ranking(other) == wanted
 
 
 def test_the_policy_of_a_version_decides(kb: KnowledgeBase) -> None:
