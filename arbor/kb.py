@@ -403,7 +403,7 @@ class KnowledgeBase:
                                   progress=progress)  # fmt: skip
 
     def reindex(self) -> float:
-        """Make the index of HEAD anew from the objects; the seconds it took."""
+        """Make the index of HEAD, and a damaged consensus, anew from the objects; the seconds it took."""
         return self._ask().reindex()
 
     def consensus(

@@ -13,6 +13,7 @@ from arbor.graph.consensus import Consensus
 from arbor.graph.live import LiveConsensus
 from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import Label, PeerGroup, Standing
+from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.repo.committing import count_documents
 from arbor.repo.config import POLICY_FILE
@@ -114,6 +115,12 @@ class ConsensusDesk:
     def distrust(self) -> None:
         """Make the state anew at the next question, for it is damaged."""
         self._live.distrust()
+
+    def mend(self) -> None:
+        """Make the state of HEAD anew where the file is not as it was written."""
+        if check_consensus(self._repo):
+            self._live.distrust()
+            self._live.open_at(self._repo.snapshot(self._repo.refs.head_oid()))[0].close()
 
     @contextlib.contextmanager
     def _at(self, commit: bytes | None, progress: Progress | None = None) -> Iterator[Consensus]:

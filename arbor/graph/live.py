@@ -17,7 +17,7 @@ from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
 from arbor.index.cache_lock import FOLLOW_WAIT_S, READER_WAIT_S, Told, is_read_only, writing_cache
 from arbor.index.consensus_file import discard_state
-from arbor.index.consensus_store import CONSENSUS_FILE
+from arbor.index.consensus_store import CONSENSUS_FILE, CONSENSUS_LOCK
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
 from arbor.objects.links import Link
@@ -27,7 +27,6 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.text.reading import decode_passage
 
-LOCK_FILE = "consensus.lock"
 DISPUTING = frozenset({"contradicts", "refutes"})
 TEXT_CHARS = 1_000_000
 """What a document is about stands in its first million characters; memory stays flat whatever follows."""
@@ -108,7 +107,7 @@ class LiveConsensus:
         self._distrusted = True
 
     def _writing(self, wait_s: float, told: Told | None = None) -> contextlib.AbstractContextManager[None]:
-        return writing_cache(self._fs_path.parent, LOCK_FILE, wait_s, told, "the consensus")
+        return writing_cache(self._fs_path.parent, CONSENSUS_LOCK, wait_s, told, "the consensus")
 
     def _find_state(self, snapshot: Snapshot) -> Consensus | None:
         """The state on disk as it is, where the rules of this version made it."""

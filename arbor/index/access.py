@@ -19,9 +19,11 @@ from arbor.index.cache_lock import (
     writing_cache,
 )
 from arbor.index.checksum import drop_sum, has_sum, sum_path
+from arbor.index.consensus_store import CONSENSUS_LOCK
 from arbor.index.reader import IndexReader
 from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for
 from arbor.index.writer import (
+    LEFTOVER_AGE_S,
     CannotUpdate,
     apply_changes,
     build,
@@ -31,11 +33,13 @@ from arbor.index.writer import (
 )
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import storing, temporary_path
+from arbor.store.files import remove_temporaries, storing, temporary_path
 
 OLDER_FOLDER = "at"
 OLDER_KEPT = 4
 """Indexes of other revisions that are kept, the most recently used ones."""
+UNFINISHED_AGE_S = 60.0
+"""With all locks held, only small files are written beside, each in a moment."""
 
 
 def index_path(cache_folder: Path) -> Path:
@@ -151,9 +155,27 @@ def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Told | None =
 
 
 def rebuild(cache_folder: Path, snapshot: Snapshot) -> None:
-    """Make the current index from nothing, whatever there is."""
+    """Make the current index from nothing, whatever there is, and drop those of other revisions.
+
+    Raises:
+        Locked: when another process keeps writing it.
+        StorageError: when the disk is full or refuses.
+    """
+    remove_leftovers(cache_folder)
     with writing_index(cache_folder, LOCK_WAIT_S):
         build(index_path(cache_folder), snapshot)
+        _forget_older(cache_folder / OLDER_FOLDER, keep=0)
+
+
+def remove_leftovers(cache_folder: Path) -> None:
+    """Remove what writers of derived state left unfinished when they were killed, unless somebody writes just now."""
+    with (
+        contextlib.suppress(Locked, StorageError),
+        writing_index(cache_folder, 0.0),
+        writing_cache(cache_folder, CONSENSUS_LOCK, 0.0),
+    ):
+        remove_temporaries(cache_folder, UNFINISHED_AGE_S)
+        remove_temporaries(cache_folder / OLDER_FOLDER, LEFTOVER_AGE_S)  # written without a lock
 
 
 def discard(cache_folder: Path, snapshot: Snapshot) -> None:
@@ -238,10 +260,10 @@ def _copy_and_change(source: Path, target: Path, snapshot: Snapshot) -> None:
         origin.close()
 
 
-def _forget_older(folder: Path) -> None:
+def _forget_older(folder: Path, keep: int = OLDER_KEPT) -> None:
     """Keep the most recently used indexes of other revisions."""
     found = sorted(folder.glob("*.db"), key=lambda each: each.stat().st_mtime_ns, reverse=True)
-    for fs_path in found[OLDER_KEPT:]:
+    for fs_path in found[keep:]:
         with contextlib.suppress(OSError):
             remove_database(fs_path)
             sum_path(fs_path).unlink(missing_ok=True)

@@ -39,6 +39,7 @@ from arbor.index.write_ahead import fold
 from arbor.store.files import storing, temporary_path
 
 CONSENSUS_FILE = "consensus.db"
+CONSENSUS_LOCK = "consensus.lock"
 SCHEMA_ID = "arbor-consensus-tables/1"
 _ASKED_AT_ONCE = 400
 

@@ -58,6 +58,7 @@ class Repository:
         with storing(self.folder), writer_lock(self.folder / "lock", wait_s):
             remove_temporaries(self.store.folder)
             remove_temporaries(self.folder, _STALE_S)
+            remove_temporaries(self.folder / "cache", _STALE_S)
             self.store.refresh()
             yield
             # What an add stored is told from the rest until the commit, while packs are not too many.

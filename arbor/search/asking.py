@@ -183,9 +183,10 @@ class Asker:
         return changed
 
     def reindex(self) -> float:
-        """Make the index of HEAD from nothing; seconds it took."""
+        """Make the index of HEAD from nothing, and the consensus too where it is damaged; seconds it took."""
         started = time.perf_counter()
         self._forget()
+        self._labels.mend()
         access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()))
         return time.perf_counter() - started
 

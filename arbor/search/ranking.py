@@ -50,6 +50,11 @@ class LabelDesk:
         self._held = (place, consensus)
         yield consensus
 
+    def mend(self) -> None:
+        """Make the consensus anew where what is on disk is damaged."""
+        self.close()
+        self._desk.mend()
+
     def distrust(self) -> None:
         """Make the consensus anew at the next search, for what is on disk is damaged."""
         self.close()

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,12 +15,12 @@ import pytest
 import arbor
 from arbor.errors import StorageError
 from arbor.graph import live
-from arbor.graph.live import LOCK_FILE as CONSENSUS_LOCK
 from arbor.index import access, cache_lock, consensus_store
 from arbor.index import writer as index_writer
-from arbor.index.consensus_store import CONSENSUS_FILE
+from arbor.index.consensus_store import CONSENSUS_FILE, CONSENSUS_LOCK
 from arbor.index.schema import LOCK_FILE as INDEX_LOCK
 from arbor.kb import KnowledgeBase
+from arbor.store.files import TEMPORARY_PREFIX
 from arbor.store.lock import writer_lock
 
 REFUSALS = [errno.EROFS, errno.EACCES]
@@ -181,3 +182,35 @@ def test_a_damaged_state_is_made_anew_by_whoever_meets_it(kb: KnowledgeBase) -> 
             assert not reader.verify().ok
             assert ask_everything(reader) == wanted, f"damaged from byte {start} on"
             assert reader.verify().ok
+
+
+@pytest.mark.parametrize("name", ["index.db", "index.sum", "consensus.db", "consensus.sum"])
+def test_a_damaged_cache_is_mended_by_reindexing(kb: KnowledgeBase, name: str) -> None:
+    wanted = ask_everything(kb)
+    kb.close()
+    (kb.folder / "cache" / name).write_bytes(os.urandom(5000))
+    with arbor.open(kb.fs_root) as damaged:
+        report = damaged.verify()
+        assert not report.ok
+        assert {finding.where.split("/")[0] for finding in report.damaged} == {"cache"}
+        damaged.reindex()
+        assert damaged.verify(deep=True).ok
+        assert ask_everything(damaged) == wanted
+
+
+def test_what_killed_writers_left_goes_with_the_next_reindexing(kb: KnowledgeBase) -> None:
+    kb.search("harbour", at="HEAD~1")
+    cache = kb.folder / "cache"
+    old, new = cache / f"{TEMPORARY_PREFIX}1-old", cache / f"{TEMPORARY_PREFIX}2-new"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 120,) * 2)
+    with writer_lock(cache / CONSENSUS_LOCK):
+        access.remove_leftovers(cache)
+    assert old.exists(), "its writer may still be at work"
+    kb.reindex()
+    assert (old.exists(), new.exists()) == (False, True)
+    os.utime(new, (time.time() - 7200,) * 2)
+    kb.add()
+    assert not new.exists()
+    assert list((cache / access.OLDER_FOLDER).iterdir()) == []

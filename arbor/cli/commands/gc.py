@@ -13,8 +13,10 @@ from arbor.cli.views import count, short, size
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from arbor.index import access
     from arbor.repo import desk
 else:
+    access = lazy_module("arbor.index.access")
     desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
@@ -41,9 +43,13 @@ def command(session: Session, grace: str, now: bool, dry_run: bool, as_json: boo
     """Drop what nothing reaches, after a grace period, and merge many packs into few.
 
     What a branch, tag, reflog or the stage leads to stays. The first run only notes what is
-    unreachable; a run after the grace period drops what still is.
+    unreachable; a run after the grace period drops what still is. What killed commands left
+    half written goes too.
     """
-    report = desk.TrustDesk(session.open().repo).gc(grace_s=0.0 if now else parse_age(grace), dry_run=dry_run)
+    repo = session.open().repo
+    report = desk.TrustDesk(repo).gc(grace_s=0.0 if now else parse_age(grace), dry_run=dry_run)
+    if not dry_run:
+        access.remove_leftovers(repo.folder / "cache")
     out = session.out
     if as_json:
         names = ("reachable", "waiting", "dropped", "dropped_bytes", "freed_bytes", "packs", "merged")

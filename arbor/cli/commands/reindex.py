@@ -15,6 +15,7 @@ def command(session: Session, as_json: bool) -> None:
     """Rebuild the search index from the objects.
 
     The index is a cache: a search brings it up to date by itself, and deleting .arbor/cache loses nothing.
+    A damaged consensus state is made anew as well.
     """
     seconds = session.open().reindex()
     if as_json:

@@ -44,6 +44,7 @@ FIELDS = {
 }
 _MAX_AFFECTED = 10
 _MAX_FINDINGS = 20
+_CACHE = "cache/"
 _ANOTHER_ROOT = "ledger root"
 _OID = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -164,12 +165,16 @@ def _answer(out: Output, report: VerifyReport, *, has_root: bool, remote: str) -
         return
     broken = [finding for finding in report.damaged if finding.where != _ANOTHER_ROOT]
     message = f"{count(len(report.damaged), 'thing')} did not verify (read {read})"
-    hint = (
-        f"restore .arbor from a copy, or clone it again{f' from {remote}' if remote else ''}"
-        if broken
-        else ""
-    )
-    out.error(message, hint, IntegrityError.exit_code)
+    out.error(message, _hint(broken, remote), IntegrityError.exit_code)
+
+
+def _hint(broken: Sequence[Finding], remote: str) -> str:
+    """How to get it right again; caches are made anew from the objects, which are sound where only caches are named."""
+    if not broken:
+        return ""
+    if all(finding.where.startswith(_CACHE) for finding in broken):
+        return "only caches are damaged, and nothing is lost; run: arbor reindex"
+    return f"restore .arbor from a copy, or clone it again{f' from {remote}' if remote else ''}"
 
 
 def _summarise(out: Output, damaged: Sequence[Finding]) -> None:
