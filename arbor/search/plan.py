@@ -84,6 +84,14 @@ def units_of(term: Term) -> list[Unit]:
     return [unit] if unit else []
 
 
+def title_units(query: Query) -> list[Unit]:
+    """What the title must hold: words of the query like any others, so a text that holds them speaks for it too."""
+    units = [
+        phrase_unit(term.text, prefix=term.kind == "prefix") for term, negated in query.titles if not negated
+    ]
+    return [unit for unit in units if unit is not None]
+
+
 def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, hooks: Hooks) -> Plan:
     """Decide what the indexes are asked.
 

@@ -16,7 +16,7 @@ from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.evidence import evidence_units
 from arbor.search.fusion import Ranked
 from arbor.search.matching import Matcher, Span
-from arbor.search.plan import RankedUnit, path_condition
+from arbor.search.plan import RankedUnit, path_condition, title_units, unit_expression
 from arbor.search.query import Query
 from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
 from arbor.search.snippet import Snippet, make_snippet
@@ -78,16 +78,21 @@ class HitMaker:
         self._wishes = wishes
         self._path_condition = path_condition(query.paths)
         self._audited = wishes.mode is not AuditMode.VISUAL
-        self._units: tuple[RankedUnit, ...] = ()
+        self._units: tuple[RankedUnit, ...] | None = None
         self._matcher = self._evidence_matcher = Matcher((), tokenizer)
         self._weights: dict[int, float] = {}
 
     def look_for(self, units: tuple[RankedUnit, ...]) -> None:
-        """Take the units that the candidates were ranked by: they are highlighted, and their words are evidence."""
+        """Take the units that the candidates were ranked by.
+
+        They are highlighted and their words are evidence, and so are those that the title must hold.
+        """
         if units == self._units:
             return
         self._units = units
         distinct = {unit.unit: unit.frequency for unit in units}
+        for unit in title_units(self._query):
+            distinct.setdefault(unit, self._session.frequency(unit_expression(unit)))
         self._matcher = self._evidence_matcher = Matcher(list(distinct), self._tokenizer)
         if self._audited and not self._query.text.isascii():
             evidence = evidence_units(self._query, list(distinct))

@@ -259,3 +259,27 @@ def test_proofs_are_remembered_within_bounds(library: Library, monkeypatch: pyte
         assert not auditor.is_in_ledger(library.snapshot, path, bytes(32))
     assert len(auditor._documents) == 2
     assert len(auditor._nodes) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "label"),
+    [
+        ('title:"committed apple"', STRICT),
+        ("title:commit*", STRICT),
+        ("title:apples", STRICT),
+        ("title:书籍", STRICT),
+        ("title:windfall", HYBRID),
+        ("path:apple.md", HYBRID),
+    ],
+)
+def test_words_of_the_title_are_words_of_the_query(shelve: Shelve, query: str, label: AuditMode) -> None:
+    library = shelve({
+        "apple.md": "# Committed apple\n\nIt fell.\n",
+        "书.md": "# 关于书籍\n\n没有。\n",
+        "windfall": "What lies under the tree.\n",
+    })  # fmt: skip
+    [hit] = library.search(query).hits
+    assert hit.audit is label, hit.reasons
+    if label is STRICT:
+        assert hit.highlights
+        assert hit.reasons[-1].startswith("in the text: ")
