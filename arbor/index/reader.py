@@ -219,6 +219,14 @@ class Session:
             known = self._frequencies[token] = int(found[0]) if found else 0
         return known
 
+    def frequent_terms(self, beginning: str, limit: int) -> list[str]:
+        """The tokens that begin so and are in the most passages; of equally frequent ones those first in order."""
+        found = self._connection.execute(
+            "SELECT term FROM terms WHERE term >= ? AND term < ? ORDER BY doc DESC, term LIMIT ?",
+            (beginning, beginning + "\U0010ffff", limit),
+        )
+        return [term for (term,) in found]
+
     def _count(self, expression: str) -> int:
         (count,) = self._connection.execute(
             "SELECT count(*) FROM passages WHERE passages MATCH ?", (expression,)

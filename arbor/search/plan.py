@@ -11,13 +11,15 @@ from arbor.errors import UsageError
 from arbor.index.reader import Filter, Session, matches_any
 from arbor.index.tokens import Tokenizer
 from arbor.search.common_words import ENDINGS, STOP_WORDS
-from arbor.search.query import Condition, Query, Term, is_pattern
+from arbor.search.query import Condition, Query, Term, is_one_letter, is_pattern
 from arbor.text.analyzer import Unit, match_units, phrase_unit
 
 COMMON_SHARE = 0.5
 """A word in more than this share of the passages does not rank: BM25's idf is zero there (FTS5 clamps it)."""
 MAX_RANKED_UNITS = 128
 """Of longer queries the rarest words are used."""
+MAX_LETTER_WORDS = 64
+"""How many words stand for `a*`, which would else be a good part of the index."""
 MAX_READ_UNITS = 10_000
 MAX_REPEATS = 4
 """A word that is repeated more often than this counts this often."""
@@ -120,7 +122,7 @@ def _ranked_units(
     """The units that are in an index at all, with how common they are, in the order of the query."""
     units: list[Unit] = []
     for term in query.terms:
-        units += units_of(term)
+        units += [] if is_one_letter(term) else units_of(term)
     if len(units) > MAX_READ_UNITS:
         notes.append(f"the query has {len(units):,} words: only the first {MAX_READ_UNITS:,} were read")
         del units[MAX_READ_UNITS:]
@@ -136,7 +138,30 @@ def _ranked_units(
             ranked.append(RankedUnit(unit, parts, unit_expression(unit), frequency))
         elif unit.prefix and len(parts) == 1:
             ranked += _shorter_stem(parts[0], sessions, tokenizer)
+    for term in dict.fromkeys(filter(is_one_letter, query.terms)):
+        ranked += _frequent_words(term, sessions, tokenizer, notes)
     return tuple(ranked)
+
+
+def _frequent_words(
+    term: Term, sessions: Sequence[Session], tokenizer: Tokenizer, notes: list[str]
+) -> Iterable[RankedUnit]:
+    """What stands for all words that begin with one letter: those that most passages hold."""
+    [beginning] = tokenizer.tokens(units_of(term)[0].text) or ("",)
+    asked = MAX_LETTER_WORDS + len(STOP_WORDS)
+    listed = [session.frequent_terms(beginning, asked) for session in sessions] if beginning else []
+    frequencies = {
+        token: sum(session.term_frequency(token) for session in sessions)
+        for token in {token for tokens in listed for token in tokens}
+        if token not in STOP_WORDS and tokenizer.tokens(token) == (token,)
+    }
+    ordered = sorted(frequencies, key=lambda token: (-frequencies[token], token))
+    if len(ordered) > MAX_LETTER_WORDS:
+        notes.append(
+            f"'{term.text}*' stands for many words: the {MAX_LETTER_WORDS} most frequent of them were used"
+        )
+    for token in ordered[:MAX_LETTER_WORDS]:
+        yield RankedUnit(Unit(token), (token,), quote(token), frequencies[token])
 
 
 def _shorter_stem(token: str, sessions: Sequence[Session], tokenizer: Tokenizer) -> list[RankedUnit]:

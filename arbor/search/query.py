@@ -50,6 +50,11 @@ class Term(NamedTuple):
     kind: str
 
 
+def is_one_letter(term: Term) -> bool:
+    """Whether a term is all words that begin with one letter; a character of an unspaced script is a word by itself."""
+    return term.kind == "prefix" and len(term.text) == 1 and not match_units(term.text)[-1].prefix
+
+
 class Condition(NamedTuple):
     """Something that a document must be, or with `negated` must not be."""
 
@@ -223,8 +228,6 @@ def _make_term(value: str, quoted: bool) -> Term | None:
     units = match_units(value)
     if not units:
         return None
-    if kind == "prefix" and len(value) == 1 and not units[-1].prefix:
-        raise UsageError(f"'{value}*' stands for too many words", "write two letters or more before the star")
     return Term(value, kind)
 
 

@@ -377,3 +377,23 @@ def test_a_document_is_left_out_when_all_of_its_paths_are(
         hits = library.search(query, mode=mode).hits
         assert [hit.paths for hit in hits] == ([tuple(paths)] if paths else [])
         assert [hit.path for hit in hits] == paths[:1]
+
+
+def test_one_letter_and_a_star_are_the_most_frequent_words_that_begin_so(shelve: Shelve) -> None:
+    files = {
+        f"{number:03}.md": f"Beans and c{number:03}x" + " cabbage" * (number < 60) for number in range(90)
+    }
+    library = shelve({**files, "can.md": "You can.", "其.md": "其他"})
+    found = library.search("c*", limit=100)
+    assert {hit.path for hit in found.hits} >= {f"{number:03}.md" for number in range(60)}
+    assert len(found.hits) == 63, "cabbage, and as many of the others as there is room for"
+    assert found.notes == ("'c*' stands for many words: the 64 most frequent of them were used",)
+    assert library.search("c*").hits == found.hits[:10]
+    assert library.paths("C* path:089") == library.paths("path:089 cab*") == []
+    assert library.search("b*").notes == ()
+    assert len(library.search("b*", limit=100).hits) == 90
+    assert library.paths("-c* you") == []
+    assert library.paths("beans -c*") == []
+    assert library.paths("title:c*") == ["can.md"]
+    assert library.paths("其*") == ["其.md"]
+    assert library.paths("z*") == []
