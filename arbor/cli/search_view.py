@@ -269,6 +269,3 @@ def summary_lines(result: SearchResult, shown: int) -> Iterator[str]:
     for reason, number in result.withheld.items():
         yield f"withheld {number:,}: {clean_line(reason)}"
     yield from (clean_line(note) for note in result.notes)
-    documents = [hit for hit in result.hits if hit.kind != "core"]  # cores have no label
-    if documents and result.rev and not any(hit.label for hit in documents):
-        yield "labels are not worked out yet; run: arbor consensus"

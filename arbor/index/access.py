@@ -18,10 +18,11 @@ from arbor.index.cache_lock import (
     is_read_only,
     writing_cache,
 )
+from arbor.index.checking import stamp_on_disk
 from arbor.index.checksum import drop_sum, has_sum, sum_path
 from arbor.index.consensus_store import CONSENSUS_LOCK
 from arbor.index.reader import IndexReader
-from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for
+from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for, stamp_of
 from arbor.index.writer import (
     LEFTOVER_AGE_S,
     CannotUpdate,
@@ -108,6 +109,15 @@ def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
         reader.close()
         return None
     return None
+
+
+def open_as_is(cache_folder: Path) -> IndexReader | None:
+    """The index of whatever version lies there, made by the rules of today; None where there is none to be read."""
+    fs_path = index_path(cache_folder)
+    stamp = stamp_on_disk(fs_path) if fs_path.exists() else None
+    if stamp is None or not stamp.has_rules_of(stamp_of(b"", stamp.tiers)):
+        return None
+    return open_index(fs_path, stamp)
 
 
 def _make_current(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> IndexReader:

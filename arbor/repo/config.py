@@ -127,7 +127,7 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} cannot be read: {error}") from error
+        raise UsageError(f"{name} cannot be read: {error}", "mend the file, or move it away") from error
 
 
 class Settings:

@@ -6,23 +6,25 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from arbor.errors import Locked, StorageError, UsageError
+from arbor.errors import IntegrityError, Locked, StorageError, UsageError
 from arbor.index import access
 from arbor.index.cache_lock import Told
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
 from arbor.objects import ledger
+from arbor.repo.config import Policy
 from arbor.repo.core_binding import unproven_source
 from arbor.repo.history import iter_log
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
-from arbor.search.profiles import choose_profile
+from arbor.search.profiles import choose_profile, parse_profiles
 from arbor.search.query import Query
 from arbor.search.ranking import LabelDesk, ProfileRanker, label_hooks
-from arbor.search.results import AuditMode, SearchResult
+from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.searching import Searcher, SearchOptions, parse
 from arbor.search.working_copy import read_changed_files
 from arbor.text.extraction import Extraction
@@ -38,6 +40,27 @@ def parse_mode(text: str) -> AuditMode:
         raise UsageError(
             f"'{text}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL"
         ) from None
+
+
+class _Wishes(NamedTuple):
+    """What a caller of `Asker.search` wants."""
+
+    query: Query
+    options: SearchOptions
+    revision: str | None
+    rank: str | None
+    working_copy: bool | None
+
+    @property
+    def looks_beside(self) -> bool:
+        """Whether files that are not committed as they are belong to the answer."""
+        is_visual = self.options.mode is AuditMode.VISUAL
+        return is_visual if self.working_copy is None else is_visual and self.working_copy
+
+
+def _could_be_labelled(hit: Hit) -> bool:
+    """Whether consensus speaks of a hit at all: not of cores, nor of files that are not committed as they are."""
+    return hit.kind != "core" and bool(hit.document)
 
 
 class Asker:
@@ -70,42 +93,98 @@ class Asker:
 
         Raises:
             UsageError: when the query, the revision or the profile is not understood.
-            IntegrityError: when stored objects are damaged.
+            IntegrityError: when stored objects are damaged. VISUAL, which claims nothing, then answers from the index
+                as it is, and calls the answer stale.
         """
         parsed = parse(query, options)
         if at is not None and parsed.rev and at != parsed.rev:
             raise UsageError("the query names one revision and --at another", "name one of them")
         revision = at or parsed.rev or None
+        wishes = _Wishes(parsed, options, revision, rank, working_copy)
+        try:
+            return self._search_version(wishes, progress)
+        except IntegrityError as error:
+            if options.mode is not AuditMode.VISUAL or revision is not None:
+                raise
+            result = self._search_as_is(wishes, error)
+            if result is None:
+                raise
+            return result
+
+    def _search_version(self, wishes: _Wishes, progress: Told | None) -> SearchResult:
+        """Search the version that is wished for, through its own index."""
+        options, parsed = wishes.options, wishes.query
         head = self._repo.refs.head_oid()
-        oid = head if revision is None else resolve(self._repo, revision)
+        oid = head if wishes.revision is None else resolve(self._repo, wishes.revision)
         snapshot = self._repo.snapshot(oid)
-        profile = choose_profile(self._repo.policy().section("ranking"), rank)
+        policy, broken = self._policy(snapshot)
+        notes = [f"{broken.message}; it is left aside"] if broken else []
+        try:
+            profile = choose_profile(policy.section("ranking"), wishes.rank)
+        except UsageError as error:
+            raise (broken or error) from error  # the profile may be named in what cannot be read
         changed = self._changed_since(oid) if parsed.since is not None else None
         needs_labels = profile.consensus > 0 or bool(parsed.labels)
-        beside = options.mode is AuditMode.VISUAL if working_copy is None else working_copy
-        files = self._changed_files(snapshot) if beside and oid == head else None
+        files = self._changed_files(snapshot, policy, wishes, notes) if oid == head else None
 
         def ask() -> SearchResult:
-            with self._labels.at(snapshot, required=needs_labels, progress=progress) as consensus:
+            with self._labels.at(snapshot, required=needs_labels, progress=progress) as (consensus, lack):
                 hooks = replace(options.hooks, paths_changed_since=changed, **label_hooks(consensus))
                 chosen = replace(options, hooks=hooks, check_core=options.check_core or unproven_source)
                 if not profile.is_plain:
                     ranker = ProfileRanker(profile, snapshot, consensus, parsed.text)
                     chosen = replace(chosen, ranker=ranker)
-                return self._ask(snapshot, parsed, chosen, files, progress, current=oid == head)
+                result = self._ask(snapshot, parsed, chosen, files, progress, current=oid == head)
+                lacking = [lack] if lack and any(map(_could_be_labelled, result.hits)) else []
+                return replace(result, rev=oid or b"", notes=(*result.notes, *notes, *lacking))
 
         try:
-            result = ask()
+            return ask()
         except ConsensusDamaged:
             self._labels.distrust()
-            result = ask()
-        return replace(result, rev=oid or b"")
+            return ask()
 
-    def _changed_files(self, snapshot: Snapshot) -> dict[str, Extraction | None] | None:
-        """What differs in the work tree from a version: new and edited files as read now, None for those gone."""
-        if self._repo.fs_root is None:
+    def _search_as_is(self, wishes: _Wishes, error: IntegrityError) -> SearchResult | None:
+        """What the index holds, of whatever version, where the store is too damaged to say; None without an index."""
+        reader = access.open_as_is(self._cache)
+        if reader is None or reader.stamp is None:
             return None
-        return read_changed_files(self._repo, snapshot)
+        with reader:
+            snapshot = Snapshot(self._repo.store, bytes.fromhex(reader.stamp.ledger_root))
+            try:
+                result = self._searcher.search(snapshot, reader, wishes.query, wishes.options)
+            except IntegrityError:
+                return None
+        note = f"{error.message}: this is what the index holds"
+        return replace(result, stale=True, notes=(*result.notes, note))
+
+    def _policy(self, snapshot: Snapshot) -> tuple[Policy, UsageError | None]:
+        """The policy of the work tree; where somebody broke the file, the committed one or the defaults, and why."""
+        try:
+            policy = self._repo.policy()
+            parse_profiles(policy.section("ranking"))
+        except UsageError as error:
+            policy = self._repo.committed_policy(snapshot)
+            try:
+                parse_profiles(policy.section("ranking"))
+            except UsageError:
+                policy = Policy()
+            return policy, error
+        return policy, None
+
+    def _changed_files(
+        self, snapshot: Snapshot, policy: Policy, wishes: _Wishes, notes: list[str]
+    ) -> dict[str, Extraction | None] | None:
+        """What differs in the work tree from a version: new and edited files as read now, None for those gone."""
+        if self._repo.fs_root is None or not wishes.looks_beside:
+            return None
+        try:
+            return read_changed_files(self._repo, snapshot, policy)
+        except IntegrityError as error:
+            if wishes.working_copy:
+                raise
+            notes.append(f"without the working copy: {error.message}")
+            return None
 
     def _ask(
         self, snapshot: Snapshot, query: Query, options: SearchOptions,

@@ -32,6 +32,9 @@ CORE = "the sources of this core are not proven"
 SOURCES = "the passages that this core was made from were read now and are proven too"
 DOCUMENT_DAMAGED = "the document cannot be read from the store"
 NO_CLAIM = "nothing was checked"
+LEDGER_DAMAGED = "the ledger that should name the document cannot be read from the store"
+DAMAGE = frozenset({DAMAGED, DOCUMENT_DAMAGED, LEDGER_DAMAGED})
+"""Reasons that mean that something in the store is broken."""
 WORK_TREE = "from the work tree, not committed"
 VERIFIED = "read now and hashed to its leaf; leaf, document and ledger lead to the root"
 
@@ -126,11 +129,12 @@ class Auditor:
         return PassageProof(decode_passage(data, passage_encoding(proven.document)), "")
 
     def is_in_ledger(self, snapshot: Snapshot, path: str, oid: bytes) -> bool:
-        """Whether the ledger holds this document at this path, followed from its root by hash."""
-        try:
-            return self._follow(snapshot, ledger_key(path)) == oid
-        except IntegrityError:
-            return False
+        """Whether the ledger holds this document at this path, followed from its root by hash.
+
+        Raises:
+            IntegrityError: when a node on the way is absent or damaged.
+        """
+        return self._follow(snapshot, ledger_key(path)) == oid
 
     def _follow(self, snapshot: Snapshot, key: str) -> bytes | None:
         """As `ledger.verify_path` on a proof read from the store, with nodes that were proven before kept."""

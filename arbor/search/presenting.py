@@ -125,7 +125,9 @@ class HitMaker:
             return self._unproven_hit(ranked, rank, paths)
         committed = True
         if self._audited:
-            in_ledger = [path for path in paths if self._auditor.is_in_ledger(self._snapshot, path, info.oid)]
+            in_ledger, is_damaged = self._committed_paths(paths, info.oid)
+            if is_damaged and not in_ledger:
+                return None, audit.LEDGER_DAMAGED
             committed, paths = bool(in_ledger), in_ledger or paths
         standing = _Standing(
             committed, self._core_problem(info.oid, proven.document) if self._audited else None
@@ -138,6 +140,17 @@ class HitMaker:
         sources = self._origins(proven.document)
         shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources)
         return _join(ranked, rank, shown, passages), ""
+
+    def _committed_paths(self, paths: Sequence[str], oid: bytes) -> tuple[list[str], bool]:
+        """The paths that the ledger proves, and whether a part of the ledger that was needed cannot be read."""
+        proven, is_damaged = [], False
+        for path in paths:
+            try:
+                if self._auditor.is_in_ledger(self._snapshot, path, oid):
+                    proven.append(path)
+            except IntegrityError:
+                is_damaged = True
+        return proven, is_damaged
 
     def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
         """All paths of a document but the hidden ones, those before the others that the query asks for by `path:`.

@@ -25,6 +25,9 @@ POOL_DOCUMENTS = 100
 """A profile looks at so many of the most relevant documents; what is not relevant is never brought up."""
 
 
+NOT_AT_HAND = "labels are not worked out yet; run: arbor consensus"
+
+
 class LabelDesk:
     """The consensus of a version for searches, kept open from one to the next while the version stays the same."""
 
@@ -35,20 +38,27 @@ class LabelDesk:
     @contextlib.contextmanager
     def at(
         self, snapshot: Snapshot, *, required: bool, progress: Told | None = None
-    ) -> Iterator[Consensus | None]:
-        """The consensus of a version; None where it is not at hand and not `required`."""
-        held = self._held
-        place = snapshot.ledger_root, snapshot.tiers_word()
-        if held is not None and held[0] == place and place == (held[1].ledger_root, held[1].tiers):
-            yield held[1]
-            return
+    ) -> Iterator[tuple[Consensus | None, str]]:
+        """The consensus of a version, or None and why: it is not at hand, or cannot be read, and is not `required`."""
+        try:
+            held = self._find(snapshot, required=required, progress=progress)
+            lack = "" if held else NOT_AT_HAND
+        except IntegrityError as error:
+            if required:
+                raise
+            held, lack = None, f"without labels: {error.message}"
+        yield held, lack
+
+    def _find(self, snapshot: Snapshot, *, required: bool, progress: Told | None) -> Consensus | None:
+        held, place = self._held, (snapshot.ledger_root, snapshot.tiers_word())
+        if held is not None and held[0] == place == (held[1].ledger_root, held[1].tiers):
+            return held[1]
         self.close()
         if not required and not self._desk.is_at_hand(snapshot):
-            yield None
-            return
+            return None
         consensus = self._desk.labels(snapshot, progress)
         self._held = (place, consensus)
-        yield consensus
+        return consensus
 
     def mend(self) -> None:
         """Make the consensus anew where what is on disk is damaged."""

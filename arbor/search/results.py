@@ -144,7 +144,8 @@ class SearchResult:
         trace: Names this retrieval, so that feedback can refer to it.
         hits: Best first.
         withheld: How many better or equal hits were not shown, by reason.
-        stale: Whether the index was older than the version asked for and could not be brought up to date.
+        stale: Whether the index could not be brought to the version asked for, since the store is damaged, and the
+            hits may be of an older one. Only VISUAL answers so.
         notes: What was done to the query, and what of the version could not be searched, one sentence each.
     """
 

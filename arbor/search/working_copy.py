@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arbor.errors import ArborError
+from arbor.repo.config import Policy
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.status import folders_of, same_bytes, tracked_files
@@ -14,12 +15,13 @@ MAX_FILES = 2_000
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
 
-def read_changed_files(repo: Repository, snapshot: Snapshot) -> dict[str, Extraction | None]:
+def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> dict[str, Extraction | None]:
     """New and edited files as they are now, and None for files that are gone.
 
     Args:
         repo: Whose work tree.
         snapshot: The version to compare with.
+        policy: How texts are cut.
 
     Returns:
         By path; at most `MAX_FILES` files, none over `MAX_FILE_BYTES` bytes.
@@ -29,7 +31,6 @@ def read_changed_files(repo: Repository, snapshot: Snapshot) -> dict[str, Extrac
     folders = folders_of(tracked)
     files = scan(fs_root, tracked=tracked.__contains__, tracked_below=folders.__contains__).files
     equal = same_bytes(snapshot, fs_root)
-    policy = repo.policy()
     changed: dict[str, Extraction | None] = {}
     for path, oid in snapshot.paths():
         if path not in files:

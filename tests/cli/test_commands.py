@@ -6,15 +6,17 @@ import os
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
 
 from arbor.cli.commands.search import join_query
 from arbor.cli.identity import user_config_path
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.kb import open_kb
 from arbor.repo.committing import parse_author
+from arbor.store.odb import ObjectStore
 from tests.cli.harness import IDENTITY, Cli
 
 
@@ -395,6 +397,31 @@ def test_options_after_the_words_are_options(kb: Cli) -> None:
     assert kb("search", "leaf", "-n", "1", "--mode", "visual", "--json").json["mode"] == "VISUAL"
     assert len(kb("search", "leaf", "-1", "--json").json["hits"]) == 1
     assert kb("search", "leaf", "--nope", code=2).err.startswith("error: no such option '--nope'")
+
+
+def test_where_damage_keeps_every_hit_back_the_search_has_failed(
+    kb: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb("search", "leaf")
+    real, documents = ObjectStore.get, {bytes.fromhex(hit["document"]) for hit in found(kb, "leaf")}
+
+    def get(store: ObjectStore, oid: bytes) -> tuple[int, bytes]:
+        if oid in documents:
+            raise IntegrityError("it is damaged")
+        return real(store, oid)
+
+    monkeypatch.setattr(ObjectStore, "get", get)
+    done = kb("search", "leaf", code=12)
+    assert "no match" in done.err
+    assert done.err.endswith("hint: run: arbor verify\n")
+    assert kb("search", "leaf", "--json", code=12).json["hits"] == []
+    assert kb("search", "leaf", "--mode", "VISUAL").err.endswith("hint: run: arbor verify\n")
+
+
+def found(kb: Cli, *words: str) -> list[dict[str, Any]]:
+    """The hits of a search."""
+    hits: list[dict[str, Any]] = kb("search", "--json", *words).json["hits"]
+    return hits
 
 
 def test_visual_looks_at_the_working_copy(kb: Cli) -> None:

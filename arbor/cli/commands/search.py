@@ -10,12 +10,17 @@ import click
 from arbor.cli.command import ArborCommand, at_option, json_option
 from arbor.cli.search_view import hit_lines, porcelain_line, result_fields, summary_lines
 from arbor.cli.session import Session
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from arbor.cli import hit_proofs
+    from arbor.search import audit
+    from arbor.search.results import SearchResult
 else:
+    audit = lazy_module("arbor.search.audit")
     hit_proofs = lazy_module("arbor.cli.hit_proofs")
 
 FIELDS = {
@@ -33,7 +38,8 @@ FIELDS = {
     "was made from, and whether the document has `changed` since) and further `passages`, and with --proof the "
     "`proof` of its best passage, as arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
-    "stale": "whether the index could not be brought to the version asked for",
+    "stale": "whether the index could not be brought to the version asked for, since the store is damaged: only "
+    "with VISUAL; `rev` is then null",
     "notes": "what was done to the query, and how many documents could not be searched in full",
 }
 MODES = ("STRICT", "HYBRID", "VISUAL")
@@ -140,11 +146,28 @@ def command(
                     out.line(line)
         for line in summary_lines(result, len(result.hits)):
             out.note(line)
+    return _end(session, result, exit_code=exit_code)
+
+
+def _end(session: Session, result: SearchResult, *, exit_code: bool) -> int:
+    """Say what is wrong with the store, where that showed; the exit code."""
     if result.stale:
-        out.warning(
-            "the index is older than this version and could not be brought up to date: run arbor reindex"
+        session.out.warning(
+            "the index could not be compared with this version, so these may be hits of an older one"
         )
+    is_damaged = result.stale or not audit.DAMAGE.isdisjoint(_reasons(result))
+    if is_damaged:
+        session.out.hint("run: arbor verify")
+    if is_damaged and not result.hits:
+        return IntegrityError.exit_code
     return EXIT_NO_MATCH if exit_code and not result.hits else 0
+
+
+def _reasons(result: SearchResult) -> Iterator[str]:
+    """Everything that is said against a hit, shown or withheld."""
+    yield from result.withheld
+    for hit in result.hits:
+        yield from hit.reasons
 
 
 def join_query(words: tuple[str, ...]) -> str:

@@ -61,6 +61,17 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
             _for_people(session, state)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
+        _report_policy(session)
+
+
+def _report_policy(session: Session) -> None:
+    """Say when what the next add will stumble over is the policy."""
+    try:
+        session.open().repo.policy()
+    except UsageError as error:
+        session.out.warning(error.message)
+        if error.hint:
+            session.out.hint(error.hint)
 
 
 def _pairs(state: Status) -> dict[tuple[str, str], str]:
