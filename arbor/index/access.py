@@ -39,6 +39,7 @@ from arbor.store.files import remove_temporaries, storing, temporary_path
 OLDER_FOLDER = "at"
 OLDER_KEPT = 4
 """Indexes of other revisions that are kept, the most recently used ones."""
+_TRIES = 3
 UNFINISHED_AGE_S = 60.0
 """With all locks held, only small files are written beside, each in a moment."""
 
@@ -95,6 +96,15 @@ def _tell_of_private(error: ArborError, told: Told | None) -> None:
 
 def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
     """The index at this path if it is sound and carries this stamp."""
+    for _ in range(_TRIES):
+        reader = _open_index(fs_path, wanted)
+        if reader is None or reader.is_current_file():
+            return reader
+        reader.close()  # replaced just now: the write-ahead file that was found may be the new one's
+    return None
+
+
+def _open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
     for immutable in (False, True):
         if immutable and not has_sum(fs_path):
             return None  # without locks a file between two states cannot be told from a whole one

@@ -35,6 +35,7 @@ from arbor.index.consensus_rows import (
     unpack_numbers,
 )
 from arbor.index.disk_errors import ConsensusDamaged, in_own_words, is_busy, is_refusal, refusals_told
+from arbor.index.schema import file_identity
 from arbor.index.write_ahead import fold
 from arbor.store.files import storing, temporary_path
 
@@ -42,6 +43,7 @@ CONSENSUS_FILE = "consensus.db"
 CONSENSUS_LOCK = "consensus.lock"
 SCHEMA_ID = "arbor-consensus-tables/1"
 _ASKED_AT_ONCE = 400
+_TRIES = 3
 
 _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -110,6 +112,16 @@ class ConsensusStore:
     @classmethod
     def open_to_read(cls, fs_path: Path) -> ConsensusStore | None:
         """Open the state of a file without any lock and without writing; None where there is none to be read."""
+        for _ in range(_TRIES):
+            identity = file_identity(fs_path)
+            store = cls._open_to_read(fs_path)
+            if store is None or identity == file_identity(fs_path):
+                return store
+            store.close()  # replaced just now: the write-ahead file that was found may be the new one's
+        return None
+
+    @classmethod
+    def _open_to_read(cls, fs_path: Path) -> ConsensusStore | None:
         for immutable in (False, True):
             if immutable and not has_sum(fs_path):
                 return None  # without locks a file between two states cannot be told from a whole one

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import sqlite3
 import tempfile
 import threading
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 from arbor.errors import ConflictError, IntegrityError
 from arbor.index.disk_errors import REINDEX, in_own_words
-from arbor.index.schema import Stamp, connect_to_read, read_stamp
+from arbor.index.schema import Stamp, connect_to_read, file_identity, read_stamp
 
 KNOWN_FREQUENCIES_MAX = 100_000
 _AVERAGES = "SELECT block FROM passages_data WHERE id = 1"
@@ -101,10 +100,10 @@ class IndexReader:
         self._immutable = immutable
         self._private = private
         self._mutex = threading.Lock()
+        self._identity = file_identity(fs_path)  # before it is opened, so that no replacement goes unnoticed
         self._idle = [connect_to_read(fs_path, immutable=immutable)]
         weakref.finalize(self, _close_all, self._idle)  # a reader that is dropped leaves nothing open
         self._closed = False
-        self._identity = _identity(fs_path)
         self._frequencies: tuple[str, dict[str, int]] = ("", {})
         try:
             self.stamp = read_stamp(self._idle[0])
@@ -147,7 +146,7 @@ class IndexReader:
 
     def is_current_file(self) -> bool:
         """Whether the name still stands for the file that was opened; a rebuild puts another one there."""
-        return self._private is not None or self._identity == _identity(self.fs_path)
+        return self._private is not None or self._identity == file_identity(self.fs_path)
 
     def _take(self) -> sqlite3.Connection:
         with self._mutex:
@@ -181,14 +180,6 @@ class IndexReader:
             connection.close()
         if self._private is not None:
             self._private.cleanup()
-
-
-def _identity(fs_path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(fs_path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 class Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import NamedTuple
@@ -132,3 +133,12 @@ def connect_to_read(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connec
     )  # fmt: skip
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def file_identity(fs_path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one that takes its name; None where there is none."""
+    try:
+        found = os.stat(fs_path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
