@@ -402,9 +402,9 @@ class KnowledgeBase:
         return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy,
                                   progress=progress)  # fmt: skip
 
-    def reindex(self) -> float:
+    def reindex(self, *, progress: Told | None = None) -> float:
         """Make the index of HEAD, and a damaged consensus, anew from the objects; the seconds it took."""
-        return self._ask().reindex()
+        return self._ask().reindex(progress)
 
     def consensus(
         self, path: str, *, at: str | None = None, progress: Told | None = None

@@ -174,7 +174,7 @@ def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Told | None =
     return True
 
 
-def rebuild(cache_folder: Path, snapshot: Snapshot) -> None:
+def rebuild(cache_folder: Path, snapshot: Snapshot, progress: Told | None = None) -> None:
     """Make the current index from nothing, whatever there is, and drop those of other revisions.
 
     Raises:
@@ -182,8 +182,8 @@ def rebuild(cache_folder: Path, snapshot: Snapshot) -> None:
         StorageError: when the disk is full or refuses.
     """
     remove_leftovers(cache_folder)
-    with writing_index(cache_folder, LOCK_WAIT_S):
-        build(index_path(cache_folder), snapshot)
+    with writing_index(cache_folder, LOCK_WAIT_S, progress):
+        build(index_path(cache_folder), snapshot, progress)
         _forget_older(cache_folder / OLDER_FOLDER, keep=0)
 
 

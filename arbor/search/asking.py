@@ -261,12 +261,12 @@ class Asker:
 
         return changed
 
-    def reindex(self) -> float:
+    def reindex(self, progress: Told | None = None) -> float:
         """Make the index of HEAD from nothing, and the consensus too where it is damaged; seconds it took."""
         started = time.perf_counter()
         self._forget()
         self._labels.mend()
-        access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()))
+        access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()), progress)
         return time.perf_counter() - started
 
     def _forget(self) -> None:

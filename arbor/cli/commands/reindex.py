@@ -17,7 +17,7 @@ def command(session: Session, as_json: bool) -> None:
     The index is a cache: a search brings it up to date by itself, and deleting .arbor/cache loses nothing.
     A damaged consensus state is made anew as well.
     """
-    seconds = session.open().reindex()
+    seconds = session.open().reindex(progress=session.out.note)
     if as_json:
         session.out.json("reindex", {"seconds": round(seconds, 3)})
     else:
