@@ -69,6 +69,17 @@ def longest_words(run: str) -> tuple[str, ...]:
     return tuple(run[start:end] for start, end in found)
 
 
+def find_in_words(run: str) -> set[int]:
+    """The positions in these Chinese characters that belong to a word of the dictionary with two or more of them."""
+    dictionary = _words_spelled_with(run)
+    covered: set[int] = set()
+    for start in range(len(run)):
+        for end in range(start + 2, min(len(run), start + _WORD_CHARS_MAX) + 1):
+            if run[start:end] in dictionary:
+                covered.update(range(start, end))
+    return covered
+
+
 def _named_stretches(run: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where two characters or more stand together that are no word of the dictionary: a name, most often."""
     if end - start < 2:

@@ -113,6 +113,45 @@ def test_a_stray_nul_does_not_make_a_text_binary() -> None:
     assert detect_encoding(b"a line of a log\n" * 20 + b"\0" + b"more of it\n" * 20) == "utf-8"
 
 
+PLAIN_BOOK = b"plain ascii words in a book\n" * 3000
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("latin_1", "le café est fermé à minuit\n"),
+        ("gb18030", "数据库管理系统\n"),
+        ("shift_jis", "データベースの問い合わせ\n"),
+        ("koi8_r", "это тестовый файл на русском языке\n"),
+        ("iso2022_jp", "これは日本語のテストです。\n"),
+    ],
+)
+@pytest.mark.parametrize("behind", [b"", PLAIN_BOOK * 4])
+def test_text_is_judged_wherever_in_a_file_it_stands(codec: str, text: str, behind: bytes) -> None:
+    data = PLAIN_BOOK + text.encode(codec) * 3 + behind
+    assert data.decode(detect_encoding(data)) == PLAIN_BOOK.decode() + text * 3 + behind.decode()
+
+
+@pytest.mark.parametrize("codec", ["gb18030", "utf-16-le", "utf-16-be", "euc_jp", "cp1251"])
+def test_a_long_text_without_a_line_end(codec: str) -> None:
+    text = {"euc_jp": "検索エンジンの仕組みを調べる。", "cp1251": "это тестовый файл, "}.get(
+        codec, "数据库的查询优化。"
+    )
+    data = (text * 9000).encode(codec)
+    assert detect_encoding(data) == codec
+
+
+def test_what_is_mostly_utf8_stays_so_with_bad_bytes_anywhere() -> None:
+    data = ("这是一个普通的文本文件。\n" * 5000).encode()
+    assert detect_encoding(data + b"caf\xe9\n") == "utf-8"
+    assert detect_encoding(b"caf\xe9\n" + data) == "utf-8"
+
+
+def test_a_stray_nul_in_a_text_that_is_not_utf8() -> None:
+    data = "数据库管理系统的查询优化非常重要。\n".encode("gb18030") * 90
+    assert detect_encoding(data + b"\0" + data) == "gb18030"
+
+
 ENCODINGS = ["utf-16-le", "utf-16-be", "gb18030", "cp932", "euc_jp", "cp949", "big5hkscs", "cp1252", "koi8_r"]
 
 

@@ -1,0 +1,272 @@
+"""How likely a text is in each encoding that it could be in, as natural logarithms of probabilities.
+
+A text's likelihood is the product of those of its characters. A character's is how much of a text in that language
+characters of its kind make up, divided by how many of the kind there are: the 220 commonest Chinese characters are
+half of any Chinese text, so each is a four-hundredth. Before it stands how often arbor's users have files in that
+encoding: they write English, Chinese and Japanese. So a lone sign in an English text, which nearly any encoding
+could explain, is what it is in Western Europe, while a pair of bytes that makes a common character in Chinese and
+two unlikely ones there is the Chinese one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from arbor.lazy import lazy_pattern
+from arbor.text.common_characters import (
+    ARABIC_COMMON,
+    CENTRAL,
+    CHINESE,
+    CHINESE_OFTEN,
+    CHINESE_TRADITIONAL,
+    CJK_MARKS,
+    CYRILLIC_COMMON,
+    CYRILLIC_RARER,
+    GREEK_COMMON,
+    HEBREW_COMMON,
+    JAPANESE,
+    JAPANESE_OFTEN,
+    KOREAN,
+    THAI_COMMON,
+    TURKISH,
+    WESTERN,
+    WESTERN_RARER,
+    WESTERN_RAREST,
+    WESTERN_SIGNS,
+    WESTERN_SIGNS_RARER,
+)
+from arbor.text.segmentation import find_in_words
+
+_ASCII = -3.0
+"""What an ASCII character costs: reading one as the second half of something else must not come free."""
+
+_FREQUENT, _OFTEN, _USUAL, _RARE, _ABSURD = -6.0, -7.7, -10.3, -15.0, -16.0
+_MARK, _HIRAGANA, _KATAKANA, _HALF_KATAKANA, _WIDE_FORM = -5.5, -5.0, -6.5, -4.7, -9.0
+_LETTER, _RARER_LETTER, _CAPITAL, _SIGN, _RARER_SIGN = -3.2, -4.7, -5.5, -3.5, -5.0
+_SIGN_ABROAD, _RAREST_LETTER, _UNKNOWN = -6.0, -7.5, -10.0
+
+_SEAM = lazy_pattern(
+    r"[A-Za-z](?=[\u0370-\u1cff\u3041-\u9fff\uac00-\ud7a3\ue000-\uf8ff])|[\u0370-\u1cff](?=[A-Za-z])"
+    r"|[a-z\xdf-\xff\u0430-\u045f](?=[\xc0-\xd6\xd8-\xdeА-Я])|[A-Za-z](?=[\xa1-\xbf†‡ˆ‰‹›¤¦¬¶¸](?:[a-z]))"
+    r"|(?!æøå)[\xc0-\xff](?=[\xc0-\xff]{2}|[\xa1-\xbf][\xc0-\xff])|[“”‘’–—…•](?=[\\{|}~^`@])"
+    r"|([\xa1-\xbf])(?=[\xa2-\xba\xbc-\xbf])(?!\1)|[\xa2-\xaa\xac-\xb6\xb8-\xbe](?=[\xc0-\xff])"
+    r"|[\xa2-\xaa\xac-\xbf×÷](?=[\u0370-\u1cff])|[A-Za-z\xc0-\xff](?=[“•‰])|‰(?=\S)|•(?=[^\0-\x7f])|”(?=[A-Za-z\xc0-\xff])"
+    r"|[–—](?=[\xa2\xa4-\xaa\xac-\xbe])|[ąćęłńśźżčďěňřšťůžőűăşţđ](?=[ĄĆĘŁŃŚŹŻČĎĚŇŘŠŤŮŽŐŰĂŞŢĐÄÖÜÁÉÍÓÚ])"
+    r"|(?<![きしちにひみりぎじぢびぴキシチニヒミリギジヂビピテデトドフヴウクグツスズイ])[ゃゅょャュョ]"
+    r"|[\uff61-\uff9f](?=[^\uff61-\uff9f]|\Z)|[\uff61-\uff9f](?=[\u4e00-\u9fff])"
+)
+"""What hardly any text has: two scripts, a small letter and a capital, or a letter and a sign that meet inside a word;
+signs before what they do not stand before; a small kana after one that takes none; the end of half-width kana, so
+that a single one costs more than its share of a run."""
+
+_SEAM_COST = -4.0
+
+
+class Candidate(NamedTuple):
+    """An encoding, how likely a file is in it before it is looked at, and how likely a character above ASCII is."""
+
+    encoding: str
+    prior: float
+    rate: Callable[[str], float]
+
+
+def _rate_unknown(char: str) -> float:
+    """What is left when a character fits no expectation: private use, unassigned, a control, a symbol."""
+    code = ord(char)
+    if 0x80 <= code < 0xA0 or 0xE000 <= code < 0xF900 or code == 0xFFFD or code >= 0xF0000:
+        return _ABSURD
+    return _UNKNOWN
+
+
+def _rate_by_lead_byte(char: str, encoding: str, usual: range) -> float:
+    """East Asian standards put the characters in common use into their first rows, so the lead byte tells."""
+    raw = char.encode(encoding, "replace")
+    if len(raw) != 2:
+        return _RARE
+    is_standard = encoding in ("cp932", "big5hkscs") or raw[1] >= 0xA1
+    return _USUAL if raw[0] in usual and is_standard else _RARE
+
+
+def _is_han(char: str) -> bool:
+    return "\u4e00" <= char <= "\u9fff"
+
+
+def _is_wide_form(char: str) -> bool:
+    return "\uff01" <= char <= "\uff5e"
+
+
+def rate_simplified(char: str) -> float:
+    """How likely a character above ASCII is in Chinese of the mainland."""
+    if char in CJK_MARKS:
+        return _MARK
+    if char in CHINESE:
+        return _FREQUENT
+    if char in CHINESE_OFTEN:
+        return _OFTEN
+    if char in CHINESE_TRADITIONAL:
+        return _USUAL
+    if _is_han(char):
+        return _rate_by_lead_byte(char, "gb18030", range(0xB0, 0xD8))
+    return _WIDE_FORM if _is_wide_form(char) else _rate_unknown(char)
+
+
+def rate_traditional(char: str) -> float:
+    """How likely a character above ASCII is in Chinese of Taiwan and Hong Kong."""
+    if char in CJK_MARKS:
+        return _MARK
+    if char in CHINESE_TRADITIONAL:
+        return _FREQUENT
+    if _is_han(char):
+        return _rate_by_lead_byte(char, "big5hkscs", range(0xA4, 0xC7))
+    return _WIDE_FORM if _is_wide_form(char) else _rate_unknown(char)
+
+
+def rate_japanese(char: str) -> float:
+    """How likely a character above ASCII is in Japanese."""
+    if "\u3041" <= char <= "\u3096":
+        return _HIRAGANA
+    if "\u30a1" <= char <= "\u30fc":
+        return _KATAKANA
+    if char in CJK_MARKS:
+        return _MARK
+    if char in JAPANESE:
+        return _FREQUENT - 1
+    if char in JAPANESE_OFTEN:
+        return _OFTEN
+    if "\uff61" <= char <= "\uff9f":
+        return _HALF_KATAKANA
+    if _is_han(char):
+        return _rate_by_lead_byte(char, "cp932", range(0x88, 0x98))
+    return _WIDE_FORM if _is_wide_form(char) else _rate_unknown(char)
+
+
+def rate_korean(char: str) -> float:
+    """How likely a character above ASCII is in Korean."""
+    if char in CJK_MARKS:
+        return _MARK
+    if char in KOREAN:
+        return _FREQUENT
+    if "\uac00" <= char <= "\ud7a3":
+        return _rate_by_lead_byte(char, "cp949", range(0xB0, 0xC9)) + 1
+    return _RARE if _is_han(char) else _rate_unknown(char)
+
+
+def _rate_alphabet(
+    common: frozenset[str],
+    rarer: frozenset[str] = frozenset(),
+    *,
+    rarest: frozenset[str] = frozenset(),
+    signs: Callable[[str], float],
+) -> Callable[[str], float]:
+    capitals = frozenset(
+        char.upper() for char in common | rarer if char.upper() != char and len(char.upper()) == 1
+    )
+
+    def rate(char: str) -> float:
+        if char in common:
+            return _LETTER
+        if char in rarer:
+            return _RARER_LETTER
+        if char in capitals:
+            return _CAPITAL
+        return _RAREST_LETTER if char in rarest else signs(char)
+
+    return rate
+
+
+def _rate_sign(char: str) -> float:
+    if char in WESTERN_SIGNS:
+        return _SIGN
+    return _RARER_SIGN if char in WESTERN_SIGNS_RARER else _rate_unknown(char)
+
+
+def _rate_sign_abroad(char: str) -> float:
+    return _SIGN_ABROAD if char in WESTERN_SIGNS or char in WESTERN_SIGNS_RARER else _rate_unknown(char)
+
+
+def _rate_russian_sign(char: str) -> float:
+    return _SIGN_ABROAD if char == "№" else _rate_sign_abroad(char)
+
+
+def _rate_no_sign(char: str) -> float:
+    return _SIGN_ABROAD if char == "\u00a0" else _rate_unknown(char)
+
+
+CANDIDATES = (
+    Candidate("cp1252", 0.0, _rate_alphabet(WESTERN, WESTERN_RARER, rarest=WESTERN_RAREST, signs=_rate_sign)),
+    Candidate("gb18030", 0.0, rate_simplified),
+    Candidate("cp932", -1.0, rate_japanese),
+    Candidate("euc_jp", -2.0, rate_japanese),
+    Candidate("cp949", -2.5, rate_korean),
+    Candidate("big5hkscs", -3.0, rate_traditional),
+    Candidate("cp1251", -4.0, _rate_alphabet(CYRILLIC_COMMON, CYRILLIC_RARER, signs=_rate_russian_sign)),
+    Candidate("koi8_r", -6.0, _rate_alphabet(CYRILLIC_COMMON, CYRILLIC_RARER, signs=_rate_no_sign)),
+    Candidate("cp1250", -4.5, _rate_alphabet(CENTRAL, signs=_rate_sign_abroad)),
+    Candidate("cp1253", -4.0, _rate_alphabet(GREEK_COMMON, signs=_rate_sign_abroad)),
+    Candidate("cp1254", -4.0, _rate_alphabet(TURKISH, signs=_rate_sign_abroad)),
+    Candidate("cp1255", -9.0, _rate_alphabet(HEBREW_COMMON, signs=_rate_sign_abroad)),
+    Candidate("cp1256", -9.0, _rate_alphabet(ARABIC_COMMON, signs=_rate_sign_abroad)),
+    Candidate("cp874", -9.0, _rate_alphabet(THAI_COMMON, signs=_rate_sign_abroad)),
+)
+"""In order of preference where two fit equally well."""
+
+_WIDE_PRIOR = -5.0
+
+_HAN_RUN = re.compile(r"[\u4e00-\u9fff]{2,}")
+_IN_WORD, _IN_WORD_AT_LEAST = 2.5, -7.0
+_OUTSIDE_WORDS, _OUTSIDE_WORDS_FREQUENT = -2.5, -1.2
+_WORDS_SOUGHT_IN_CHARS_MAX = 64
+
+
+def rate_characters(text: str, candidate: Candidate) -> float:
+    """The log-likelihood of a file that decodes to this text in the candidate's encoding, by its characters alone."""
+    return candidate.prior + _sum_characters(text, candidate.rate)
+
+
+def rate_seams(text: str) -> float:
+    """What the places where characters meet add to it; never positive."""
+    return _SEAM_COST * sum(1 for _ in _SEAM.finditer(text))
+
+
+def rate_wide(text: str) -> float:
+    """That of a file in UTF-16 without an ASCII character in it, which can only be Chinese, Japanese or Korean."""
+    rates = (rate_simplified, rate_traditional, rate_japanese, rate_korean)
+    return _WIDE_PRIOR + max(_sum_characters(text, rate) for rate in rates)
+
+
+def rate_words(text: str) -> float:
+    """What Chinese words add to the likelihood of a short text, since characters alone do not tell it from Japanese.
+
+    Args:
+        text: As `gb18030` decodes it.
+
+    Returns:
+        Positive where the characters make words, negative where rare ones stand together by accident.
+    """
+    runs = _HAN_RUN.findall(text)
+    if sum(map(len, runs)) > _WORDS_SOUGHT_IN_CHARS_MAX:
+        return 0.0
+    return sum(map(_rate_run, runs))
+
+
+@lru_cache(maxsize=1 << 10)
+def _rate_run(run: str) -> float:
+    """In a word a rare character is no surprise; outside of words only the commonest stand alone."""
+    covered = find_in_words(run)
+    total = 0.0
+    for position, char in enumerate(run):
+        if position in covered:
+            total += max(_IN_WORD, _IN_WORD_AT_LEAST - rate_simplified(char))
+        else:
+            total += _OUTSIDE_WORDS_FREQUENT if char in CHINESE else _OUTSIDE_WORDS
+    return total
+
+
+def _sum_characters(text: str, rate: Callable[[str], float]) -> float:
+    return sum(
+        count * (_ASCII if char < "\x80" else rate(char)) for char, count in sorted(Counter(text).items())
+    )
