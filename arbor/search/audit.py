@@ -17,6 +17,7 @@ from arbor.objects.ids import Kind
 from arbor.objects.model import Document, Manifest
 from arbor.repo.snapshot import Snapshot, ledger_key, passage_encoding
 from arbor.search.results import AuditMode, ChunkPlace
+from arbor.text.outline import Sections
 from arbor.text.reading import decode_passage
 
 KEPT_DOCUMENTS = 2048
@@ -42,11 +43,12 @@ VERIFIED = "read now and hashed to its leaf; leaf, document and ledger lead to t
 class ProvenDocument:
     """A document with its manifest, whose passages are known to be the leaves of its `text_root`."""
 
-    __slots__ = ("document", "line_starts", "manifest", "offsets")
+    __slots__ = ("document", "line_starts", "manifest", "offsets", "sections")
 
     def __init__(self, document: Document, manifest: Manifest) -> None:
         self.document = document
         self.manifest = manifest
+        self.sections: Sections | None = None  # read when a hit asks for them; not proven
         self.offsets: list[int] = []
         self.line_starts: list[int] = []
         offset, line = 0, 1

@@ -15,6 +15,7 @@ from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.evidence import evidence_units
 from arbor.search.fusion import Ranked
+from arbor.search.headings import heading_at, heading_in_file
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import RankedUnit, path_condition, title_units, unit_expression
 from arbor.search.query import Query
@@ -215,7 +216,7 @@ class HitMaker:
         evidence = self._evidence(found.text, spans) if self._audited else ""
         label, reasons = self._label(standing, found.problem, evidence)
         snippet = make_snippet(found.text, spans, self._weights)
-        headings = tuple(proven.manifest.passages[ordinal].headings)
+        headings = heading_at(self._snapshot, proven, ordinal, found.text, snippet.at)
         place = proven.place(ordinal, found.text)
         line = _line(place, found.text, snippet)
         return PassageHit(
@@ -257,8 +258,9 @@ class HitMaker:
     def _hit_of_file(self, ranked: Ranked, rank: int, file: Extraction) -> Hit:
         passages = []
         for ordinal, score in ranked.candidate.passages[: self._wishes.passages]:
-            text, place, headings = passage_of_file(file, ordinal)
+            text, place = passage_of_file(file, ordinal)
             snippet = make_snippet(text, self._matcher.spans(text), self._weights)
+            headings = heading_in_file(file, ordinal, text, snippet.at)
             passages.append(
                 PassageHit(
                     place,

@@ -70,7 +70,7 @@ class PassageHit:
 
     Attributes:
         chunk: Its place; None for a document without passages.
-        heading: The heading path, outermost first.
+        heading: The path of the headings under which the first match of the snippet stands, outermost first.
         text: The passage as stored, decoded; "" where its bytes are not here.
         snippet: The part of it that answers best, on one line.
         highlights: (start, end) of the matches in `snippet`, in characters.

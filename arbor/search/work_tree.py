@@ -67,10 +67,10 @@ def _scored(units: tuple[RankedUnit, ...], beside: Statistics, own: Statistics) 
     ]
 
 
-def passage_of_file(file: Extraction, ordinal: int) -> tuple[str, ChunkPlace | None, tuple[str, ...]]:
-    """Text, place and heading path of a passage; an empty text and no place for a file without text."""
+def passage_of_file(file: Extraction, ordinal: int) -> tuple[str, ChunkPlace | None]:
+    """Text and place of a passage; an empty text and no place for a file without text."""
     if ordinal >= len(file.passages):
-        return "", None, ()
+        return "", None
     before, passage = file.passages[:ordinal], file.passages[ordinal]
     text = decode_passage(passage.data, file.encoding)
     start_line = 1 + sum(each.newlines for each in before)
@@ -84,4 +84,4 @@ def passage_of_file(file: Extraction, ordinal: int) -> tuple[str, ChunkPlace | N
         start_byte,
         start_byte + len(passage.data),
     )
-    return text, place, tuple(passage.headings)
+    return text, place

@@ -122,7 +122,7 @@ def cut_buffer(
         least = start + policy.min_bytes
         while following < count and marks[following].start <= lead and marks[following].start < least:
             mark = marks[following]
-            _enter_heading(outline, mark)
+            enter_heading(outline, mark)
             lead = mark.end + 3  # a heading after nothing but a blank line still leads this passage
             following += 1
         headings = tuple([title for _, title in outline])
@@ -133,7 +133,7 @@ def cut_buffer(
         if end - start > whole_bytes:
             end = _find_cut(buffer, start, end, policy, blocks)
         while following < count and marks[following].start < end:
-            _enter_heading(outline, marks[following])
+            enter_heading(outline, marks[following])
             following += 1
             if not headings:  # a preamble goes by the name of the first section
                 headings = tuple([title for _, title in outline])
@@ -143,7 +143,7 @@ def cut_buffer(
     return passages, start
 
 
-def _enter_heading(outline: list[tuple[int, str]], mark: Mark) -> None:
+def enter_heading(outline: list[tuple[int, str]], mark: Mark) -> None:
     """A heading closes those of its own level and deeper; one without text closes and opens nothing."""
     level = mark[2]
     while outline and outline[-1][0] >= level:

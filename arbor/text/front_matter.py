@@ -75,12 +75,10 @@ def read_front_matter(text: bytes) -> FrontMatter:
     Returns:
         The fields, or the reason why they cannot be read; never raises on any input.
     """
-    head = text[:FRONT_MATTER_MAX_BYTES]
-    is_toml = head.lstrip(b"\xef\xbb\xbf").startswith(b"+++")
-    block = (_TOML_BLOCK if is_toml else _YAML_BLOCK).match(head)
+    block = _find_block(text)
     if block is None:
         return NO_FRONT_MATTER
-    source = block[1].decode("utf-8", "replace")
+    source, is_toml = block[1].decode("utf-8", "replace"), _is_toml(text)
     try:
         fields = _parse_toml(source) if is_toml else _parse_yaml(source)
     except yaml.YAMLError as error:
@@ -92,6 +90,21 @@ def read_front_matter(text: bytes) -> FrontMatter:
     if fields is None:
         return NO_FRONT_MATTER
     return FrontMatter(block.end(), fields, ())
+
+
+def measure_fences(text: bytes) -> int:
+    """Length of what lies between two front matter fences at the head of a text, whether it can be read or not."""
+    block = _find_block(text)
+    return block.end() if block else 0
+
+
+def _find_block(text: bytes) -> re.Match[bytes] | None:
+    head = text[:FRONT_MATTER_MAX_BYTES]
+    return (_TOML_BLOCK if _is_toml(head) else _YAML_BLOCK).match(head)
+
+
+def _is_toml(text: bytes) -> bool:
+    return text.startswith((b"+++", b"\xef\xbb\xbf+++"))
 
 
 def find_title(fields: dict[str, FrontValue]) -> str:

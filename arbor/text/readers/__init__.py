@@ -11,8 +11,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
+from arbor.text.chunker import Mark
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.readers.reading_result import Reading, Streamer
 
@@ -119,4 +120,20 @@ def get_streamer(name: str) -> Streamer | None:
     """The way a reader module reads piece by piece; None when it cannot."""
     return cast(
         "Streamer | None", getattr(importlib.import_module(f"arbor.text.readers.{name}"), "STREAMER", None)
+    )
+
+
+class HeadingFinder(Protocol):
+    """Finds the headings in a buffer, as the chunker defines it."""
+
+    def __call__(self, buffer: bytes, *, is_head: bool) -> list[Mark]:
+        """The headings, at their places; `is_head` says whether the buffer is the beginning of a document."""
+
+
+@cache
+def get_heading_finder(name: str) -> HeadingFinder | None:
+    """What finds headings in the text that a reader module reads; None where the text alone does not show them."""
+    return cast(
+        "HeadingFinder | None",
+        getattr(importlib.import_module(f"arbor.text.readers.{name}"), "find_headings", None),
     )

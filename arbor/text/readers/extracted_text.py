@@ -79,4 +79,4 @@ class ExtractedText:
         passages, _ = cut_buffer(buffer, 1, structure, policy, [], final=True)
         shown = " ".join(title.split()) or self._title
         rows = explicit_rows(self._links)
-        return Reading(passages, clean_text(shown), fields or {}, rows, warnings, extractor)
+        return Reading(passages, clean_text(shown), fields or {}, rows, warnings, extractor, self._marks)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from arbor.objects.links import Rows
-from arbor.text.chunker import Structure
+from arbor.text.chunker import Mark, Structure
 from arbor.text.extraction import FrontValue, Passage
 
 
@@ -20,6 +20,7 @@ class Reading(NamedTuple):
         link_rows: The links, in text order within each kind, as `arbor.objects.links` stores them.
         warnings: What could not be read as it should, one sentence each.
         extractor: Name and version of the reader, and of the library it rests on where that decides the text.
+        marks: Of extracted text: its headings, at their places in the buffer.
     """
 
     passages: Sequence[Passage]
@@ -28,6 +29,7 @@ class Reading(NamedTuple):
     link_rows: Rows
     warnings: Sequence[str]
     extractor: str
+    marks: Sequence[Mark] = ()
 
 
 class Streamer(NamedTuple):

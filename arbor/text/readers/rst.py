@@ -33,15 +33,18 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
     """Read a reStructuredText; its first title is the title, a field list at its head the front matter."""
     buffer = b"\n" + text
     decoded = text.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    marks = _find_titles(without_mark(buffer))
+    marks = find_headings(without_mark(buffer), is_head=True)
     passages, _ = cut_buffer(buffer, 1, Structure(marks, []), policy, [], final=True)
     fields = _find_fields(decoded)
     title = find_title(fields) or (marks[0].title if marks else "")
     return Reading(passages, title, fields, explicit_rows(_find_links(decoded)), (), EXTRACTOR_ID)
 
 
-def _find_titles(buffer: bytes) -> list[Mark]:
-    """Levels are not fixed: each new kind of line under (and over) a title opens the next level."""
+def find_headings(buffer: bytes, *, is_head: bool) -> list[Mark]:
+    """The titles; their levels hold where the buffer is the head of a document.
+
+    Levels are not fixed: each new kind of line under (and over) a title opens the next level.
+    """
     styles: dict[tuple[bytes, bytes], int] = {}
     marks = []
     for match in _TITLE.finditer(buffer):

@@ -41,4 +41,9 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
     return Structure(marks, [])
 
 
+def find_headings(buffer: bytes, *, is_head: bool) -> list[Mark]:
+    """The top-level definitions in a buffer."""
+    return find_structure(buffer, 1).marks
+
+
 STREAMER = Streamer("source", find_structure, lambda _: 0)
