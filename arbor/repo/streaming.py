@@ -16,6 +16,7 @@ from arbor.objects.model import ChunkRef, Manifest, encode_document, encode_mani
 from arbor.repo.ingest import ORIGINAL_PIECE_BYTES, document_of
 from arbor.repo.stage import FileState, state_of
 from arbor.store.pack_writer import PackWriter
+from arbor.text.encodings import can_decode
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import open_stream
 
@@ -25,7 +26,8 @@ def store_large_file(
 ) -> tuple[bytes, FileState, tuple[str, ...]]:
     """Store a file without holding it in memory; (document oid, state, warnings).
 
-    Text that is UTF-8 becomes passages; anything else is kept as pieces of the original. Links are not looked for.
+    Text becomes passages; anything else is kept as pieces of the original. Its kind and encoding are told from its
+    beginning alone, and links are not looked for.
 
     Raises:
         UsageError: when it is no regular file or changes while it is read.
@@ -41,8 +43,10 @@ def store_large_file(
         hasher = blake3()
         stream = open_stream(file, name, policy)
         passages: list[ChunkRef] = []
+        unreadable = 0
         for data, newlines, headings in stream.passages:
             hasher.update(data)
+            unreadable += not can_decode(data, stream.extraction.encoding)
             oid = object_id(Kind.CHUNK, data)
             passages.append(ChunkRef(writer.add(Kind.CHUNK, data, oid), len(data), newlines, headings))
         pieces = [] if stream.is_text else [_piece(writer, data, hasher) for data in _pieces(file)]
@@ -53,11 +57,13 @@ def store_large_file(
     manifest = writer.add(Kind.MANIFEST, encode_manifest(Manifest(tuple(passages), tuple(pieces), ())))
     document = document_of(stream.extraction, [ref.oid for ref in passages], [oid for oid, _ in pieces], manifest,
                            size, hasher.digest(), source_uri)  # fmt: skip
-    return (
-        writer.add(Kind.DOCUMENT, encode_document(document)),
-        state_of(after),
-        tuple(stream.extraction.warnings),
-    )
+    warnings = list(stream.extraction.warnings)
+    if unreadable:
+        warnings.append(
+            f"{unreadable:,} of its {len(passages):,} passages are not {stream.extraction.encoding}, as its beginning "
+            "is, and a search will not find all of their words"
+        )
+    return writer.add(Kind.DOCUMENT, encode_document(document)), state_of(after), tuple(warnings)
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:

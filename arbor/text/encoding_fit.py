@@ -20,6 +20,8 @@ from arbor.lazy import lazy_pattern
 from arbor.text.common_characters import (
     ARABIC_COMMON,
     CENTRAL,
+    CENTRAL_RARER,
+    CENTRAL_SHARED,
     CHINESE,
     CHINESE_OFTEN,
     CHINESE_TRADITIONAL,
@@ -33,6 +35,7 @@ from arbor.text.common_characters import (
     KOREAN,
     THAI_COMMON,
     TURKISH,
+    TURKISH_SHARED,
     WESTERN,
     WESTERN_RARER,
     WESTERN_RAREST,
@@ -46,7 +49,7 @@ _ASCII = -3.0
 
 _FREQUENT, _OFTEN, _USUAL, _RARE, _ABSURD = -6.0, -7.7, -10.3, -15.0, -16.0
 _MARK, _HIRAGANA, _KATAKANA, _HALF_KATAKANA, _WIDE_FORM = -5.5, -5.0, -6.5, -4.7, -9.0
-_LETTER, _RARER_LETTER, _CAPITAL, _SIGN, _RARER_SIGN = -3.2, -4.7, -5.5, -3.5, -5.0
+_LETTER, _RARER_LETTER, _SHARED_LETTER, _CAPITAL, _SIGN, _RARER_SIGN = -3.2, -4.0, -4.7, -5.5, -3.5, -5.0
 _SIGN_ABROAD, _RAREST_LETTER, _UNKNOWN = -6.0, -7.5, -10.0
 
 _SEAM = lazy_pattern(
@@ -156,26 +159,15 @@ def rate_korean(char: str) -> float:
 
 
 def _rate_alphabet(
-    common: frozenset[str],
-    rarer: frozenset[str] = frozenset(),
-    *,
-    rarest: frozenset[str] = frozenset(),
-    signs: Callable[[str], float],
+    letters: dict[float, frozenset[str]], signs: Callable[[str], float]
 ) -> Callable[[str], float]:
-    capitals = frozenset(
-        char.upper() for char in common | rarer if char.upper() != char and len(char.upper()) == 1
-    )
-
-    def rate(char: str) -> float:
-        if char in common:
-            return _LETTER
-        if char in rarer:
-            return _RARER_LETTER
-        if char in capitals:
-            return _CAPITAL
-        return _RAREST_LETTER if char in rarest else signs(char)
-
-    return rate
+    """For letters by their likelihood; the capitals of all but the rarest are as likely as each other."""
+    rates = {char: rate for rate, chars in letters.items() for char in chars}
+    for char in [char for char, rate in rates.items() if rate > _RAREST_LETTER]:
+        capital = char.upper()
+        if len(capital) == 1:
+            rates.setdefault(capital, _CAPITAL)
+    return lambda char: rates[char] if char in rates else signs(char)
 
 
 def _rate_sign(char: str) -> float:
@@ -196,21 +188,39 @@ def _rate_no_sign(char: str) -> float:
     return _SIGN_ABROAD if char == "\u00a0" else _rate_unknown(char)
 
 
+_CYRILLIC = {_LETTER: CYRILLIC_COMMON, _RARER_LETTER: CYRILLIC_RARER}
+
+_WESTERN = {_LETTER: WESTERN, _RARER_LETTER: WESTERN_RARER, _RAREST_LETTER: WESTERN_RAREST}
+_CENTRAL = {_RARER_LETTER: CENTRAL, _SHARED_LETTER: CENTRAL_SHARED, _CAPITAL: CENTRAL_RARER}
+
 CANDIDATES = (
-    Candidate("cp1252", 0.0, _rate_alphabet(WESTERN, WESTERN_RARER, rarest=WESTERN_RAREST, signs=_rate_sign)),
+    Candidate(
+        "cp1252",
+        0.0,
+        _rate_alphabet(
+            {_LETTER: WESTERN, _RARER_LETTER: WESTERN_RARER, _RAREST_LETTER: WESTERN_RAREST}, _rate_sign
+        ),
+    ),
     Candidate("gb18030", 0.0, rate_simplified),
     Candidate("cp932", -1.0, rate_japanese),
     Candidate("euc_jp", -2.0, rate_japanese),
     Candidate("cp949", -2.5, rate_korean),
     Candidate("big5hkscs", -3.0, rate_traditional),
-    Candidate("cp1251", -4.0, _rate_alphabet(CYRILLIC_COMMON, CYRILLIC_RARER, signs=_rate_russian_sign)),
-    Candidate("koi8_r", -6.0, _rate_alphabet(CYRILLIC_COMMON, CYRILLIC_RARER, signs=_rate_no_sign)),
-    Candidate("cp1250", -4.5, _rate_alphabet(CENTRAL, signs=_rate_sign_abroad)),
-    Candidate("cp1253", -4.0, _rate_alphabet(GREEK_COMMON, signs=_rate_sign_abroad)),
-    Candidate("cp1254", -4.0, _rate_alphabet(TURKISH, signs=_rate_sign_abroad)),
-    Candidate("cp1255", -9.0, _rate_alphabet(HEBREW_COMMON, signs=_rate_sign_abroad)),
-    Candidate("cp1256", -9.0, _rate_alphabet(ARABIC_COMMON, signs=_rate_sign_abroad)),
-    Candidate("cp874", -9.0, _rate_alphabet(THAI_COMMON, signs=_rate_sign_abroad)),
+    Candidate("cp1251", -4.0, _rate_alphabet(_CYRILLIC, _rate_russian_sign)),
+    Candidate("koi8_r", -6.0, _rate_alphabet(_CYRILLIC, _rate_no_sign)),
+    Candidate(
+        "cp1250",
+        -4.5,
+        _rate_alphabet(
+            {_RARER_LETTER: CENTRAL, _SHARED_LETTER: CENTRAL_SHARED, _CAPITAL: CENTRAL_RARER},
+            _rate_sign_abroad,
+        ),
+    ),
+    Candidate("cp1253", -4.0, _rate_alphabet({_LETTER: GREEK_COMMON}, _rate_sign_abroad)),
+    Candidate("cp1254", -4.0, _rate_alphabet({_LETTER: TURKISH | TURKISH_SHARED}, _rate_sign_abroad)),
+    Candidate("cp1255", -9.0, _rate_alphabet({_LETTER: HEBREW_COMMON}, _rate_sign_abroad)),
+    Candidate("cp1256", -9.0, _rate_alphabet({_LETTER: ARABIC_COMMON}, _rate_sign_abroad)),
+    Candidate("cp874", -9.0, _rate_alphabet({_LETTER: THAI_COMMON}, _rate_sign_abroad)),
 )
 """In order of preference where two fit equally well."""
 

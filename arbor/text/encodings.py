@@ -54,6 +54,15 @@ def decode_passage(data: bytes, encoding: str) -> str:
     return text[1:] if text[:1] == "\ufeff" else text
 
 
+def can_decode(data: bytes, encoding: str) -> bool:
+    """Whether every byte of a passage belongs to a character in this encoding."""
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def split_as_encoded(data: bytes, encoding: str, texts: Sequence[str]) -> list[bytes]:
     """Cut a file where its decoded text was cut.
 

@@ -34,6 +34,12 @@ class ChunkPolicy:
             raise ValueError("a chunk policy needs 16 <= min_bytes <= target_bytes <= cap_bytes <= 1 MiB")
 
 
+def shrink_policy(policy: ChunkPolicy, factor: int) -> ChunkPolicy:
+    """Sizes for a text that takes up to `factor` times as many bytes in its file as in UTF-8."""
+    sizes = (policy.target_bytes, policy.cap_bytes, policy.min_bytes)
+    return policy if factor == 1 else ChunkPolicy(*(max(size // factor, 16) for size in sizes))
+
+
 DEFAULT_POLICY = ChunkPolicy()
 
 

@@ -10,11 +10,11 @@ from typing import BinaryIO, NamedTuple
 
 from arbor.objects.links import expand_links, explicit_rows
 from arbor.text.encodings import STATEFUL, UTF8, decode_passage, detect_encoding, split_as_encoded
-from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage
+from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage, shrink_policy
 from arbor.text.media import find_format
 from arbor.text.readers import BINARY, PLAIN, Format, get_reader, get_streamer
 from arbor.text.readers.reading_result import Reading
-from arbor.text.streaming import iter_passages
+from arbor.text.streaming import can_be_streamed, iter_encoded_passages, iter_passages
 
 __all__ = ["TextStream", "decode_passage", "extract", "open_stream"]
 
@@ -23,6 +23,8 @@ PIECE_BYTES = 64 * 1024
 
 BINARY_ID = "binary/1"
 """In place of a reader, for files whose text is not read."""
+
+_TOO_LARGE = "the file is too large for its text to be read"
 
 HEAD_BYTES = 256 * 1024
 """How much of a streamed file is looked at to tell its kind, title and front matter."""
@@ -88,29 +90,50 @@ def open_stream(file: BinaryIO, name: str, policy: ChunkPolicy = DEFAULT_POLICY)
         policy: Passage sizes in bytes.
 
     Returns:
-        For UTF-8 text of a kind whose structure shows as one reads on (Markdown, plain text, source
-        code), the same passages as `extract` gives. Links are not looked for. Other files give no
-        passages.
+        For UTF-8 text of a kind whose structure shows as one reads on (Markdown, plain text, source code), the same
+        passages as `extract` gives; other kinds of text are cut as plain text. Text in another encoding is read
+        twice, first to see that its passages will join to the file. Links are not looked for. Other files give no
+        passages, and a warning where that was to be expected of them.
     """
     head = file.read(HEAD_BYTES)
     file.seek(0, os.SEEK_SET)
     form = find_format(head, name)
-    if not form.is_text or not _is_utf8(head):
-        form = form if not form.is_text else BINARY
-        remarks = [] if form is BINARY else ["the file is too large for its text to be read"]
-        empty = Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), (), {}, (), remarks)
-        return TextStream(False, empty, iter(()))
+    encoding = UTF8 if _is_utf8(head) else detect_encoding(head)
+    if form.is_text and encoding:
+        return _open_text_stream(file, head, form, encoding, policy)
+    remarks = [] if form.is_text or form is BINARY else [_TOO_LARGE]
+    return _without_text(BINARY if form.is_text else form, remarks)
+
+
+def _open_text_stream(
+    file: BinaryIO, head: bytes, form: Format, encoding: str, policy: ChunkPolicy
+) -> TextStream:
+    if encoding != UTF8 and not can_be_streamed(file, encoding):
+        remark = f"{_TOO_LARGE}, and no search will find it: it is in {encoding}; convert it to UTF-8"
+        return _without_text(BINARY, [remark])
     streamer = get_streamer(form.reader) or get_streamer(PLAIN.reader)
     assert streamer is not None
+    if encoding != UTF8:
+        head = head.decode(encoding, "replace").encode(UTF8, "replace")
     reading = get_reader(streamer.reader)(head, policy)
-    extraction = _assemble(form, reading, None, UTF8, (), ())
+    extraction = _assemble(form, reading, None, encoding, (), ())
     warnings = (*reading.warnings, "the file is too large for its links to be looked for")
-    passages = iter_passages(file, policy, streamer.find_structure, streamer.measure_front(head))
+    front_bytes = streamer.measure_front(head)
+    passages = (
+        iter_passages(file, policy, streamer.find_structure, front_bytes)
+        if encoding == UTF8
+        else iter_encoded_passages(file, encoding, policy, streamer.find_structure, front_bytes)
+    )
     return TextStream(True, replace(extraction, link_rows=(), warnings=warnings), passages)
 
 
+def _without_text(form: Format, remarks: Sequence[str]) -> TextStream:
+    empty = Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), (), {}, (), remarks)
+    return TextStream(False, empty, iter(()))
+
+
 def _is_utf8(head: bytes) -> bool:
-    if b"\0" in head:
+    if b"\0" in head or b"\x1b" in head:  # a wide encoding, or one with shifts, perhaps
         return False
     try:
         codecs.getincrementaldecoder(UTF8)().decode(head)
@@ -147,7 +170,7 @@ def _extract_encoded(
     """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places."""
     text = data.decode(encoding, "replace").encode(UTF8, "replace")
     for shrink in (1, 2, 4):  # a character can take up to four times the bytes that it takes in UTF-8
-        reading = get_reader(form.reader)(text, _shrink_policy(policy, shrink))
+        reading = get_reader(form.reader)(text, shrink_policy(policy, shrink))
         if encoding in STATEFUL:
             return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
         pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])
@@ -160,11 +183,6 @@ def _extract_encoded(
     links = expand_links(reading.link_rows, text)  # their places are those in UTF-8
     reading = reading._replace(link_rows=explicit_rows(links))
     return _assemble(form, reading, title, encoding, passages, ())
-
-
-def _shrink_policy(policy: ChunkPolicy, factor: int) -> ChunkPolicy:
-    sizes = (policy.target_bytes, policy.cap_bytes, policy.min_bytes)
-    return policy if factor == 1 else ChunkPolicy(*(max(size // factor, 16) for size in sizes))
 
 
 def _split(data: bytes) -> list[bytes]:

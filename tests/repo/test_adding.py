@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import unicodedata
 from pathlib import Path
@@ -447,6 +448,29 @@ def test_a_very_large_file_is_streamed_in_pieces(tmp_path: Path, monkeypatch: py
     assert read_all(kb) == files_in(tmp_path)
     assert kb.verify().ok
     assert kb.status().clean
+
+
+def test_a_very_large_file_in_another_encoding_is_found_or_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path)
+    lines = "所有权系统让借用检查器发现错误。\n\n" * 200
+    contents: dict[str, str | bytes] = {
+        "wide.md": ("# 借用检查\n\n" + lines).encode("utf-16"),
+        "shifts.txt": ("これは日本語のテストです。\n" * 200).encode("iso2022_jp"),
+        "late.txt": b"plain words\n" * 30_000 + "le café est fermé\n".encode("latin-1") * 300,
+    }
+    write(tmp_path, contents)
+    monkeypatch.setattr(adding, "_LARGE_BYTES", 1000)
+    said = kb.add().warnings
+    warnings = {path: " ".join(text for name, text in said if name == path) for path in contents}
+    assert warnings["wide.md"] == "the file is too large for its links to be looked for"
+    assert "no search will find it: it is in iso2022_jp" in warnings["shifts.txt"]
+    assert re.search(r"[0-9]+ of its [0-9]+ passages are not utf-8", warnings["late.txt"])
+    kb.commit("large")
+    assert [hit.path for hit in kb.search("借用检查").hits] == ["wide.md"]
+    assert read_all(kb) == files_in(tmp_path)
+    assert kb.verify().ok
 
 
 def test_a_file_takes_the_place_of_a_folder_and_back(tmp_path: Path) -> None:

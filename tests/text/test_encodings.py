@@ -64,12 +64,33 @@ CODECS = {
 CASES = [(codec, text) for language, texts in SAMPLES.items() for codec in CODECS[language] for text in texts]
 
 
-@pytest.mark.parametrize("around", ["{}", "Hello world, see below:\n{}\nThe end.\n"])
+@pytest.mark.parametrize("around", ["{}", "Hello world, see below:\n{}\nThe end.\n", "{0}\n" * 40])
 @pytest.mark.parametrize(("codec", "text"), CASES)
 def test_a_line_or_two_is_enough(codec: str, text: str, around: str) -> None:
     text = around.format(text)
     data = text.encode(codec)
     assert decode_passage(data, detect_encoding(data)) == text
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("cp1252", "Perché la città è così bella? Più tardi può venire, però non verrà."),
+        ("cp1252", "São Paulo não é a capital; a informação está lá. Você também terá razões."),
+        ("cp1252", "Åsa är här på ön och äter köttbullar. Rødgrød med fløde på Ærø."),
+        ("cp1252", "Où êtes-vous allé ? Ça va très bien, maître François. Noël à l’hôtel, île, août."),
+        ("cp1252", "für können"),
+        ("cp1252", "Où est la bibliothèque ?"),
+        ("cp1250", "Dnes je krásné počasí a všichni jsou šťastní."),
+        ("cp1250", "Astăzi este vreme frumoasă şi toţi sunt fericiţi."),
+        ("cp1254", "Bugün hava çok güzel, değil mi?"),
+        ("koi8_r", "не так ли, мой друг? Он уже ушёл."),
+    ],
+)
+@pytest.mark.parametrize("repeats", [1, 40])
+def test_more_of_a_text_makes_it_no_other_language(codec: str, text: str, repeats: int) -> None:
+    data = (text + "\n").encode(codec) * repeats
+    assert detect_encoding(data) == codec
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])

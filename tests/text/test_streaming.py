@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import ChunkPolicy, Passage
 from arbor.text.readers import get_streamer
 from arbor.text.reading import extract, open_stream
@@ -57,14 +58,42 @@ def test_a_stream_tells_what_the_head_says() -> None:
     ("data", "name"),
     [
         (b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "a.png"),
-        ("今天天气很好，我们一起去公园散步吧。\n".encode("gb18030") * 50, "a.txt"),
         (b"<!doctype html><p>words</p>", "a.html"),
+        ("これは日本語のテストです。\n".encode("iso2022_jp") * 50, "a.txt"),
+        ("今天天气很好。\n".encode("gb18030") * 50 + b"\xff\n", "a.txt"),
+        (b"\0\1\2\3" * 100, "a.txt"),
     ],
 )
-def test_what_is_not_utf8_text_is_left_to_be_kept_in_pieces(data: bytes, name: str) -> None:
+def test_what_cannot_be_cut_while_it_is_read_is_left_to_be_kept_in_pieces(data: bytes, name: str) -> None:
     opened = open_stream(io.BytesIO(data), name)
     assert not opened.is_text
     assert list(opened.passages) == []
+    is_binary = name.endswith("png") or data.startswith(b"\0")
+    assert bool(opened.extraction.warnings) != is_binary
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-be", "utf-32", "gb18030", "cp932", "euc_jp", "cp1252"]
+)
+def test_text_in_another_encoding_is_cut_in_its_own_bytes(encoding: str) -> None:
+    words = {
+        "cp932": "検索エンジンの仕組み",
+        "euc_jp": "検索エンジンの仕組み",
+        "cp1252": "où est le café fermé",
+    }
+    line = words.get(encoding, "今天天气很好，我们一起去公园散步吧。é") + "\n\n"
+    text = "---\ntitle: Big\n---\n# One\n\n" + line * 20_000
+    data = text.encode(encoding)
+    opened = open_stream(io.BytesIO(data), "big.md")
+    assert opened.is_text
+    assert opened.extraction.title == "Big"
+    passages = list(opened.passages)
+    assert b"".join(passage.data for passage in passages) == data
+    shown = [decode_passage(passage.data, opened.extraction.encoding) for passage in passages]
+    assert "".join(shown) == text
+    assert max(len(passage.data) for passage in passages) <= ChunkPolicy().cap_bytes
+    assert sum(passage.newlines for passage in passages) == text.count("\n")
+    assert passages[-1].headings == ("One",)
 
 
 def test_memory_does_not_grow_with_the_file() -> None:
