@@ -65,9 +65,12 @@ def translate(pattern: bytes, *, whole_paths: bool) -> re.Pattern[bytes]:
         pattern: The pattern without a leading or trailing slash.
         whole_paths: Whether `**` spans folders; names have no slashes.
     """
-    tokens = _tokens(pattern, whole_paths)
-    if not tokens:
+    # git compares what comes before the first sign by itself, so that stars right after it stand at a beginning.
+    plain = len(pattern) - len(pattern.lstrip(_PLAIN)) if whole_paths else 0
+    rest = _tokens(pattern[plain:], whole_paths)
+    if rest is None or not pattern:
         return _NEVER
+    tokens = [_exactly(pattern[place : place + 1]) for place in range(plain)] + rest
     blocks = [_parts(block) for block in _split(tokens, _DEEP)]
     regex = blocks[0]
     for block in blocks[1:-1]:
@@ -77,6 +80,7 @@ def translate(pattern: bytes, *, whole_paths: bool) -> re.Pattern[bytes]:
     return re.compile(regex, re.DOTALL)
 
 
+_PLAIN = bytes(code for code in range(256) if code not in b"*?[\\")
 _STAR, _DEEP, _SLASH = b"*", b"**/", b"/"
 _ALL, _ONE = rb".*", rb"[^/]"
 

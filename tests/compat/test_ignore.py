@@ -231,6 +231,21 @@ HAND_PICKED = [
     "[a\\]",
     "!*.md\n*.md",
     "*\n!/x/\n!/x/y/\n!/x/y/a",
+    "foo**/*",
+    "foo**/**",
+    "f**/**",
+    "/foo***/**",
+    "/foo**",
+    "/foo**/a",
+    "fo**/foo",
+    "x/fo**/**",
+    "x/y/**/deep.md",
+    "x/y**/a",
+    "foo**/**/a",
+    "*\n!/foo**\n!/x**/",
+    "f[o]o**/**",
+    "\\foo**/**",
+    "fo?**/**",
 ]
 
 
@@ -255,6 +270,8 @@ def test_patterns_picked_by_hand(tree: Path, text: str) -> None:
         {"dir": b"/**/a\n"},
         {"": b"/dir/sub/a\n", "dir": b"!sub/a\n"},
         {"x": b".hidden\n"},
+        {"x": b"foo**/*\n"},
+        {"x": b"/foo***/**\n", "x/y": b"!foo**/**\n"},
     ],
 )
 def test_rules_of_several_folders(tree: Path, rules: dict[str, bytes]) -> None:
@@ -262,7 +279,7 @@ def test_rules_of_several_folders(tree: Path, rules: dict[str, bytes]) -> None:
 
 
 SEGMENTS = st.sampled_from(
-    ["a", "b.md", "foo", "x", "y", "sub", "*", "**", "*.md", "?", "f*", "[ab]", "[!a]", "build", "a*", "*o"]
+    "a b.md foo x y sub * ** *.md ? f* [ab] [!a] build a* *o foo** f** x** **o".split()  # noqa: SIM905
 )
 PATTERNS = st.builds(
     lambda bang, root, parts, tail: bang + root + "/".join(parts) + tail,
@@ -306,6 +323,7 @@ ALPHABET = [
     "[:",
     "é",
     "/**/",
+    "x**/",
 ]
 
 
@@ -334,7 +352,7 @@ def test_odd_patterns_in_bulk(tmp_path: Path) -> None:
         "x/y/^",
         "x/y/b",
     ]
-    texts = {f"d{number:03d}": odd_pattern(source) for number in range(150)}
+    texts = {f"d{number:03d}": odd_pattern(source) for number in range(300)}
     for folder, text in texts.items():
         for name in names:
             (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
