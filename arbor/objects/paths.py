@@ -1,7 +1,10 @@
 """The one validator of document paths: every platform's rules, always, wherever a path comes from.
 
-A path is relative, POSIX, in Unicode form C, and can be checked out on Linux, macOS and Windows without leaving the
-folder or touching `.arbor`. Sources: git's verify_path with protectHFS and protectNTFS, and Microsoft's naming rules.
+A path is relative, POSIX, in Unicode form C, and on Linux, macOS and Windows alike no checkout of it can leave the
+folder or touch `.arbor`. What Windows would take for another name (a drive, a device, a dot or space at the end) is
+refused. A name with `<>:"|?*` is valid, since note folders have them: Windows cannot hold it, which `add` warns about
+and a checkout there refuses (`windows_fault`). Sources: git's verify_path with protectHFS and protectNTFS, and
+Microsoft's naming rules.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ PRIVATE_FOLDER = ".arbor"
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _CONTROL = re.compile("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\\\\]")
 _RESERVED = re.compile(r"^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$", re.IGNORECASE)
+# A colon is the worst: what follows it names a stream of the file before it, and nothing is refused.
+_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 # Characters that HFS+ and APFS ignore when they compare names, so that they can disguise a protected one.
 _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
@@ -74,6 +79,12 @@ def _name_fault(name: str) -> str:
         if plain in _PROTECTED or _SHORT_NAME.match(plain):
             return f"'{plain}' is a protected name"
     return ""
+
+
+def windows_fault(path: str) -> str:
+    """Why Windows cannot hold a file of a valid path, or "" when it can."""
+    found = _NOT_ON_WINDOWS.search(path)
+    return f"Windows allows no {found[0]} in a name" if found else ""
 
 
 def check_path(path: str) -> str:

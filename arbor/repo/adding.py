@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
-from arbor.objects.paths import check_path, collision_key, path_fault
+from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
@@ -41,6 +41,7 @@ else:  # what few files need
 _BATCH_FILES = 250
 _BATCH_BYTES = 8 * 1024 * 1024
 _LARGE_BYTES = 32 * 1024 * 1024
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,10 +338,21 @@ def _outcome(results: list[FileResult], tracked: Entries, found: _Found, *, unch
     skipped = found.skipped + [(result.path, result.problem) for result in results if result.problem]
     warnings = [(result.path, text) for result in good for text in result.warnings]
     if added:
-        warnings += _twins(added, tracked)
+        warnings += _twins(added, tracked) + _foreign_to_windows(added)
     same = len(good) - len(added) - len(modified)
     return AddResult(tuple(added), tuple(modified), tuple(sorted(found.gone)), unchanged + same,
                      tuple(skipped), tuple(warnings))  # fmt: skip
+
+
+def _foreign_to_windows(added: Sequence[str]) -> list[tuple[str, str]]:
+    """One warning for all new paths that cannot be checked out on Windows."""
+    faults = [(path, fault) for path in added if (fault := windows_fault(path))]
+    if not faults:
+        return []
+    (path, fault), others = faults[0], [path for path, _ in faults[1:]]
+    named = ", ".join(others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
+    more = f"; nor can {len(others)} more: {named}" if others else ""
+    return [(path, f"it cannot be checked out on Windows ({fault}){more}")]
 
 
 def _twins(added: Sequence[str], tracked: Iterable[str]) -> list[tuple[str, str]]:

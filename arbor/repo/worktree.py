@@ -14,11 +14,12 @@ from pathlib import Path
 from blake3 import blake3
 
 from arbor.errors import PartlyDone, UsageError
-from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault
+from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault, windows_fault
 from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
 from arbor.repo.stage import FileState, state_of
 from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
 
+_ON_WINDOWS = os.name == "nt"
 _READ_TRIES = 3
 _PIECE_BYTES = 1 << 20
 _READ_FLAGS = (
@@ -323,9 +324,11 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
 
     Raises:
         UsageError: when the path may not be used or its folder leads out of the work tree.
-        PartlyDone: when the system refuses (disk full, no permission, name not allowed here).
+        PartlyDone: when the system refuses (disk full, no permission), or its name cannot be on Windows and this is.
     """
     check_path(path)
+    if _ON_WINDOWS and (fault := windows_fault(path)):
+        raise PartlyDone(f"'{path}' cannot be written: {fault}", "rename it on another system: arbor mv")
     folder, name = fs_root, name_on_disk(fs_root, path)
     for part in name.split("/")[:-1]:
         folder = folder / part

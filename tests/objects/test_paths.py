@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arbor.errors import UsageError
 from arbor.objects import paths
-from arbor.objects.paths import check_path, collision_key, path_fault
+from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
 
 GOOD = [
     "a",
@@ -213,3 +213,19 @@ def test_names_that_some_file_system_takes_for_one_collide(one: str, two: str) -
 @pytest.mark.parametrize(("one", "two"), [("a", "b"), ("a/b", "ab"), ("a.md", "a"), ("é", "e")])
 def test_other_names_do_not(one: str, two: str) -> None:
     assert collision_key(one) != collision_key(two)
+
+
+@pytest.mark.parametrize(
+    "name", ["what?.md", "a<b>.md", "pipe|x.md", 'q"q.md', "star*.md", "col:on.md", "HEAD:foo"]
+)
+def test_names_that_only_windows_cannot_hold_are_valid_and_told(name: str) -> None:
+    for path in (name, f"folder/{name}", f"{name}/inside.md"):
+        assert path_fault(path) == ""
+        assert "Windows allows no" in windows_fault(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["a.md", "notes/day one.md", "中文/笔记.md", "a & b, c (d) [e] 'f'.md", "x;y=z+~!@#$%^.md"]
+)
+def test_most_names_are_fine_everywhere(path: str) -> None:
+    assert windows_fault(path) == ""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import arbor
-from arbor.errors import IntegrityError, StorageError, UsageError
+from arbor.errors import IntegrityError, PartlyDone, StorageError, UsageError
 from arbor.repo import adding, worktree
 from arbor.repo.stage import UNKNOWN, size_of
 from arbor.repo.status import displaced
@@ -471,6 +471,32 @@ def test_a_very_large_file_in_another_encoding_is_found_or_warned_about(
     assert [hit.path for hit in kb.search("借用检查").hits] == ["wide.md"]
     assert read_all(kb) == files_in(tmp_path)
     assert kb.verify().ok
+
+
+def test_names_that_windows_cannot_hold_are_warned_about_once(tmp_path: Path) -> None:
+    names = ["a<b>.md", "col:on.md", "pipe|x.md", 'q"q.md', "star*.md", "what?.md", "zz|.md"]
+    kb = new_kb(tmp_path)
+    write(tmp_path, {name: name for name in [*names, "fine.md"]})
+    [(path, said)] = kb.add().warnings
+    assert path == "a<b>.md"
+    assert said == (
+        "it cannot be checked out on Windows (Windows allows no < in a name); nor can 6 more: "
+        'col:on.md, pipe|x.md, q"q.md, star*.md, what?.md, …'
+    )
+    kb.commit("names", index=False)
+    write(tmp_path, {"what?.md": "edited", "new?.md": "new"})
+    assert [path for path, _ in kb.add().warnings] == ["new?.md"]
+
+
+def test_windows_is_not_asked_to_write_a_name_that_it_takes_for_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path, {"HEAD:foo": "words", "a.md": "a"})
+    (tmp_path / "HEAD:foo").unlink()
+    monkeypatch.setattr("arbor.repo.worktree._ON_WINDOWS", True)
+    with pytest.raises(PartlyDone, match="'HEAD:foo' cannot be written: Windows allows no : in a name"):
+        kb.restore(["HEAD:foo"])
+    assert sorted(files_in(tmp_path)) == ["a.md"]
 
 
 def test_a_file_takes_the_place_of_a_folder_and_back(tmp_path: Path) -> None:
