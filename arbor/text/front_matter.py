@@ -62,6 +62,10 @@ class FrontMatter(NamedTuple):
 NO_FRONT_MATTER = FrontMatter(0, {}, ())
 
 
+class _IsListError(Exception):
+    """The block is YAML, and a list."""
+
+
 class _TooLarge(ValueError):
     """The values, with every alias written out, are more than a note's fields can sensibly be."""
 
@@ -81,6 +85,8 @@ def read_front_matter(text: bytes) -> FrontMatter:
     source, is_toml = block[1].decode("utf-8", "replace"), _is_toml(text)
     try:
         fields = _parse_toml(source) if is_toml else _parse_yaml(source)
+    except _IsListError:
+        return FrontMatter(0, {}, ("front matter is a list and not fields with values: it is read as text",))
     except yaml.YAMLError as error:
         return FrontMatter(block.end(), {}, (f"front matter is not valid YAML: {_describe(error)}",))
     except tomllib.TOMLDecodeError as error:
@@ -126,6 +132,8 @@ def _parse_yaml(source: str) -> dict[str, FrontValue] | None:
     node = yaml.compose(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     if node is None:
         return {}
+    if isinstance(node, yaml.SequenceNode):
+        raise _IsListError
     if not isinstance(node, yaml.MappingNode):
         return None
     return _Reader().read_mapping(node, 1)

@@ -30,6 +30,7 @@ from arbor.objects.links import (
     plain_label,
 )
 from arbor.text.extraction import FrontValue
+from arbor.text.unseen import blank_unseen
 
 _LABEL = r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*"
 _PLAIN_DESTINATION = r"(?!<)[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*"
@@ -115,14 +116,14 @@ class LinkFinder:
         """Find the links of a Markdown text.
 
         They come as bracketed links in text order, then those through reference definitions, addresses, and HTML
-        anchors. Links inside inline code and comments are not among them; links inside indented code are.
+        anchors. Links inside inline code, indented code and comments are not among them.
 
         Args:
             text: The source with fenced code blanked out, every other byte in its place; begins with a line end.
         """
         if not _LINKISH.search(text):
             return
-        visible = _hide_literals(text)
+        visible = _hide_literals(blank_unseen(text))
         if b"[" in visible:
             self._find_bracketed(visible, 0, len(visible), b"\\" in visible)
         if b"]:" in visible:

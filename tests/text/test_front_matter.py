@@ -197,3 +197,15 @@ def test_plain_text_values_are_what_yaml_reads(document: dict[str, str]) -> None
 
 
 YAML_11 = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
+
+
+@pytest.mark.parametrize("block", ["- a\n- b\n", "# tags\n- a: 1\n", "[a, b]\n"])
+def test_a_list_is_warned_about_and_read_as_text(block: str) -> None:
+    extraction = extract(f"---\n{block}---\nwords\n".encode(), "a.md")
+    assert extraction.front_matter == {}
+    assert extraction.warnings == ("front matter is a list and not fields with values: it is read as text",)
+    assert b"".join(passage.data for passage in extraction.passages) == f"---\n{block}---\nwords\n".encode()
+
+
+def test_a_rule_across_the_page_is_not_warned_about() -> None:
+    assert extract(b"---\nwords alone\n---\nmore\n", "a.md").warnings == ()

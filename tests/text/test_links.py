@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -189,6 +190,31 @@ def test_front_matter_links_are_bounded() -> None:
     assert len(find_front_matter_links({"related": [f"n{number}" for number in range(5000)]}, "")) == 1000
 
 
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("words\n\n    [[code]]\n", []),
+        ("    [[code]]\n\nwords [[link]]\n", ["link"]),
+        ("# T\n    [[code]]\n", []),
+        ("words\n\n\t[[code]]\n\n    [a](b.md)\n\n[[link]]\n", ["link"]),
+        ("words\n    [[lazy]]\n", ["lazy"]),
+        ("- item\n\n    [[inner]]\n", ["inner"]),
+        ("1. item\n   more\n\n    [[inner]]\n\n    [[inner2]]\n", ["inner", "inner2"]),
+        ("- item\n    - [[nested]]\n        - [[deeper]]\n", ["nested", "deeper"]),
+        ("- item\nlazy\n\n    [[inner]]\n", ["inner"]),
+        ("- item\n\nA paragraph.\n\n    [[code]]\n", []),
+        ("[^1]: A note.\n\n    [[inner]]\n", ["inner"]),
+        ("!!! note\n    [[inner]]\n\n    [[inner2]]\n", ["inner", "inner2"]),
+        ("a %%[[hidden]]%% b [[link]]\n", ["link"]),
+        ("%%\n[[hidden]]\n\n[a](hidden.md)\n%%\n[[link]]\n", ["link"]),
+        ("`%%` [[link]] `%%`\n", ["link"]),
+        ("50%% of [[link]]\n", ["link"]),
+    ],
+)
+def test_code_and_comments_that_markdown_shows_without_fences(text: str, targets: list[str]) -> None:
+    assert [link.target for link in extract(text.encode(), "n.md").links] == targets
+
+
 # The oracle: markdown-it, for what CommonMark defines. Wikilinks are taken out of the comparison.
 
 
@@ -222,6 +248,10 @@ SAFE = ["[a](b.md)", "[a b](c.md#d)", "![i](p.png)", "`", "``", "`code`", "`[x](
         "[r]", "é中文"]  # fmt: skip
 
 
+INDENTED = ["\n\n    ", "\n- ", "\n1. ", "\n\n    [x](y.md)\n\n", "\n\nflush\n", "\n    ", "\n  ", "\n# T\n    ",
+            "[a](b.md)", "\n\n"]  # fmt: skip
+
+
 @settings(max_examples=300)
 @given(pieces=st.lists(st.sampled_from(SAFE), max_size=12))
 @example(pieces=["``", "[a](b.md)", "`", "\n\n", "`", "[a](b.md)", "``"])
@@ -229,6 +259,15 @@ SAFE = ["[a](b.md)", "[a b](c.md#d)", "![i](p.png)", "`", "``", "`code`", "`[x](
 def test_agrees_with_a_markdown_parser(pieces: list[str]) -> None:
     text = "x" + "".join(pieces) + "\n"
     assert our_links(list(extract(text.encode(), "n.md").links)) == oracle_links(text)
+
+
+@settings(max_examples=300)
+@given(pieces=st.lists(st.sampled_from(INDENTED), max_size=12))
+def test_indentation_takes_no_link_away(pieces: list[str]) -> None:
+    """Which of it is code is told carefully: what is a link to a Markdown parser is never lost."""
+    text = "x" + "".join(pieces) + "\n"
+    missed = Counter(oracle_links(text)) - Counter(our_links(list(extract(text.encode(), "n.md").links)))
+    assert not missed
 
 
 @pytest.mark.slow

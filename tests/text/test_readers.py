@@ -123,6 +123,41 @@ text</a><img src="a.png" alt="pic"></p><ul><li>a<li>b</ul><pre>  code
 <a href="javascript:alert(1)">no</a></body></html>"""
 
 
+def test_rst_names_and_tables_of_contents_are_links() -> None:
+    text = """T
+=
+
+See `doc`_ and page_ and alias_ and `The Doc`_, not snake_case_name or undefined_ or foo__.
+
+.. _doc: target.rst
+.. _page: https://x.org/y
+.. _`the doc`: other/the%20doc.rst#part
+.. _alias: doc_
+.. _here:
+
+.. toctree::
+   :maxdepth: 2
+
+   chapter1
+   Chapter two <chapter2>
+   self
+
+after |sign|
+
+.. |sign| image:: s.png
+"""
+    links = extract(text.encode(), "a.rst").links
+    assert [(link.relation, link.target, link.anchor, link.text, link.line) for link in links] == [
+        ("links", "target.rst", "", "doc", 4),
+        ("links", "https://x.org/y", "", "page", 4),
+        ("links", "target.rst", "", "alias", 4),
+        ("links", "other/the doc.rst", "part", "The Doc", 4),
+        ("links", "chapter1", "", "", 15),
+        ("links", "chapter2", "", "Chapter two", 16),
+        ("embeds", "s.png", "", "", 21),
+    ]
+
+
 def test_html() -> None:
     extraction = extract(PAGE.encode(), "a.html")
     assert extraction.title == "T & x"

@@ -25,8 +25,23 @@ _TITLE = re.compile(
 )
 _FIELD = re.compile(r":([A-Za-z][A-Za-z0-9 _-]{0,60}):[ \t]*+([^\n]{0,500}+)\n(?:[ \t]++[^\n]*+\n)*")
 _REFERENCE = re.compile(r"`([^`<>]{0,300}+)<([^<>`\n]{1,500}+)>`__?")
-_DIRECTIVE = re.compile(r"\n[ \t]*+\.\. (image|figure|include|literalinclude)::[ \t]*+([^\n]{1,500}+)")
+_DIRECTIVE = re.compile(
+    r"\n[ \t]*+\.\. (?:\|[^|\n]{1,100}+\| )?(image|figure|include|literalinclude)::[ \t]*+([^\n]{1,500}+)"
+)
 _ROLE = re.compile(r":(?:doc|ref|pep|rfc):`([^`]{1,300}+)`")
+_TARGET = re.compile(
+    r"(?:\A|\n)[ \t]*+\.\. _(?:`([^`\n]{1,200}+)`|([^:`\n]{1,200}+)):[ \t]++([^\s][^\n]{0,500}+)"
+)
+_NAMED = re.compile(
+    r"(?<![\w`:<])(?:`([^`<>]{1,300}+)`|(?<!_)\b([A-Za-z0-9](?:[A-Za-z0-9]|[-.+:_](?=[A-Za-z0-9])){0,100}+))_(?![\w_])"
+)
+_CONTENTS = re.compile(
+    r"(?:\A|\n)([ \t]*+)\.\. toctree::[^\n]*+\n((?:[ \t]*+(?:\n|\Z)|\1[ \t]++[^\n]++(?:\n|\Z))*)"
+)
+_ENTRY = re.compile(r"[^\n]++")
+
+_Found = tuple[int, str, str, str]
+"""Where a link stands, its relation, destination and label."""
 
 
 def read(text: bytes, policy: ChunkPolicy) -> Reading:
@@ -81,6 +96,8 @@ def _find_links(text: str) -> list[Link]:
     for match in _ROLE.finditer(text):
         label, _, target = match[1].rpartition("<")
         found.append((match.start(), "links", target.rstrip(">").strip(), label.strip()))
+    found += _find_named(text)
+    found += _find_contents(text)
     found.sort()
     links = []
     line, counted = 1, 0
@@ -91,3 +108,38 @@ def _find_links(text: str) -> list[Link]:
         links.append(Link("rst", relation, target, anchor, " ".join(label.split()), line))
     known = {link.target for link in links}
     return links + [link for link in find_addresses(text) if link.target not in known]
+
+
+def _find_named(text: str) -> list[_Found]:
+    """References by a name that the text itself gives a destination: ``doc_`` or `` `the doc`_ ``."""
+    destinations: dict[str, str] = {}
+    for match in _TARGET.finditer(text):
+        destinations.setdefault(_fold_name(match[1] or match[2]), match[3].strip())
+    if not destinations:
+        return []
+    found: list[_Found] = []
+    for match in _NAMED.finditer(_TARGET.sub(lambda target: "\n" + " " * (len(target[0]) - 1), text)):
+        name = match[1] or match[2]
+        destination = destinations.get(_fold_name(name), "")
+        if destination.endswith("_"):  # another name for the same thing
+            destination = destinations.get(_fold_name(destination[:-1].strip("`")), "_")
+        if destination and not destination.endswith("_"):
+            found.append((match.start(), "links", destination, name.strip()))
+    return found
+
+
+def _fold_name(name: str) -> str:
+    return " ".join(name.replace("\\", "").split()).casefold()
+
+
+def _find_contents(text: str) -> list[_Found]:
+    """The entries of tables of contents: documents, each by its path or as `Title <path>`."""
+    found: list[_Found] = []
+    for match in _CONTENTS.finditer(text):
+        for line in _ENTRY.finditer(match[2]):
+            entry = line[0].strip()
+            if not entry or entry.startswith((":", "..")) or entry == "self":
+                continue
+            label, _, target = entry.rpartition("<") if entry.endswith(">") else ("", "", entry)
+            found.append((match.start(2) + line.start(), "links", target.rstrip(">").strip(), label.strip()))
+    return found

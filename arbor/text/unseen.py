@@ -1,0 +1,100 @@
+"""Stretches of Markdown that a reader sees as code or not at all: indented code, and Obsidian's `%%comments%%`.
+
+They are blanked out before links are looked for. Lists and footnotes hold indented paragraphs, too, so what is indented
+counts as code only where the lines above show that none of them is open: a link lost weighs more than one too many.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BLANK = bytes(10 if value == 10 else 32 for value in range(256))
+"""Turns everything but line ends into spaces."""
+
+_LINKISH = re.compile(rb"[\[\]]|http|href")
+_LINKISH_INDENTED = re.compile(rb"\n(?: {4}| {0,3}+\t)[^\n]*?(?:\[|http|href)")
+_INDENTED = re.compile(rb"(?<=\n)(?: {4}| {0,3}+\t)[^\n]*+(?:\n(?:[ \t\r]*\n)*(?: {4}| {0,3}\t)[^\n]*+)*")
+_HOLDS_PARAGRAPHS = re.compile(
+    rb" {0,3}+(?:[-*+](?:[ \t]|\r?\Z)|\d{1,9}[.)](?:[ \t]|\r?\Z)|\[\^[^\]]++\]:|:[ \t]|!!!|\?\?\?)"
+)
+"""A line that begins an item of a list, a footnote, a definition or an admonition."""
+
+_LINES_LOOKED_BACK = 200
+
+
+def blank_unseen(text: bytes) -> bytes:
+    """Put spaces in place of what shows no links; every line end and every other byte keeps its place.
+
+    Args:
+        text: Markdown with fenced code blanked out; begins with a line end.
+    """
+    if b"%%" in text:
+        text = _blank_comments(text)
+    if _LINKISH_INDENTED.search(text):
+        text = _blank_indented_code(text)
+    return text
+
+
+def _blank_comments(text: bytes) -> bytes:
+    """Blank `%%…%%`, each from its first to its next pair of signs; within inline code they are none."""
+    pieces: list[bytes] = []
+    done = 0
+    start = _find_sign(text, 0)
+    while start >= 0:
+        end = _find_sign(text, start + 2)
+        if end < 0:
+            break
+        pieces += text[done:start], text[start : end + 2].translate(_BLANK)
+        done = end + 2
+        start = _find_sign(text, done)
+    pieces.append(text[done:])
+    return b"".join(pieces)
+
+
+def _find_sign(text: bytes, start: int) -> int:
+    """The next `%%` outside of inline code; -1 when there is none."""
+    place = text.find(b"%%", start)
+    while place >= 0:
+        line = text.rfind(b"\n", 0, place) + 1
+        if not text.count(b"`", line, place) & 1:
+            return place
+        place = text.find(b"%%", place + 2)
+    return -1
+
+
+def _blank_indented_code(text: bytes) -> bytes:
+    pieces: list[bytes] = []
+    done = 0
+    for match in _INDENTED.finditer(text):
+        if _LINKISH.search(match[0]) and _is_code(text, match.start()):
+            pieces += text[done : match.start()], match[0].translate(_BLANK)
+            done = match.end()
+    pieces.append(text[done:])
+    return b"".join(pieces) if done else text
+
+
+def _is_code(text: bytes, start: int) -> bool:
+    """Whether indented lines from `start` on are code, by the lines above them."""
+    above = _line_before(text, start)
+    if above is None:
+        return True
+    line, begin = above
+    if line.strip() and not line.startswith(b"#"):
+        return False  # code cannot interrupt a paragraph
+    for _ in range(_LINES_LOOKED_BACK):
+        if _HOLDS_PARAGRAPHS.match(line):
+            return False
+        above = _line_before(text, begin)
+        is_flush = bool(line.strip()) and line[:1] not in b" \t"
+        if above is None or line.startswith(b"#") or (is_flush and not above[0].strip()):
+            return True  # a paragraph of its own: whatever list was open ends before it
+        line, begin = above
+    return False
+
+
+def _line_before(text: bytes, start: int) -> tuple[bytes, int] | None:
+    """The line that ends before `start`, and where it begins; None at the head of the text."""
+    if start <= 1:
+        return None
+    begin = text.rfind(b"\n", 0, start - 1) + 1
+    return text[begin : start - 1], begin
