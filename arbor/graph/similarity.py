@@ -18,7 +18,7 @@ from arbor.graph.facts import term_hash
 from arbor.graph.policy import PPM
 from arbor.text.analyzer import TERMS_ID
 
-ENGINE_ID = f"arbor-consensus/1 {TERMS_ID}"
+ENGINE_ID = f"arbor-consensus/2 {TERMS_ID}"
 """Names everything that decides similarity, groups and scores; state made under another id is out of date."""
 
 SIGNATURE_TERMS = 48

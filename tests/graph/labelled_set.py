@@ -1,7 +1,9 @@
 """Texts with known corroboration: topics told independently, neighbours of the topic, and edited reposts.
 
-`data/corroboration_*.txt` holds eighteen topics. `# name` starts one, `= told` a telling of it by another hand, and
-`= neighbour` a text that lies near it but says something else. Reposts are made here, by light edits.
+`data/corroboration_{en,zh}.txt` hold eighteen topics in texts of three to six sentences, `corroboration_short_*.txt`
+thirteen in two to four sentences, and `corroboration_foreign_*.txt` six short ones by somebody who did not know how
+copies are told. `# name` starts a topic, `= told` a telling of it by another hand, and `= neighbour` a text that lies
+near it but says something else. Reposts are made here, by light edits.
 """
 
 from __future__ import annotations
@@ -32,11 +34,11 @@ class Topic:
 
 
 @cache
-def topics() -> tuple[Topic, ...]:
-    """All topics, in the order of the files."""
+def topics(kind: str = "") -> tuple[Topic, ...]:
+    """All topics of a kind, `short_`, `foreign_` or the usual ones, in the order of the files."""
     found: list[Topic] = []
     for language in ("en", "zh"):
-        text = (DATA / f"corroboration_{language}.txt").read_text(encoding="utf-8")
+        text = (DATA / f"corroboration_{kind}{language}.txt").read_text(encoding="utf-8")
         for block in re.split(r"^(?=[#=] )", text, flags=re.MULTILINE):
             head, _, body = block.strip().partition("\n")
             if head.startswith("# "):
@@ -119,6 +121,51 @@ def edit_lightly(
     if source.random() < 0.3 and language == "en":
         edited = [each.upper() for each in edited]
     return f"# {source.choice(('Read this', 'Fwd', '转发', 'Worth knowing'))}\n\n" + joint.join(edited)
+
+
+_SWAPPED = {
+    "the": "this",
+    "and": "plus",
+    "water": "liquid",
+    "note": "memo",
+    "的": "之",
+    "和": "与",
+    "把": "将",
+}
+_GREETINGS = {
+    "en": ("Reposted from my friend's blog, enjoy!", "Thanks for reading, follow me."),
+    "zh": ("转自朋友的博客，推荐大家阅读。", "感谢阅读，欢迎关注我的频道。"),
+}
+
+
+def repost_with_greeting(text: str, language: str, source: random.Random, strength: float) -> str:
+    """A text as a blog reposts it: words swapped or lost, sentences moved or dropped, a greeting put around."""
+    sentences = [part for part in _SENTENCE.split(text) if part]
+    if (fate := source.random()) < 0.33:
+        source.shuffle(sentences)
+    elif fate < 0.66 and len(sentences) > 2:
+        sentences.pop(source.randrange(len(sentences)))
+    joint = "" if language == "zh" else " "
+    edited = [
+        joint.join(
+            _SWAPPED.get(word, word) for word in split_words(each, language) if source.random() >= strength
+        )
+        for each in sentences
+    ]
+    before, after = _GREETINGS[language]
+    edited = [before] * (source.random() < 0.5) + edited + [after] * (source.random() < 0.5)
+    return joint.join(edited)
+
+
+def greeted(chosen: Sequence[Topic], seed: int, strength: float) -> Iterator[DocumentFacts]:
+    """As `reposted`, by `repost_with_greeting`."""
+    source = random.Random(seed)
+    for topic in chosen:
+        text = source.choice(topic.told)
+        yield fact(f"repost/{topic.name}/original.md", text)
+        for number in range(3):
+            edited = repost_with_greeting(text, topic.language, source, strength)
+            yield fact(f"repost/{topic.name}/{number}.md", edited)
 
 
 def split_words(sentence: str, language: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from arbor.graph import similarity as numbers
 from arbor.graph.commonplace import commonplace_terms
-from arbor.graph.copies import COPIED_MILLI, QUOTED_MILLI
+from arbor.graph.copies import COPIED_MILLI, PAIRED_MILLI, QUOTED
 from arbor.graph.facts import DocumentFacts, term_hash
 from arbor.graph.policy import ConsensusPolicy
 
@@ -100,32 +100,49 @@ def _similarity(one: _Document, other: _Document) -> int:
     return min(1_000_000, int(int(1_000_000 * 4 / full) * share / 4))
 
 
-def _pairs(document: _Document) -> dict[frozenset[str], int]:
-    text = document.text
-    found = {}
-    for position, term in enumerate(text):
-        for other in text[position + 1 : position + 3]:
-            if other != term:
-                found[frozenset((term, other))] = min(document.weights[term], document.weights[other])
-    return found
-
-
 def _is_copy(one: _Document, other: _Document) -> bool:
-    first, second = _pairs(one), _pairs(other)
-    common = sum(weight for pair, weight in first.items() if pair in second)
-    if not common:
-        return False
-    if common * 1000 >= COPIED_MILLI * min(sum(first.values()), sum(second.values())):
+    if _common_milli(_pairs(one), _pairs(other)) >= PAIRED_MILLI:
         return True
-    runs = _fours(one) & _fours(other)
-    shared = sum(weight for term, weight in one.weights.items() if term in other.weights)
-    quoted = sum(one.weights[term] for term in {term for run in runs for term in run})
-    return bool(runs) and quoted * 1000 >= QUOTED_MILLI * shared
+    if not _triples(one) & _triples(other):
+        return False
+    if _common_milli(_triples(one), _triples(other)) >= COPIED_MILLI:
+        return True
+    shared = set(one.text) & set(other.text)
+    for length, share_milli, least in QUOTED:
+        quoted = {term for run in _in_a_row(one, length) & _in_a_row(other, length) for term in run}
+        if len(quoted) >= least and len(quoted) * 1000 >= share_milli * len(shared):
+            return True
+    return False
 
 
-def _fours(document: _Document) -> set[tuple[str, ...]]:
+def _common_milli(first: set[object], second: set[object]) -> Fraction:
+    return Fraction(1000 * len(first & second), min(len(first), len(second)) or 1)
+
+
+def _pairs(document: _Document) -> set[object]:
     text = document.text
-    return {tuple(sorted(text[start : start + 4])) for start in range(len(text) - 3)}
+    return {
+        frozenset((term, other))
+        for position, term in enumerate(text)
+        for other in text[position + 1 : position + 3]
+        if other != term
+    }
+
+
+def _triples(document: _Document) -> set[object]:
+    text = document.text
+    return {
+        (text[first], text[second], text[third])
+        for first in range(len(text))
+        for second in range(first + 1, min(first + 3, len(text)))
+        for third in range(second + 1, min(second + 3, len(text)))
+        if len({text[first], text[second], text[third]}) == 3
+    }
+
+
+def _in_a_row(document: _Document, length: int) -> set[tuple[str, ...]]:
+    text = document.text
+    return {tuple(text[start : start + length]) for start in range(len(text) - length + 1)}
 
 
 def _nearest(

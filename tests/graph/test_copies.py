@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -14,23 +15,26 @@ from arbor.graph.similarity import count_step, sign
 from tests.graph.labelled_set import edit_lightly, fact, half, topics
 
 
-def runs_of(facts: DocumentFacts) -> Runs:
+def runs_of(facts: DocumentFacts, frequency_of: Callable[[int], int] = lambda _: 1) -> Runs:
     hashes = tuple(map(term_hash, facts.terms))
-    signature = sign(hashes, bytes(map(count_step, facts.counts)), lambda _: 1)
+    signature = sign(hashes, bytes(map(count_step, facts.counts)), frequency_of)
     return Runs(hashes, facts.sequence, signature)
 
 
-@pytest.mark.parametrize("topic", half("all"), ids=lambda topic: topic.name)
+@pytest.mark.parametrize(
+    "topic", [*half("all"), *topics("short_"), *topics("foreign_")], ids=lambda topic: topic.name
+)
 def test_independent_tellings_are_no_copies(topic: object) -> None:
     told = [runs_of(fact("a", text)) for text in topic.told]  # type: ignore[attr-defined]
     assert not any(is_copy(one, other) for one, other in itertools.combinations(told, 2))
 
 
-def test_edited_reposts_are_copies_of_their_original() -> None:
+@pytest.mark.parametrize("kind", ["", "short_", "foreign_"])
+def test_edited_reposts_are_copies_of_their_original(kind: str) -> None:
     source = random.Random(11)
     found = total = 0
-    for topic in topics():
-        others = [text for other in topics() if other.language == topic.language for text in other.told]
+    for topic in topics(kind):
+        others = [text for other in topics(kind) if other.language == topic.language for text in other.told]
         for text in topic.told:
             edited = edit_lightly(text, topic.language, others, source, 0.1)
             found += is_copy(runs_of(fact("a", text)), runs_of(fact("b", edited)))
@@ -47,6 +51,22 @@ def test_a_quotation_inside_two_long_texts_makes_them_one_source() -> None:
     assert is_copy(runs_of(one), runs_of(other))
     assert is_copy(runs_of(other), runs_of(one))
     assert not is_copy(runs_of(one), runs_of(retold))
+
+
+def test_how_common_the_words_of_short_texts_are_decides_nothing() -> None:
+    source = random.Random(3)
+    told = [fact("a", text) for topic in topics("short_") for text in topic.told]
+    for one, other in itertools.combinations(told, 2):
+        frequency = {term: source.choice((1, 9, 80)) for term in {*one.terms, *other.terms}}
+        common = {term_hash(term): count for term, count in frequency.items()}.__getitem__
+        assert is_copy(runs_of(one), runs_of(other)) == is_copy(runs_of(one, common), runs_of(other, common))
+
+
+def test_a_name_that_both_use_is_no_quotation() -> None:
+    name = "congestion window slow start threshold"
+    one = fact("a", name + " " + " ".join(f"alpha{number} shared{number % 4}" for number in range(16)))
+    other = fact("b", " ".join(f"beta{number} shared{-number % 4}" for number in range(16)) + " " + name)
+    assert not is_copy(runs_of(one), runs_of(other))
 
 
 def test_texts_without_runs_are_no_copies() -> None:
