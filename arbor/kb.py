@@ -448,7 +448,7 @@ class KnowledgeBase:
         return desk.ConsensusDesk(self.repo).replay(span, progress)
 
     def check_staged(self, *, progress: Told | None = None) -> checking.StagedCheck:
-        """What the next commit (git's, where git has staged something) would move, held against the policy.
+        """What everything that is staged, in git and in arbor, would move, held against the policy; stores nothing.
 
         Raises:
             UsageError: when the policy in `arbor.toml` cannot be understood.

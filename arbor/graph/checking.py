@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from arbor.errors import UsageError
+from arbor.graph.dangling import iter_dangling
 from arbor.graph.desk import ConsensusDesk
-from arbor.graph.ripple import Ripple
+from arbor.graph.ripple import NO_RIPPLE, Ripple
+from arbor.graph.staged import Staged, read_staged
 from arbor.graph.standing import Label
-from arbor.objects.links import Link
-from arbor.repo import git_bridge
-from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.text.reading import extract
 
 SEVERITIES = ("off", "warn", "block")
 RULES = {"verified-becomes-novel": "warn", "dangling-link": "warn"}
 """Rules and their severity where `[hooks]` says nothing."""
-_NOT_LOCAL = ("url", "html")
+_YES = frozenset({"true", "yes", "1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,82 +77,34 @@ def parse_rules(section: Mapping[str, Any]) -> dict[str, str]:
 
 
 def check_staged(repo: Repository, progress: Callable[[str], None] | None = None) -> StagedCheck:
-    """What the next commit would do to the consensus, and what the policy objects to.
+    """What the next commit would do to the consensus, and what the policy objects to; nothing is stored.
 
-    The next commit is git's where the work tree is in a git repository and nothing is staged in arbor itself.
+    In a git repository that is what git has staged, and what arbor has staged is looked at as well: a violation in
+    either is a finding. The ripple is that of everything that is staged.
 
     Raises:
         UsageError: when `[hooks]` of `arbor.toml` cannot be understood.
     """
     rules = parse_rules(repo.policy().section("hooks"))
-    head = repo.snapshot(repo.refs.head_oid())
-    documents = _staged_documents(repo)
-    overlay = _Overlay(head, documents)
-    ripple, before = ConsensusDesk(repo).preview(head, documents, progress)
-    findings = []
-    if rules["verified-becomes-novel"] != "off":
-        findings += _became_novel(overlay, ripple, rules["verified-becomes-novel"], set(before))
-    if rules["dangling-link"] != "off":
-        findings += _dangling(
-            overlay, [path for path, oid in documents if oid is not None], rules["dangling-link"]
-        )
+    ripple, findings = NO_RIPPLE, dict[Finding, None]()
+    for staged in read_staged(repo):
+        ripple, before = ConsensusDesk(repo).preview(staged.head, list(staged.documents.items()), progress)
+        if rules["verified-becomes-novel"] != "off":
+            found = _became_novel(staged, ripple, rules["verified-becomes-novel"], set(before))
+            findings.update(dict.fromkeys(found))
+        if rules["dangling-link"] != "off":
+            findings.update(dict.fromkeys(_dangling(staged, repo.fs_root, rules["dangling-link"])))
     return StagedCheck(ripple, tuple(findings))
 
 
-def _staged_documents(repo: Repository) -> list[tuple[str, bytes | None]]:
-    """(path, document or None) of what the next commit changes; git's staged bytes are stored as objects first."""
-    stage = repo.stage()
-    own = [
-        (key[len(DOCUMENTS) :], value) for key, value in stage.changes.items() if key.startswith(DOCUMENTS)
-    ]
-    fs_root = repo.fs_root
-    if own or fs_root is None or not (git_bridge.git_top(fs_root) / ".git").exists():
-        return sorted(own)
-    documents: list[tuple[str, bytes | None]] = []
-    policy = repo.policy()
-    files = git_bridge.staged_files(repo)
-    with repo.lock(), repo.store.writer() as writer:
-        for path, data in ((file.path, file.data) for file in files):
-            oid = (
-                None if data is None else store_extraction(writer, extract(data, path, policy.chunking), data)
-            )
-            documents.append((path, oid))
-    return sorted(documents)
-
-
-class _Overlay:
-    """A version with staged documents over it."""
-
-    def __init__(self, snapshot: Snapshot, documents: Sequence[tuple[str, bytes | None]]) -> None:
-        self.snapshot = snapshot
-        self._staged = dict(documents)
-        self._stems: set[str] | None = None
-
-    def find(self, path: str) -> bytes | None:
-        """The document at a path after the commit."""
-        return self._staged[path] if path in self._staged else self.snapshot.find(path)
-
-    def has_stem(self, name: str) -> bool:
-        """Whether any document has this file name, with or without its suffix, as wikilinks find it."""
-        if self._stems is None:
-            paths = [path for path, _ in self.snapshot.paths() if self._staged.get(path, b"-") is not None]
-            paths += [path for path, oid in self._staged.items() if oid is not None]
-            names = [posixpath.basename(path).casefold() for path in paths]
-            self._stems = {*names, *(posixpath.splitext(name)[0] for name in names)}
-        return name.casefold() in self._stems
-
-
-def _became_novel(overlay: _Overlay, ripple: Ripple, severity: str, known: set[str]) -> list[Finding]:
-    """Notes that say `status: verified` and would be left without any independent peer."""
+def _became_novel(staged: Staged, ripple: Ripple, severity: str, known: set[str]) -> list[Finding]:
+    """Notes that say they are verified and would be left without any independent peer."""
     findings = []
     for change in ripple.changed:
         if change.after is not Label.NOVEL or (change.before is Label.NOVEL and change.key in known):
             continue
-        oid = overlay.find(change.key)
-        if (
-            oid is None
-            or str(overlay.snapshot.document(oid).front_matter.get("status", "")).casefold() != "verified"
-        ):
+        oid = staged.find(change.key)
+        if oid is None or not _is_verified(staged.head.document(oid).front_matter):
             continue
         was = f"would go from {change.before.value} to NOVEL" if change.before else "would be NOVEL"
         findings.append(
@@ -165,43 +113,14 @@ def _became_novel(overlay: _Overlay, ripple: Ripple, severity: str, known: set[s
     return findings
 
 
-def _dangling(overlay: _Overlay, paths: Iterable[str], severity: str) -> list[Finding]:
-    """Links of the staged documents that lead to no document and no file."""
-    findings = []
-    for path in paths:
-        oid = overlay.find(path)
-        if oid is None:
-            continue
-        manifest = overlay.snapshot.manifest(overlay.snapshot.document(oid))
-        for link in overlay.snapshot.links(manifest):
-            if _is_local(link) and not _leads_somewhere(overlay, path, link):
-                message = f"line {link.line}: the link to '{link.target}' leads nowhere"
-                findings.append(Finding("dangling-link", severity, path, message))
-    return findings
+def _is_verified(front_matter: Mapping[str, Any]) -> bool:
+    """Whether a note says `status: verified` or `verified: true`."""
+    said = {key.lower(): str(value).strip().casefold() for key, value in front_matter.items()}
+    return said.get("status") == "verified" or said.get("verified") in _YES
 
 
-def _is_local(link: Link) -> bool:
-    if link.kind in _NOT_LOCAL or not link.target:
-        return False
-    try:
-        return not urlsplit(link.target).scheme and not link.target.startswith(("//", "#"))
-    except ValueError:
-        return False
-
-
-def _leads_somewhere(overlay: _Overlay, path: str, link: Link) -> bool:
-    by_name = link.kind == "wikilink" or (link.kind == "frontmatter" and "/" not in link.target)
-    if by_name and overlay.has_stem(posixpath.basename(link.target)):
-        return True
-    folder = posixpath.dirname(path)
-    for target in {link.target, unquote(link.target)}:
-        for base in (folder, ""):
-            place = posixpath.normpath(posixpath.join(base, target.lstrip("/")))
-            if any(
-                overlay.find(candidate) is not None
-                for candidate in (place, f"{place}.md", f"{place}/index.md")
-            ):
-                return True
-            if next(overlay.snapshot.paths(place.rstrip("/") + "/"), None) is not None:
-                return True
-    return False
+def _dangling(staged: Staged, fs_root: Path | None, severity: str) -> Iterator[Finding]:
+    for path, link, removed in iter_dangling(staged, fs_root):
+        why = "would lead nowhere: its target is removed" if removed else "leads nowhere"
+        message = f"line {link.line}: the link to '{link.target}' {why}"
+        yield Finding("dangling-link", severity, path, message)

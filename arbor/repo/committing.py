@@ -15,7 +15,7 @@ from arbor.repo.config import POLICY_FILE
 from arbor.repo.ingest import CANONICALISATION
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import Stage, clear_stage, restamp_worktree_cache
+from arbor.repo.stage import Stage, clear_stage, restamp_worktree_cache, write_stage
 from arbor.repo.whole_packs import carry_on
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
@@ -60,7 +60,7 @@ def interrupts_told(repo: Repository) -> Iterator[None]:
 def commit(
     repo: Repository, message: str, *, allow_empty: bool = False, amend: bool = False,
     author: Signature | str | None = None, before_move: Callable[[bytes], None] | None = None,
-    sign: Callable[[bytes], str] | None = None, expect: bytes | None = None,
+    sign: Callable[[bytes], str] | None = None, expect: bytes | None = None, instead: Stage | None = None,
 ) -> NewCommit:  # fmt: skip
     """Record the stage.
 
@@ -73,6 +73,7 @@ def commit(
         before_move: Called with the new ledger root before the ref moves; what it raises stops the commit.
         sign: Gives the armoured signature over the commit's bytes.
         expect: The stage stamp that must still hold, when the caller has looked at the stage before.
+        instead: What to record instead of the stage, which stays but for the keys that this changes.
 
     Raises:
         UsageError: when nothing is staged, the message is empty, or the author is not written as one.
@@ -81,7 +82,8 @@ def commit(
     """
     written_by = None if author is None else _author(repo, author)
     with repo.lock():
-        stage = repo.stage()
+        waiting = repo.stage() if instead is not None else None
+        stage = instead or repo.stage()
         if expect is not None and stage.stamp != expect:
             raise ConflictError("the stage has changed while the hooks ran", "run the command again")
         head = repo.refs.head_oid()
@@ -97,7 +99,7 @@ def commit(
         if stage.conflicts:
             named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
             raise ConflictError(f"still in conflict: {named}", "resolve them, then run: arbor add PATH")
-        return _record(repo, stage, head, message, allow_empty, amend, written_by, before_move, sign)
+        return _record(repo, stage, head, message, allow_empty, amend, written_by, before_move, sign, waiting)
 
 
 def parse_author(text: str) -> tuple[str, str]:
@@ -127,6 +129,7 @@ def _author(repo: Repository, given: Signature | str) -> Signature:
 def _record(
     repo: Repository, stage: Stage, head: bytes | None, message: str, allow_empty: bool, amend: bool,
     author: Signature | None, before_move: Callable[[bytes], None] | None, sign: Callable[[bytes], str] | None,
+    waiting: Stage | None,
 ) -> NewCommit:  # fmt: skip
     old = repo.commit(head) if head is not None else None
     who = repo.who()
@@ -145,7 +148,10 @@ def _record(
         before_move(root)
     reason = f"commit{' (amend)' if amend else ' (merge)' if stage.merge_parents else '' if head else ' (initial)'}"
     repo.refs.move_head(head, oid, who, f"{reason}: {message.splitlines()[0]}")
-    _clear(repo, stage, root)
+    if waiting is None:
+        _clear(repo, stage, root)
+    else:
+        _stage_again(repo, waiting, stage, root)
     if len(parents) < 2:
         with contextlib.suppress(ArborError, OSError):  # the commit is made, and a note only saves time
             carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
@@ -203,6 +209,17 @@ def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
     clear_stage(repo.folder)
     with contextlib.suppress(OSError):
         restamp_worktree_cache(repo.folder, stage.stamp, Stage(root).stamp)
+
+
+def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes) -> None:
+    """What was staged goes on waiting for its commit, without the keys that another commit has changed."""
+    kept = {key: value for key, value in waiting.changes.items() if key not in recorded.changes}
+    conflicts = tuple(path for path in waiting.conflicts if DOCUMENTS + path not in recorded.changes)
+    left = replace(waiting, base=root, changes={}, conflicts=conflicts).with_changes(repo.store, kept)
+    if left.changes or left.in_progress:
+        write_stage(repo.folder, left)
+    else:
+        clear_stage(repo.folder)
 
 
 def _encodable(text: str) -> bool:

@@ -15,7 +15,7 @@ from arbor.repo.committing import NewCommit, commit
 from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS
-from arbor.repo.stage import Stage, write_stage
+from arbor.repo.stage import Stage
 from arbor.repo.worktree import scan
 from arbor.store.files import seal, unseal, write_atomically
 from arbor.text.reading import extract
@@ -39,6 +39,16 @@ def git_top(fs_root: Path) -> Path:
     Git is run there because in a hook it hands down paths that are relative to it.
     """
     return next((folder for folder in (fs_root, *fs_root.parents) if (folder / ".git").exists()), fs_root)
+
+
+def main_work_tree(fs_path: Path) -> Path | None:
+    """The main work tree of the repository, where a folder is in a linked one (`git worktree add`); None elsewhere."""
+    try:
+        said = (git_top(fs_path) / ".git").read_text("utf-8", errors="surrogateescape")
+    except OSError:  # a folder, as in a main work tree, or nothing
+        return None
+    private = Path(said.removeprefix("gitdir:").strip())
+    return private.parents[2] if private.parent.name == "worktrees" else None
 
 
 def git(fs_root: Path, *arguments: str, feed: bytes | None = None) -> bytes:
@@ -118,6 +128,8 @@ def _read_blobs(fs_root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
 def follow_git(repo: Repository) -> NewCommit | None:
     """Bring the KB to what git's HEAD holds below the work tree; None where it holds that already.
 
+    What is staged in arbor stays staged, but for the paths that git's commit changes.
+
     Raises:
         UsageError: when this is no git repository or git has no commit.
         ConflictError: when a merge is in progress in the KB.
@@ -145,9 +157,8 @@ def follow_git(repo: Repository) -> NewCommit | None:
         if not changes:
             _write_cache(repo.folder, files, documents)
             return None
-        write_stage(repo.folder, Stage(head_root, changes))
     subject = git(fs_root, "log", "-1", "--format=%h %s").decode("utf-8", "replace").strip()
-    made = commit(repo, f"git {subject}")
+    made = commit(repo, f"git {subject}", instead=Stage(head_root, changes))
     _write_cache(repo.folder, files, documents)
     return made
 

@@ -22,7 +22,8 @@ if [ -x "$before" ]; then "$before" "$@" || exit $?; fi
 if ! command -v arbor >/dev/null 2>&1; then
   echo "arbor is not on the PATH: its {name} hook did not run" >&2; exit 0
 fi
-exec arbor -C {where} hook run {name} "$@"
+where={where}; [ -d "$where" ] || where=.
+exec arbor -C "$where" hook run {name} "$@"
 """
 
 

@@ -94,6 +94,107 @@ def test_the_policy_blocks_and_no_verify_passes(project: Project) -> None:
     assert project.documents() == ["a.md", "arbor.toml"]
 
 
+def block_dangling(project: Project) -> None:
+    project.commit("arbor.toml", '[hooks]\ndangling-link = "block"\n', "policy")
+
+
+def test_what_is_staged_in_arbor_lets_nothing_of_git_past(project: Project) -> None:
+    block_dangling(project)
+    (project.folder / "other.md").write_text("# Other\n")
+    project.kb.add(["other.md"])
+    said = project.commit("a.md", "See [none](none.md).\n", "dangling", ok=False)
+    assert "a.md: line 1: the link to 'none.md' leads nowhere" in said
+
+
+def test_what_is_staged_in_arbor_is_looked_at_too(project: Project) -> None:
+    block_dangling(project)
+    (project.folder / "other.md").write_text("See [none](none.md) and [a](a.md).\n")
+    project.kb.add(["other.md"])
+    said = project.commit("a.md", "# A\n", "fine in itself", ok=False)
+    assert "other.md: line 1: the link to 'none.md' leads nowhere" in said
+    assert "'a.md'" not in said
+
+
+def test_what_is_staged_in_arbor_stays_staged_but_for_what_git_commits(project: Project) -> None:
+    project.commit("a.md", "# A\n", "a")
+    project.commit("gone.md", "# Gone\n", "gone")
+    (project.folder / "other.md").write_text("# Other\n")
+    (project.folder / "a.md").write_text("# A, as arbor has it\n")
+    project.kb.add(["other.md", "a.md"])
+    project.kb.rm(["gone.md"])
+    project.commit("a.md", "# A, as git has it\n", "again")
+    status = arbor.open(project.folder).status()
+    assert [(change.path, change.status) for change in status.staged] == [
+        ("gone.md", "D"),
+        ("other.md", "A"),
+    ]
+    assert project.documents() == ["a.md", "gone.md"]
+    assert status.untracked == ()
+
+
+def test_a_target_that_is_removed_or_renamed_is_missed(project: Project) -> None:
+    block_dangling(project)
+    project.commit("notes/target.md", "# Target\n", "target")
+    project.commit("l.md", "See [it](notes/target.md), [again](notes/target), [all](notes/).\n", "link")
+    project.commit("w.md", "By name: [[target]].\n", "wikilink")
+    project.commit("f.md", "---\nsee-also: notes/target.md\n---\n# F\n", "front matter")
+    project.git("rm", "-q", "notes/target.md")
+    said = project.git("commit", "-m", "removed", ok=False)
+    for line in (
+        "l.md: line 1: the link to 'notes/target.md' would lead nowhere: its target is removed",
+        "l.md: line 1: the link to 'notes/target' would",
+        "l.md: line 1: the link to 'notes/' would",
+        "w.md: line 1: the link to 'target' would",
+        "f.md: line 2: the link to 'notes/target.md' would",
+    ):
+        assert line in said
+    project.git("reset", "-q", "--hard")
+    project.git("mv", "notes/target.md", "notes/elsewhere.md")
+    said = project.git("commit", "-m", "renamed", ok=False)
+    assert "l.md: line 1: the link to 'notes/target.md' would lead nowhere" in said
+    assert "'notes/'" not in said
+    project.git("reset", "-q", "--hard")
+    project.git("mv", "notes/target.md", "target.md")
+    project.commit("l.md", "See [it](target.md).\n", "both", ok=False)
+    project.commit("f.md", "# F\n", "with its links, and the wikilink finds it by name")
+
+
+def test_what_was_dangling_before_is_nobodys_fault_now(project: Project) -> None:
+    project.commit("l.md", "See [none](none.md) and [gone](gone.md).\n", "old")
+    project.commit("gone.md", "# Gone\n", "gone")
+    project.commit("unrelated.md", "# Unrelated\n", "unrelated")
+    block_dangling(project)
+    project.git("rm", "-q", "unrelated.md")
+    assert "leads nowhere" not in project.git("commit", "-m", "unrelated goes")
+    project.git("rm", "-q", "gone.md")
+    said = project.git("commit", "-m", "gone goes", ok=False)
+    assert "'gone.md'" in said
+    assert "'none.md'" not in said
+
+
+def test_links_to_folders_lead_somewhere(project: Project) -> None:
+    block_dangling(project)
+    (project.folder / "pictures").mkdir()
+    (project.folder / "new").mkdir()
+    (project.folder / "new/n.md").write_text("# N\n")
+    project.git("add", "new")
+    text = "[here](.) [here too](./) [new](new/) [new](new) [pictures](pictures/)\n"
+    project.commit("a.md", text, "folders")
+    project.commit("new/b.md", "[up](..) [up](../) [self](.)\n", "from below")
+    project.commit("c.md", "[none](nofolder/)\n", "no folder", ok=False)
+
+
+def test_a_check_stores_nothing(project: Project) -> None:
+    project.commit("a.md", "# A\n", "a")
+    packs = project.folder / ".arbor/packs"
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in packs.iterdir())
+    for number in range(10):
+        (project.folder / f"n{number}.md").write_text(f"# Note {number}\n\nThe moon pulls the sea.\n")
+        project.git("add", f"n{number}.md")
+        assert len(arbor.open(project.folder).check_staged().ripple.origins) == number + 1
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in packs.iterdir()) == before
+
+
 def test_of_many_warnings_only_some_are_shown(project: Project) -> None:
     project.commit("arbor.toml", '[hooks]\ndangling-link = "warn"\n', "policy")
     said = project.commit("a.md", "".join(f"[{n}](none{n}.md)\n" for n in range(25)), "dangling")
@@ -106,9 +207,19 @@ def test_of_many_warnings_only_some_are_shown(project: Project) -> None:
 
 def test_a_verified_note_must_not_become_novel(project: Project) -> None:
     project.commit("arbor.toml", '[hooks]\nverified-becomes-novel = "block"\n', "policy")
-    note = "---\nstatus: verified\n---\n# Kiln\n\nGlaze melts at cone six in the kiln.\n"
-    said = project.commit("kiln.md", note, "alone", ok=False)
-    assert "it is marked as verified and would be NOVEL" in said
+    for line in (
+        "status: verified",
+        "status: Verified",
+        "verified: true",
+        "verified: yes",
+        "Verified: 'true'",
+    ):
+        note = f"---\n{line}\n---\n# Kiln\n\nGlaze melts at cone six in the kiln.\n"
+        said = project.commit("kiln.md", note, "alone", ok=False)
+        assert "it is marked as verified and would be NOVEL" in said
+    for line in ("status: draft", "verified: false"):
+        note = f"---\n{line}\n---\n# Kiln\n\nGlaze melts at cone six in the kiln.\n"
+        project.commit("kiln.md", note, "alone")
 
 
 def test_without_arbor_on_the_path_git_goes_on(project: Project) -> None:
@@ -167,8 +278,34 @@ def test_merges_rebases_checkouts_and_worktrees(project: Project, tmp_path: Path
     project.git("worktree", "add", "-q", str(tmp_path / "other"), "main")
     (tmp_path / "other/elsewhere.md").write_text("# Elsewhere\n")
     project.git("add", "elsewhere.md", cwd=tmp_path / "other")
-    project.git("commit", "-q", "-m", "in a worktree without a KB", cwd=tmp_path / "other")
+    said = project.git("commit", "-q", "-m", "in a worktree without a KB", cwd=tmp_path / "other")
+    assert said.count("nothing was checked") == 1
     assert project.documents() == ["a.md", "main.md", "side.md", "topic.md"]
+
+
+@pytest.mark.parametrize("below", ["", "my notes"])
+@pytest.mark.parametrize("place", ["../linked", "linked"])
+def test_a_linked_work_tree_says_once_that_nothing_is_checked(
+    tmp_path: Path, bin_folder: Path, below: str, place: str
+) -> None:
+    project = Project(tmp_path / "project", bin_folder, below=below)
+    (project.folder / ".gitignore").write_text("linked/\n")
+    project.commit(f"{below or '.'}/arbor.toml", '[hooks]\ndangling-link = "block"\n', "policy")
+    project.git("switch", "-q", "--orphan", "bare")
+    project.commit("x.txt", "x\n", "a branch without notes")
+    project.git("switch", "-q", "main")
+    before = project.documents()
+    for branch in ("bare", "side"):
+        linked = project.folder / place / branch
+        project.git("worktree", "add", "-q", *([] if branch == "bare" else ["-b"]), *(
+            [str(linked), "bare"] if branch == "bare" else [branch, str(linked)]))  # fmt: skip
+        (linked / "a.md").write_text("See [none](none.md).\n")
+        project.git("add", "a.md", cwd=linked)
+        said = project.git("commit", "-m", "passes", cwd=linked)
+        assert said.count("has no knowledge base: nothing was checked") == 1
+        assert str(project.folder) in said
+        assert "brought along" not in said
+        assert project.documents() == before
 
 
 def test_the_folder_hooks_holds_the_shims_that_are_installed() -> None:

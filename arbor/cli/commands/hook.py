@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from arbor.cli.command import arbor_command, json_option
@@ -12,6 +14,9 @@ from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import ArborError, NoKnowledgeBase
 from arbor.repo import git_bridge, git_hooks
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
 
 FIELDS = {"hooks": "`name`, `state` (installed, absent, foreign), `chained`, `file` of each of git's hooks"}
 _WARNINGS_SHOWN = 10
@@ -59,10 +64,8 @@ def _run(session: Session, name: str) -> None:
     """What a shim calls. Only pre-commit may stop git."""
     if name not in git_hooks.NAMES:
         raise click.UsageError(f"'{name}' is not a hook; the hooks are {', '.join(git_hooks.NAMES)}")
-    try:
-        kb = session.open()
-    except NoKnowledgeBase as error:
-        session.out.note(f"arbor: {error.message}")
+    kb = _open_here(session, name)
+    if kb is None:
         return
     set_identity(kb)
     if name == "pre-commit":
@@ -72,6 +75,28 @@ def _run(session: Session, name: str) -> None:
         _follow(session)
     except (ArborError, OSError) as error:
         session.out.warning(f"the knowledge base was not brought along: {error}")
+
+
+def _open_here(session: Session, name: str) -> KnowledgeBase | None:
+    """The knowledge base of git's work tree; where it has none that is said once, before the commit.
+
+    In a linked work tree the next knowledge base above may be that of another work tree, with other files.
+    """
+    main = git_bridge.main_work_tree(session.cwd)
+    try:
+        kb = session.open()
+        if main is None or (kb.fs_root and git_bridge.git_top(kb.fs_root) == git_bridge.git_top(session.cwd)):
+            return kb
+    except NoKnowledgeBase as error:
+        if main is None:
+            session.out.warning(f"{error.message}: the {name} hook did nothing")
+            return None
+    if name == "pre-commit":
+        session.out.warning(
+            f"this work tree is linked to {clean_line(str(main))} and has no knowledge base: nothing was checked"
+        )
+        session.out.hint("a knowledge base of its own would be made by: arbor init")
+    return None
 
 
 def _pre_commit(session: Session) -> None:
