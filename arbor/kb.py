@@ -424,14 +424,14 @@ class KnowledgeBase:
     def standings(
         self, *, label: str | None = None, at: str | None = None, progress: Told | None = None
     ) -> list[tuple[str, Standing]]:
-        """(path, standing) of every document with text, or of those that carry a label.
+        """(path, standing) of every document with text, or of those that carry a label, or CONTESTED beside it.
 
         Raises:
             UsageError: when there is no such label.
         """
-        wanted = None if label is None else desk.parse_label(label)
+        carries = None if label is None else desk.parse_mark(label)
         found = desk.ConsensusDesk(self.repo).standings(at, progress)
-        return [(path, standing) for path, standing in found if wanted in (None, standing.label)]
+        return [(path, standing) for path, standing in found if carries is None or carries(standing)]
 
     def consensus_history(
         self, path: str, *, limit: int = 20, progress: Told | None = None

@@ -55,6 +55,7 @@ def _hit_fields(hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "scores": _score_fields(hit.scores),
         "label": hit.label,
+        "contested": hit.contested,
         "audit": hit.audit.value,
         "reasons": list(hit.reasons),
         "sources": [origin_fields(origin) for origin in hit.sources],
@@ -123,6 +124,8 @@ def hit_lines(
     line = f":{hit.line}" if hit.line else ""
     place = f"{session.shown(hit.path)}{line}"
     labels = [(hit.audit.value, AUDIT_STYLES[hit.audit.value])]
+    if hit.contested:
+        labels.insert(0, ("CONTESTED", LABEL_STYLES["CONTESTED"]))
     if hit.label:
         labels.insert(0, (clean_line(hit.label), LABEL_STYLES.get(hit.label, "bold")))
     right = " ".join(out.style(text, style) for text, style in labels)

@@ -243,6 +243,21 @@ class Consensus:
             rows = list(self._store.iter_documents())
         return {row.oid for row in rows if label_for(row.groups, self.policy) == label}
 
+    def is_contested(self, oid: bytes) -> bool:
+        """Whether a document, by its id, contradicts another or is contradicted, at any of its keys."""
+        with self._lock:
+            number = self._store.find_document(oid)
+            if number is None:
+                return False
+            return any(is_contested(self._store, row.key) for row in self._store.keys_of(number))
+
+    def documents_contested(self) -> set[bytes]:
+        """The ids of the documents that contradict another or are contradicted."""
+        with self._lock:
+            contested = [key for key in self._store.disputing_keys() if is_contested(self._store, key)]
+            rows = [self._store.find_key(key) for key in contested]
+            return {self._store.get_document(row.document).oid for row in rows if row is not None}
+
     def items(self) -> Iterator[tuple[str, Standing]]:
         """(key, consensus) for every key, in the order of their UTF-8 bytes."""
         with self._lock:

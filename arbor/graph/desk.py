@@ -12,7 +12,7 @@ from arbor.errors import UsageError
 from arbor.graph.consensus import Consensus
 from arbor.graph.live import LiveConsensus
 from arbor.graph.ripple import LabelChange, Ripple
-from arbor.graph.standing import Label, PeerGroup, Standing
+from arbor.graph.standing import CONTESTED, Label, PeerGroup, Standing
 from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.repo.committing import count_documents
@@ -63,8 +63,17 @@ def parse_label(text: str) -> Label:
         return Label[text.upper()]
     except KeyError:
         raise UsageError(
-            f"'{text}' is not a label", "the labels are NOVEL, EXTENDED and CORROBORATED"
+            f"'{text}' is not a label",
+            "the labels are NOVEL, EXTENDED and CORROBORATED, and CONTESTED beside them",
         ) from None
+
+
+def parse_mark(text: str) -> Callable[[Standing], bool]:
+    """Whether a standing carries what is named: a label, or CONTESTED beside it; raises UsageError for another word."""
+    if text.upper() == CONTESTED:
+        return lambda standing: standing.contested
+    label = parse_label(text)
+    return lambda standing: standing.label is label
 
 
 def _compare(before: Consensus, after: Consensus) -> Ripple:

@@ -17,6 +17,10 @@ class Label(StrEnum):
     CORROBORATED = "CORROBORATED"
 
 
+CONTESTED = "CONTESTED"
+"""What stands beside the label of a document that somebody says contradicts another, or is contradicted by it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The consensus on one document.

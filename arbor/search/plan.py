@@ -57,14 +57,16 @@ class Hooks:
     """What a search needs to know from rooms that it does not know.
 
     Attributes:
-        documents_labelled: The oids of the documents that carry a consensus label.
+        documents_labelled: The oids of the documents that carry a consensus label, or CONTESTED beside it.
         label_of: The label of a document, None where it has none.
+        is_contested: Whether CONTESTED stands beside it.
         paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents whose
             text names no date. Without it, those never meet `since:`.
     """
 
     documents_labelled: Callable[[str], Collection[bytes]] | None = None
     label_of: Callable[[bytes], str | None] | None = None
+    is_contested: Callable[[bytes], bool] | None = None
     paths_changed_since: Callable[[int], Collection[str]] | None = None
 
 

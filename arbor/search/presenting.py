@@ -39,6 +39,7 @@ class Wishes(NamedTuple):
     passages: int
     check_core: Callable[[Snapshot, bytes, Document], str] | None
     label_of: Callable[[bytes], str | None] | None
+    is_contested: Callable[[bytes], bool] | None = None
 
 
 class _Standing(NamedTuple):
@@ -57,6 +58,7 @@ class _Shown(NamedTuple):
     title: str
     label: str | None
     sources: tuple[CoreOrigin, ...] = ()
+    contested: bool = False
 
 
 class HitMaker:
@@ -139,7 +141,8 @@ class HitMaker:
         label = self._wishes.label_of(info.oid) if self._wishes.label_of else None
         title = display_title(proven.document, paths[0])
         sources = self._origins(proven.document)
-        shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources)
+        contested = self._wishes.is_contested is not None and self._wishes.is_contested(info.oid)
+        shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources, contested)
         return _join(ranked, rank, shown, passages), ""
 
     def _committed_paths(self, paths: Sequence[str], oid: bytes) -> tuple[list[str], bool]:
@@ -305,4 +308,5 @@ def _join(ranked: Ranked, rank: int, shown: _Shown, passages: Sequence[PassageHi
         reasons=best.reasons,
         passages=tuple(passages[1:]),
         sources=shown.sources,
+        contested=shown.contested,
     )

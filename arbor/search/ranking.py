@@ -11,6 +11,7 @@ from arbor.errors import IntegrityError
 from arbor.graph.consensus import Consensus
 from arbor.graph.desk import ConsensusDesk, parse_label
 from arbor.graph.policy import MILLI, PPM
+from arbor.graph.standing import CONTESTED
 from arbor.index.cache_lock import Told
 from arbor.index.reader import Session
 from arbor.repo.repository import Repository
@@ -78,7 +79,7 @@ class LabelDesk:
 
 
 def label_hooks(consensus: Consensus | None) -> dict[str, Any]:
-    """What a search asks of consensus: a document's label, and the documents that carry a label."""
+    """What a search asks of consensus: a document's label, what stands beside it, and who carries which."""
     if consensus is None:
         return {}
 
@@ -87,9 +88,13 @@ def label_hooks(consensus: Consensus | None) -> dict[str, Any]:
         return None if label is None else label.value
 
     def documents_labelled(name: str) -> Collection[bytes]:
+        if name.upper() == CONTESTED:
+            return consensus.documents_contested()
         return consensus.documents_labelled(parse_label(name))
 
-    return {"label_of": label_of, "documents_labelled": documents_labelled}
+    return {
+        "label_of": label_of, "is_contested": consensus.is_contested, "documents_labelled": documents_labelled,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ class Hit:
         audit, reasons: What is proven of the hit, and why that much.
         passages: Further passages of the document that match, best first.
         sources: Of a core: the passages that it was made from.
+        contested: Whether somebody says that it contradicts another document, or is contradicted by one; False also
+            where that is not known.
     """
 
     rank: int
@@ -130,6 +132,7 @@ class Hit:
     reasons: tuple[str, ...]
     passages: tuple[PassageHit, ...] = ()
     sources: tuple[CoreOrigin, ...] = ()
+    contested: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,8 @@ class Searcher:
                 desk = _Desk(session, parsed, options, files, self._tokenizer)
                 maker = HitMaker(
                     snapshot, session, self._auditor, self._tokenizer, parsed,
-                    Wishes(options.mode, options.passages, options.check_core, options.hooks.label_of),
+                    Wishes(options.mode, options.passages, options.check_core, options.hooks.label_of,
+                           options.hooks.is_contested),
                 )  # fmt: skip
                 hits, withheld = _collect(desk, maker, options)
                 notes = (*desk.notes, *_tier_notes(session, snapshot))

@@ -517,3 +517,21 @@ def test_quiet_commands_say_nothing_but_what_is_wrong(kb: Cli) -> None:
         assert (outcome.out, outcome.err) == ("", "")
     assert "hint:" in kb("add", "-q", "nowhere.md", code=2).err
     assert kb("commit", "-q", "--allow-empty", "-m", "two", "--json").json["subject"] == "two"
+
+
+# --- search
+
+
+def test_contested_is_shown_beside_the_label(kb: Cli) -> None:
+    kb.write("tides.md", "# Tides\n\nThe moon pulls the sea.\n")
+    kb.write("denial.md", "---\nrefutes: tides.md\n---\n# Denial\n\nNo moon pulls anything.\n")
+    kb("add", ".")
+    kb("commit", "-m", "a quarrel")
+    assert "EXTENDED CONTESTED" in kb("search", "moon").out
+    assert [hit["contested"] for hit in kb("search", "moon", "--json").json["hits"]] == [True, True]
+    assert [hit["contested"] for hit in kb("search", "merkle", "--json").json["hits"]] == [False]
+    assert "denial.md" in kb("search", "moon", "label:contested").out
+    assert kb("search", "merkle", "label:contested").out == ""
+    listed = kb("consensus", "--label", "contested").out
+    assert listed.splitlines() == ["EXTENDED CONTESTED   1  denial.md", "EXTENDED CONTESTED   1  tides.md"]
+    assert len(kb("consensus", "--label", "CONTESTED", "--json").json["documents"]) == 2

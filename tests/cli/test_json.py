@@ -113,7 +113,7 @@ def test_a_hit_has_the_keys_that_other_tools_rely_on(kb: Cli) -> None:
     [hit] = answer["hits"]
     assert set(hit) == {
         "rank", "path", "paths", "document", "kind", "title", "chunk", "heading", "text", "snippet", "highlights",
-        "line", "score", "scores", "label", "audit", "reasons", "sources", "passages",
+        "line", "score", "scores", "label", "contested", "audit", "reasons", "sources", "passages",
     }  # fmt: skip
     assert set(hit["chunk"]) == {"index", "oid", "start_line", "end_line", "start_byte", "end_byte"}
     assert set(hit["scores"]) == {"lexical", "dense", "graph", "consensus", "quality", "freshness"}

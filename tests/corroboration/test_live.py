@@ -135,6 +135,27 @@ def test_labels_filter_a_search_and_stand_beside_hits(kb: KnowledgeBase) -> None
         kb.search("moon label:true")
 
 
+def test_contested_stands_beside_hits_and_is_asked_for_like_a_label(kb: KnowledgeBase) -> None:
+    contested = {"anna/tides.md", "notes/denial.md", "notes/denial-again.md"}
+    denial = "---\ncontradicts: ../anna/tides.md\n---\n# Denial\n\nThe moon has nothing to do with tides.\n"
+    put(kb, TIDES)
+    assert not any(hit.contested for hit in kb.search("moon tides").hits)
+    assert kb.search("moon label:contested").hits == ()
+    put(kb, {"notes/denial.md": denial, "notes/denial-again.md": denial})
+    hits = kb.search("moon tides", limit=50).hits
+    assert {path for hit in hits if hit.contested for path in hit.paths} == contested
+    assert {hit.label for hit in hits if hit.contested} == {"CORROBORATED", "NOVEL"}
+    assert len(hits) > 2
+    for query in ("moon label:contested", "moon label:CONTESTED"):
+        assert {path for hit in kb.search(query).hits for path in hit.paths} == contested
+    assert not any(hit.contested for hit in kb.search("moon tides -label:contested").hits)
+    assert {path for path, _ in kb.standings(label="Contested")} == contested
+    assert kb.search("moon label:contested", at="HEAD~1").hits == ()
+    kb.rm(["notes/denial.md", "notes/denial-again.md"])
+    kb.commit("taken back")
+    assert kb.search("moon label:contested").hits == ()
+
+
 def test_a_profile_weighs_consensus_and_never_passes_the_item_asked_for(kb: KnowledgeBase) -> None:
     put(
         kb,

@@ -166,8 +166,10 @@ def test_labels_come_from_a_hook(library: Library) -> None:
     hooks = Hooks(
         documents_labelled=lambda label: novel if label.upper() == "NOVEL" else set(),
         label_of=lambda oid: "NOVEL" if oid in novel else None,
+        is_contested=lambda oid: oid == library.snapshot.get("notes/git.md"),
     )
     found = library.search("commit label:novel", hooks=hooks)
+    assert [hit.path for hit in found.hits if hit.contested] == ["notes/git.md"]
     assert {hit.path: hit.label for hit in found.hits} == {
         "notes/git.md": "NOVEL",
         "deep/a/b/c/leaf.txt": "NOVEL",

@@ -40,7 +40,7 @@ FIELDS = {
 
 @arbor_command("consensus", fields=FIELDS)
 @click.argument("document", required=False, metavar="[PATH[@REV]]", type=DOCUMENT)
-@click.option("--label", metavar="LABEL", help="List the documents that carry this label.")
+@click.option("--label", metavar="LABEL", help="List the documents that carry this label, or CONTESTED.")
 @click.option("--history", is_flag=True, help="Show how the label moved over the last commits.")
 @click.option(
     "-n", "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Commits in a history."

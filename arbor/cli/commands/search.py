@@ -34,7 +34,8 @@ FIELDS = {
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
     "`heading`, `text`, `snippet`, `highlights`, `line` (of the first of them), `score`, "
     "`scores` (`raw` and `normalised` of each signal), "
-    "`label`, `audit`, `reasons`, `sources` (of a core: `path`, `document`, `index`, `leaf` of each passage that it "
+    "`label`, `contested` (true where somebody says that it contradicts another document, or is contradicted; else "
+    "false), `audit`, `reasons`, `sources` (of a core: `path`, `document`, `index`, `leaf` of each passage that it "
     "was made from, and whether the document has `changed` since) and further `passages`, and with --proof the "
     "`proof` of its best passage, as arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
