@@ -84,6 +84,16 @@ class RemoteError(ArborError):
 
 
 class ColdDocument(ArborError):
-    """The passages asked for are cold: known by their hashes, not stored here."""
+    """The passages asked for are cold: known by their hashes, not stored here.
+
+    Args:
+        message, hint: As in every error.
+        documents: (path, oid) of all the documents that are needed, where they are known: with these here, the same
+            call succeeds.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str, hint: str = "", documents: tuple[tuple[str, bytes], ...] = ()) -> None:
+        super().__init__(message, hint)
+        self.documents = documents

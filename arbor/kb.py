@@ -343,8 +343,10 @@ class KnowledgeBase:
 
         Raises:
             UsageError: when there is no such document.
+            ColdDocument: at the first piece, when it is cold here; `sharing.bring_back` asks the remotes.
         """
-        return describing.file_pieces(self.repo, path, None if revision is None else self.snapshot(revision))
+        snapshot = None if revision is None else self.snapshot(revision)
+        return describing.file_pieces(self.repo, path, snapshot, revision or "HEAD")
 
     def ls(self, prefix: str = "", revision: str | None = None) -> Iterator[tuple[str, str]]:
         """(path, document oid) of every document at or below a path."""

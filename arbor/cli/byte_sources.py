@@ -8,22 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options
-from arbor.errors import ArborError, UsageError
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.copies import ByteSource, ChunkSource, Fetch, file_identity
+from arbor.repo.copies import ByteSource, Fetch
 
 if TYPE_CHECKING:
-    from arbor.remote import chunks, connecting, remotes
-    from arbor.remote.wire import Transport
-    from arbor.repo import desk, fetching
+    from arbor.remote import on_demand, remotes
+    from arbor.repo import fetching
 else:
-    chunks = lazy_module("arbor.remote.chunks")
-    connecting = lazy_module("arbor.remote.connecting")
+    on_demand = lazy_module("arbor.remote.on_demand")
     remotes = lazy_module("arbor.remote.remotes")
-    desk = lazy_module("arbor.repo.desk")
     fetching = lazy_module("arbor.repo.fetching")
 
 
@@ -70,48 +66,11 @@ def open_places(session: Session, named: Sequence[str], *, offline: bool, privat
             folders.append(session.from_here(url))
     far = [(name, url) for name, url in addresses if not session.from_here(url).is_dir()]
     fetch = None if offline else fetching.make_fetch(fetching.FetchRules(private=private))
-    opened: list[Transport] = []
+    places = on_demand.FarPlaces(connect_options(session), session.out.warning)
     try:
-        yield Places(tuple(folders), tuple(_source(session, name, url, opened) for name, url in far), fetch)
+        yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)
     finally:
-        for transport in opened:
-            transport.close()
-
-
-def bring_back(session: Session, path: str) -> bool:
-    """Bring one cold document of HEAD back from the remotes; whether it is whole now.
-
-    A document's own address is not asked: what a clone says is not followed by merely reading it.
-    """
-    trust = desk.TrustDesk(session.open().repo)
-    with open_places(session, (), offline=False, private=False) as found:
-        try:
-            report = trust.rehydrate([path], places=found.folders, others=found.others)
-        except UsageError:  # it is in another revision only
-            return False
-    for done in report.whole:
-        session.out.note(f"brought back from {clean_line(', '.join(done.sources))}: {session.shown(path)}")
-    return bool(report.whole)
-
-
-def _source(session: Session, name: str, url: str, opened: list[Transport]) -> ByteSource:
-    """A source that connects when it is first asked; one that cannot be reached has nothing."""
-    fs_path = session.from_here(url)
-    identity = file_identity(fs_path) if fs_path.is_file() else b"remote " + url.encode()
-    connected: list[Transport] = []
-
-    def fetch(oids: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
-        try:
-            if not connected:
-                place = str(fs_path) if fs_path.is_file() else url
-                connected.append(connecting.connect(place, connect_options(session)))
-                opened.extend(connected)
-            return list(chunks.fetch_chunks(connected[0], oids))
-        except ArborError as error:
-            session.out.warning(f"{name}: {error.message}")
-            return []
-
-    return ChunkSource(name, identity, fetch)
+        places.close()
 
 
 def parse_age(text: str) -> float:

@@ -77,6 +77,11 @@ def _set_quiet(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.obj.out.quiet = True
 
 
+def _set_offline(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and isinstance(ctx.obj, Session):
+        ctx.obj.offline = True
+
+
 def arbor_command(
     name: str,
     *,
@@ -111,6 +116,12 @@ def quiet_option(function: F) -> F:
     """`-q`, `--quiet`: nothing is said but warnings, errors and a JSON answer."""
     return click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_set_quiet,
                         help="Say nothing but warnings and errors.")(function)  # fmt: skip
+
+
+def offline_option(function: F) -> F:
+    """`--offline`."""
+    return click.option("--offline", is_flag=True, expose_value=False, callback=_set_offline,
+                        help="Ask no remote for what is cold here.")(function)  # fmt: skip
 
 
 def dry_run_option(function: F) -> F:

@@ -25,11 +25,18 @@ else:
 
 
 class Session:
-    """What every command gets: the folder it works in, its output, and the knowledge base on demand."""
+    """What every command gets: the folder it works in, its output, and the knowledge base on demand.
+
+    Attributes:
+        cwd: The folder.
+        out: The output.
+        offline: No remote is asked for what is cold here.
+    """
 
     def __init__(self, cwd: Path, out: Output) -> None:
         self.cwd = cwd
         self.out = out
+        self.offline = False
         self._kb: KnowledgeBase | None = None
         self._here: str | None = None
 

@@ -22,7 +22,7 @@ from arbor.repo.revisions import resolve
 from arbor.store.refs import HEADS, TAGS
 
 if TYPE_CHECKING:
-    from arbor.remote import bundle, bundle_check, cloning, fetching, pushing, refspecs, transfer
+    from arbor.remote import bundle, bundle_check, cloning, fetching, on_demand, pushing, refspecs, transfer
     from arbor.remote.bundle import BundleInfo
     from arbor.remote.bundle_check import BundleReport
     from arbor.remote.cloning import CloneOptions, CloneResult
@@ -31,16 +31,19 @@ if TYPE_CHECKING:
     from arbor.remote.receiving import TransferProgress
     from arbor.remote.refspecs import PushRequest
     from arbor.remote.transfer import TransferOptions
-    from arbor.repo import signing
+    from arbor.repo import cold_needs, signing
     from arbor.repo.merging import MergeResult
+    from arbor.repo.rehydrating import RehydrateReport
 else:
     bundle = lazy_module("arbor.remote.bundle")
     bundle_check = lazy_module("arbor.remote.bundle_check")
     cloning = lazy_module("arbor.remote.cloning")
     fetching = lazy_module("arbor.remote.fetching")
+    on_demand = lazy_module("arbor.remote.on_demand")
     pushing = lazy_module("arbor.remote.pushing")
     refspecs = lazy_module("arbor.remote.refspecs")
     transfer = lazy_module("arbor.remote.transfer")
+    cold_needs = lazy_module("arbor.repo.cold_needs")
     signing = lazy_module("arbor.repo.signing")
 
 DEFAULT_CONNECT = ConnectOptions()
@@ -130,6 +133,9 @@ class ShareDesk:
             RemoteError: when the other side fails, or has rolled the branch back.
         """
         brought = self.bring(remote, branch, options=options, connecting=connecting, progress=progress)
+        needs = cold_needs.needs_of_merge(self._repo, brought.commit)
+        if needs:
+            self.bring_back([(need.path, need.document) for need in needs], connecting=connecting)
         merged = self._merge(brought.commit, fast_forward=fast_forward, only_fast_forward=only_fast_forward,
                              unrelated=unrelated, message=brought.message)  # fmt: skip
         return PullResult(brought.fetched, merged)
@@ -159,6 +165,22 @@ class ShareDesk:
         if change.status == "rejected":
             raise RemoteError(f"branch '{wanted}': {change.reason}", "accept it with: arbor fetch --force")
         return Brought(fetched, change.new, f"Merge branch '{wanted}' of {fetched.url}")
+
+    def bring_back(
+        self, documents: Sequence[tuple[str, bytes]], *, connecting: ConnectOptions = DEFAULT_CONNECT,
+        warn: Callable[[str], None] = lambda text: None,
+    ) -> RehydrateReport:  # fmt: skip
+        """Fetch the passages of cold documents of any version, (path, oid) as `ColdDocument.documents` gives them.
+
+        Args:
+            documents: Which; those that are not cold are passed over.
+            connecting: How to reach the remotes.
+            warn: Told in a sentence of each remote that cannot be asked.
+
+        Raises:
+            Locked: when another writer holds the lock.
+        """
+        return on_demand.bring_documents(self._repo, documents, connecting, warn)
 
     # --- from here to there
 

@@ -14,6 +14,7 @@ from arbor.objects.model import Commit
 from arbor.objects.passages import chunk_oids
 from arbor.remote.ledger_walk import Fresh, fresh_part
 from arbor.remote.messages import AT, COLD, FULL
+from arbor.repo.config import POLICY_FILE
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
@@ -186,12 +187,13 @@ class _Walk:
 
 
 def _passage_filter(text: str) -> Callable[[str], bool]:
-    """Whether the passages of what stands under a ledger key are wanted."""
+    """Whether the passages of what stands under a ledger key are wanted; the KB's settings always are."""
+    policy = DOCUMENTS + POLICY_FILE
     if text == COLD:
-        return lambda key: False
+        return lambda key: key == policy
     if text.startswith(AT):
         folder = DOCUMENTS + text[len(AT) :]
-        return lambda key: key == folder or key.startswith(folder + "/")
+        return lambda key: key in (folder, policy) or key.startswith(folder + "/")
     return lambda key: True
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from arbor.errors import ArborError, UsageError
+from arbor.errors import ArborError, ColdDocument, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
 from arbor.objects.model import ChunkRef, Commit
+from arbor.repo.cold_needs import Need, cold_error
 from arbor.repo.diffing import DocumentDiff, NoText, Text, document_text, pair_documents, unified_diff
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
@@ -106,11 +107,20 @@ def describe_document(snapshot: Snapshot, path: str, oid: bytes | None = None) -
     )
 
 
-def file_pieces(repo: Repository, path: str, snapshot: Snapshot | None) -> Iterator[bytes]:
+def file_pieces(
+    repo: Repository, path: str, snapshot: Snapshot | None, revision: str = "HEAD"
+) -> Iterator[bytes]:
     """The bytes of a document as they came in, piece by piece: of a version, or as staged.
+
+    Args:
+        repo: Where.
+        path: The document.
+        snapshot: The version; None for what is staged.
+        revision: How an error names it.
 
     Raises:
         UsageError: when there is no such document.
+        ColdDocument: at the first piece, when it is cold here.
     """
     if snapshot is None:
         stage = repo.stage()
@@ -120,8 +130,15 @@ def file_pieces(repo: Repository, path: str, snapshot: Snapshot | None) -> Itera
             raise UsageError(f"there is no document '{path}' in the stage", "run: arbor status")
     else:
         oid = snapshot.get(path)
-    document = snapshot.document(oid)
-    return snapshot.file_pieces(document, snapshot.manifest(document))
+    return _iter_pieces(snapshot, Need(path, oid, revision))
+
+
+def _iter_pieces(snapshot: Snapshot, need: Need) -> Iterator[bytes]:
+    document = snapshot.document(need.document)
+    try:
+        yield from snapshot.file_pieces(document, snapshot.manifest(document))
+    except ColdDocument as cold:
+        raise cold_error(f"{cold.message} ('{need.path}' in {need.revision})", [need]) from cold
 
 
 def diff_roots(
@@ -254,4 +271,8 @@ def _made(pair: DocumentDiff, old: Text, new: Text, with_text: bool) -> TextDiff
         lines = unified_diff(old, new, before, after)
     added = sum(1 for line in lines[2:] if line.startswith("+"))
     removed = sum(1 for line in lines[2:] if line.startswith("-"))
-    return TextDiff(pair.status, pair.path, pair.old_path, pair.similarity, tuple(lines), added, removed)
+    sides = ((old, pair.old_path, pair.old), (new, pair.path, pair.new))
+    cold = tuple((path, oid.hex()) for text, path, oid in sides if text is NoText.COLD)
+    return TextDiff(
+        pair.status, pair.path, pair.old_path, pair.similarity, tuple(lines), added, removed, cold
+    )

@@ -11,6 +11,7 @@ from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.model import Document
 from arbor.repo.branching import move_to
 from arbor.repo.checkout import apply_checkout, plan_checkout
+from arbor.repo.cold_needs import Versions, needs_of_revert, needs_of_versions, refuse_absent
 from arbor.repo.history import is_ancestor, merge_bases
 from arbor.repo.ingest import Sink, store_extraction
 from arbor.repo.merge_moves import Moves, find_moves
@@ -62,6 +63,7 @@ def merge(
     Raises:
         UsageError: when the revision is unknown, or the histories are unrelated and that is not allowed.
         ConflictError: when local changes are in the way, or a fast-forward was demanded and is impossible.
+        ColdDocument: when versions that must be read are cold here; see `arbor.repo.cold_needs`.
     """
     theirs = resolve(repo, revision)
     with repo.lock():
@@ -85,6 +87,7 @@ def merge(
             raise UsageError(
                 "the two histories have nothing in common", "merge them all the same with --allow-unrelated"
             )
+        refuse_absent(needs_of_versions(repo, Versions(bases[0] if bases else None, ours, theirs)))
         base_root = repo.ledger_root(bases[0]) if bases else ledger.EMPTY_LEDGER
         text = message or f"Merge {revision}"
         return _three_way(repo, stage, base_root, repo.ledger_root(theirs), theirs, revision, text, (theirs,))
@@ -106,6 +109,7 @@ def revert(repo: Repository, revision: str) -> MergeResult:
         stage.refuse_unfinished()
         if stage.changes:
             raise ConflictError("there are staged changes", "commit them before reverting")
+        refuse_absent(needs_of_revert(repo, revision))
         before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         subject = commit.message.split("\n", 1)[0]
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.objects.paths import check_path
 from arbor.repo.checkout import absent_documents
+from arbor.repo.cold_needs import Need, named, refuse_absent
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
@@ -48,6 +49,7 @@ def restore(
 
     Raises:
         UsageError: when a selection matches nothing.
+        ColdDocument: when files would be written whose passages are cold here; nothing is changed then.
         Locked: when another writer holds the lock.
     """
     with repo.lock():
@@ -59,6 +61,8 @@ def restore(
             commit = source if source is not None else repo.refs.head_oid()
             wanted = dict(repo.snapshot(commit).paths())
         chosen = select_tracked(selections, {**dict.fromkeys(tracked), **dict.fromkeys(wanted)})
+        if worktree:
+            _refuse_cold(repo, stage, {path: wanted.get(path) for path in chosen}, source)
         states, in_the_way = dict.fromkeys(chosen, UNKNOWN), set[str]()
         changed = {
             path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
@@ -83,6 +87,16 @@ def restore(
                 entries[path] = (oid, states.get(path, UNKNOWN) if oid == wanted.get(path) else UNKNOWN)
         remember_states(repo, new, entries)
         return RestoreResult(tuple(path for path in chosen if path in changed))
+
+
+def _refuse_cold(
+    repo: Repository, stage: Stage, wanted: Mapping[str, bytes | None], source: bytes | None
+) -> None:
+    """Raises ColdDocument for all of the files that cannot be written, before any is."""
+    fs_root, gone = repo.work_tree(), absent_documents(repo, wanted.values())
+    equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
+    refuse_absent([Need(path, oid, named(source)) for path, oid in wanted.items()
+                   if oid in gone and not equal(oid, name_on_disk(fs_root, path))])  # fmt: skip
 
 
 def _bring_back(

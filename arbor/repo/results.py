@@ -51,6 +51,7 @@ class TextDiff:
         similarity: Percent of common bytes for a rename.
         lines: A unified diff without line ends; empty when it was not asked for.
         added, removed: Lines added and removed.
+        cold: (path, oid) of the versions whose text was asked for and is cold here.
     """
 
     status: str
@@ -60,6 +61,7 @@ class TextDiff:
     lines: tuple[str, ...]
     added: int
     removed: int
+    cold: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

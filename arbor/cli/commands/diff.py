@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.arguments import split_revisions
-from arbor.cli.command import arbor_command, json_option, paths_after_dashes
+from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
 from arbor.cli.completing import REVISION
 from arbor.cli.diff_view import CHANGE_FIELDS, diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.on_demand import with_texts
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 
@@ -31,6 +32,7 @@ EXIT_DIFFERS = 1
 @click.option("--stat", is_flag=True, help="Only how many lines changed in which documents.")
 @click.option("--name-status", is_flag=True, help="Only which documents changed.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
+@offline_option
 @json_option
 @click.pass_context
 def command(
@@ -51,7 +53,11 @@ def command(
     chosen = split_revisions(session, words, paths_after_dashes(ctx), most=2)
     old, new = _sides(kb, chosen.revisions, staged=staged)
     paths = [session.kb_path(path) for path in chosen.paths]
-    changes = kb.diff(old, new, paths, staged=staged, with_text=not name_status)
+
+    def compare() -> tuple[TextDiff, ...]:
+        return kb.diff(old, new, paths, staged=staged, with_text=not name_status)
+
+    changes = with_texts(session, compare(), compare)
     if as_json:
         fields = [diff_fields(change, with_lines=not name_status, with_patch=not stat) for change in changes]
         left = old or ("HEAD" if staged else "stage")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 
 from arbor.cli.cold_view import cold_noticed
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import end_merge, finish_merge
+from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo import merging
+from arbor.repo import cold_needs, merging
 
 FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
@@ -32,6 +33,7 @@ FIELDS = {
 @click.option("--abort", is_flag=True, help="Leave a merge in progress: everything as before it.")
 @click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
 @click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
+@offline_option
 @quiet_option
 @json_option
 def command(
@@ -51,6 +53,7 @@ def command(
         return
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")
+    bring_needs(session, cold_needs.needs_of_merge(kb.repo, revision))
     with cold_noticed(session):
         result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
                                unrelated=allow_unrelated, message=message)  # fmt: skip

@@ -11,11 +11,12 @@ from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import end_merge, finish_merge
+from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
 from arbor.errors import RemoteError
 from arbor.lazy import lazy_module
-from arbor.repo import merging
+from arbor.repo import cold_needs, merging
 
 if TYPE_CHECKING:
     from arbor.remote import fetching
@@ -62,6 +63,7 @@ def command(
                                    progress=bar)  # fmt: skip
     if not as_json:
         show_fetch(session, brought.fetched)
+    bring_needs(session, cold_needs.needs_of_merge(kb.repo, brought.commit))
     with cold_noticed(session):
         result = merging.merge(kb.repo, brought.commit, fast_forward=not no_ff, only_fast_forward=ff_only,
                                unrelated=allow_unrelated, message=brought.message)  # fmt: skip

@@ -7,14 +7,15 @@ import contextlib
 import click
 
 from arbor.cli.cold_view import cold_noticed
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
+from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching
+from arbor.repo import branching, cold_needs
 
 FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"}
 
@@ -32,6 +33,7 @@ FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"
 @click.option(
     "--hard", "mode", flag_value="hard", help="Also bring back the files: what is not committed is LOST."
 )
+@offline_option
 @quiet_option
 @json_option
 def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
@@ -54,6 +56,8 @@ def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
             hint = f"to take it out of the next commit, run: arbor restore -S {quote_path(revision)}"
             raise UsageError(f"'{revision}' is a document and no revision", hint) from error
         raise
+    if mode == "hard":
+        bring_needs(session, cold_needs.needs_of_checkout(kb.repo, kb.resolve(revision)))
     with cold_noticed(session) if mode == "hard" else contextlib.nullcontext():
         oid = branching.reset(kb.repo, revision, mode)
     kb.bring_up_to_date()

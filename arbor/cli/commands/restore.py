@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, documents_argument, json_option, quiet_option
+from arbor.cli.command import arbor_command, documents_argument, json_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
+from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.cli.views import count
 
@@ -25,6 +26,7 @@ _MAX_LISTED = 10
     "-S", "--staged", is_flag=True, help="Change what is staged (and not the files, unless -W is given)."
 )
 @click.option("-W", "--worktree", is_flag=True, help="Change the files (the default without -S).")
+@offline_option
 @quiet_option
 @json_option
 def command(
@@ -39,7 +41,9 @@ def command(
       arbor restore -s HEAD~3 notes       files as they were three commits ago
     """
     files = worktree or not staged
-    done = session.open().restore(paths, source=source, staged=staged, worktree=files, cwd=session.cwd)
+    kb = session.open()
+    done = with_passages(session, lambda: kb.restore(paths, source=source, staged=staged, worktree=files,
+                                                     cwd=session.cwd))  # fmt: skip
     out = session.out
     if as_json:
         out.json(

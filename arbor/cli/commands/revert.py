@@ -5,20 +5,22 @@ from __future__ import annotations
 import click
 
 from arbor.cli.cold_view import cold_noticed
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import end_merge, finish_merge
+from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo import merging
+from arbor.repo import cold_needs, merging
 
 
 @arbor_command("revert", fields=FIELDS)
 @click.argument("revision", required=False, metavar="[REV]", type=REVISION)
 @click.option("--abort", is_flag=True, help="Leave a revert in progress: everything as before it.")
 @click.option("-n", "--no-commit", is_flag=True, help="Stage the undoing and leave the commit to you.")
+@offline_option
 @quiet_option
 @json_option
 def command(session: Session, revision: str | None, abort: bool, no_commit: bool, as_json: bool) -> None:
@@ -31,6 +33,7 @@ def command(session: Session, revision: str | None, abort: bool, no_commit: bool
         return
     if revision is None:
         raise UsageError("name the commit to revert", "run: arbor log")
+    bring_needs(session, cold_needs.needs_of_revert(kb.repo, revision))
     with cold_noticed(session):
         outcome = finish_merge(session, merging.revert(kb.repo, revision), commit=not no_commit)
     end_merge(session, "revert", outcome, as_json=as_json)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arbor.cli.arguments import Place, find_place
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, offline_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, columns, quote_path, truncate
 from arbor.cli.session import Session
 from arbor.cli.views import commit_fields, commit_header, count, decorations, read_head, short, size
 from arbor.errors import UsageError
+from arbor.repo import cold_needs
 
 if TYPE_CHECKING:
     from arbor.repo.results import DocumentInfo, PassageInfo
@@ -36,6 +38,7 @@ _LABEL_CELLS = 12
 @click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
 @click.option("--stat", is_flag=True, help="Of a commit: only how many lines changed.")
 @click.option("--name-status", is_flag=True, help="Of a commit: only which documents changed.")
+@offline_option
 @json_option
 def command(session: Session, thing: str, stat: bool, name_status: bool, as_json: bool) -> None:
     """Show a commit with what it changed, or a document with its passages.
@@ -79,6 +82,7 @@ def _looks_like_revision(session: Session, thing: str) -> bool:
 def _show_commit(session: Session, revision: str, *, stat: bool, name_status: bool, as_json: bool) -> None:
     kb, out = session.open(), session.out
     info, changes = kb.show(revision, with_text=not name_status)
+    changes = with_texts(session, changes, lambda: kb.show(revision)[1])
     if as_json:
         lines = not name_status
         fields = [diff_fields(change, with_lines=lines, with_patch=not stat) for change in changes]
@@ -122,6 +126,7 @@ def link_fields(link: Any) -> dict[str, Any]:
 
 def _show_document(session: Session, place: Place, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
+    bring_needs(session, cold_needs.needs_of_document(kb.repo, place.path, place.revision))
     info = kb.document(place.path, place.revision)
     if as_json:
         out.json("show", {"type": "document", "document": document_fields(info, place.revision)})

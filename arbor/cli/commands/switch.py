@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import TYPE_CHECKING
+
 import click
 
 from arbor.cli.cold_view import cold_noticed
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
+from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching
+from arbor.repo import branching, cold_needs
+from arbor.repo.cold_needs import Need
+from arbor.store.refs import HEADS, REMOTES
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
 
 FIELDS = {
     "branch": "the branch that is current now; null where HEAD is detached",
@@ -27,6 +36,7 @@ FIELDS = {
 @click.option("-c", "--create", is_flag=True, help="Make the branch first, here or at REV.")
 @click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
 @click.option("-f", "--force", is_flag=True, help="Throw away changes that are not committed.")
+@offline_option
 @quiet_option
 @json_option
 def command(
@@ -42,6 +52,9 @@ def command(
     if start is not None and not create:
         raise UsageError("only a new branch begins at a revision", "run: arbor switch -c BRANCH REV")
     target = branching.previous_branch(kb.repo) if target == "-" else target
+    bring_needs(
+        session, _needs(kb, start or "HEAD" if create else target, is_branch=not create and not detach)
+    )
     with cold_noticed(session):
         oid = branching.switch(
             kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
@@ -54,3 +67,12 @@ def command(
         return
     where = f"HEAD is detached at {short(oid.hex())}" if detach and oid else f"on branch {clean_line(target)}"
     session.out.line(where)
+
+
+def _needs(kb: KnowledgeBase, target: str, *, is_branch: bool) -> list[Need]:
+    """Files that would vanish since their other version is cold; none where the switch will be refused anyway."""
+    far = [ref for ref in kb.repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [target]]
+    for name in (HEADS + target, *far) if is_branch else (target,):
+        with contextlib.suppress(UsageError):
+            return cold_needs.needs_of_checkout(kb.repo, kb.resolve(name))
+    return []

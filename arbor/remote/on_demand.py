@@ -1,0 +1,85 @@
+"""Documents on demand: what is cold here is asked of the remotes, and every passage is accepted by its own hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from arbor.errors import ArborError
+from arbor.remote.chunks import fetch_chunks
+from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.remotes import list_remotes
+from arbor.remote.wire import Transport
+from arbor.repo.copies import ByteSource, ChunkSource, file_identity
+from arbor.repo.rehydrating import RehydrateReport, rehydrate
+from arbor.repo.repository import Repository
+from arbor.repo.tiering import close_sources, default_sources
+
+Warn = Callable[[str], None]
+"""Told in a sentence when a place cannot be asked."""
+
+
+class FarPlaces:
+    """Places at the other end of a connection: each connects when it is first asked, and `close` ends them all."""
+
+    def __init__(self, options: ConnectOptions, warn: Warn) -> None:
+        self._options = options
+        self._warn = warn
+        self._opened: list[Transport] = []
+
+    def source(self, name: str, url: str) -> ByteSource:
+        """A remote or bundle as a source of documents' bytes; one that cannot be reached has nothing."""
+        fs_path = Path(self._options.cwd or ".", url)
+        is_file = fs_path.is_file()
+        identity = file_identity(fs_path) if is_file else b"remote " + url.encode()
+        connected: list[Transport] = []
+
+        def fetch(oids: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+            try:
+                if not connected:
+                    connected.append(connect(str(fs_path) if is_file else url, self._options))
+                    self._opened.extend(connected)
+                return list(fetch_chunks(connected[0], oids))
+            except ArborError as error:
+                self._warn(f"{name}: {error.message}")
+                return []
+
+        return ChunkSource(name, identity, fetch)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for transport in self._opened:
+            transport.close()
+
+
+def bring_documents(
+    repo: Repository, documents: Iterable[tuple[str, bytes]], options: ConnectOptions, warn: Warn
+) -> RehydrateReport:
+    """Bring cold documents of any version back from the remotes; call it without the writer lock.
+
+    A document's own address on the web is not asked: what a clone says is not followed by merely reading it.
+
+    Args:
+        repo: Where.
+        documents: (path, document oid); those that are not cold are passed over.
+        options: How to reach the remotes.
+        warn: Told of each remote that cannot be asked.
+
+    Raises:
+        Locked: when another writer holds the lock.
+    """
+    far = FarPlaces(options, warn)
+    folders: list[Path] = []
+    others: list[ByteSource] = []
+    for remote in list_remotes(repo):
+        fs_path = Path(options.cwd or ".", remote.url)
+        if fs_path.is_dir():
+            folders.append(fs_path)
+        else:
+            others.append(far.source(remote.name, remote.url))
+    sources = default_sources(repo, folders, others=others)
+    try:
+        return rehydrate(repo, documents, sources)
+    finally:
+        close_sources(sources)
+        far.close()
