@@ -37,12 +37,13 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class TagInfo:
-    """One tag: name, the commit it stands for, and the message of an annotated one."""
+    """One tag: name, the commit it stands for, the message of an annotated one, and whether it carries a signature."""
 
     name: str
     commit: str
     message: str
     annotated: bool
+    signed: bool = False
 
 
 def current_branch(repo: Repository) -> str:
@@ -154,8 +155,9 @@ def list_tags(repo: Repository) -> list[TagInfo]:
         if oid is None:
             continue
         kind, data = repo.store.get(oid)
-        message = decode_tag(data, trusted=True).message if kind == Kind.TAG else ""
-        found.append(TagInfo(name[len(TAGS) :], _peeled(repo, oid).hex(), message, kind == Kind.TAG))
+        tag = decode_tag(data, trusted=True) if kind == Kind.TAG else None
+        message, signed = (tag.message, bool(tag.seal)) if tag else ("", False)
+        found.append(TagInfo(name[len(TAGS) :], _peeled(repo, oid).hex(), message, tag is not None, signed))
     return found
 
 

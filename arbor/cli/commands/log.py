@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.repo import desk
     from arbor.repo.results import CommitInfo, TextDiff
+    from arbor.repo.tag_seals import SealedTag
 else:
     desk = lazy_module("arbor.repo.desk")
     signature_view = lazy_module("arbor.cli.signature_view")
@@ -36,7 +37,9 @@ FIELDS = {
     "commits": "newest first; each with "
     + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
     + ", and with --stat, --name-status or --patch its `changes`, with --checkpoint its `checkpoint` "
-    "(`origin`, `size`, `log_root`, `note`)"
+    "(`origin`, `size`, `log_root`, `note`), with --show-signature its `signature` (`state`: good, bad, unknown or "
+    "none, `signer`, `key`, `reason`) and the annotated `tags` that stand there (`name`, `tag`, `commit`, `message`, "
+    "`tagger`, `seal`)"
 }
 
 
@@ -95,9 +98,10 @@ def command(
     found = islice(filter(chooses, kb.log(revision, paths)), limit)
     if graph and as_json:
         raise UsageError("--graph is for people", "leave out --graph: --json names the parents")
-    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, paths)
+    tags = signature_view.tags_by_commit(session) if show_signature else {}
+    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, paths, tags)
     if as_json:
-        session.out.json("log", {"commits": [_fields(kb, info, form) for info in found]})
+        session.out.json("log", {"commits": [_fields(session, info, form) for info in found]})
         return
     with session.out.paged():
         if graph:
@@ -136,6 +140,7 @@ class _Form(NamedTuple):
     patch: bool
     signatures: bool
     paths: Sequence[str]
+    tags: Mapping[str, Sequence[SealedTag]]
 
     def changes(self, kb: KnowledgeBase, info: CommitInfo) -> tuple[TextDiff, ...]:
         """What a commit changed, of the documents that were asked for."""
@@ -211,14 +216,23 @@ def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_cho
             session.out.line(join.rstrip())
 
 
-def _fields(kb: KnowledgeBase, info: CommitInfo, form: _Form) -> dict[str, Any]:
-    fields = commit_fields(info)
+def _fields(session: Session, info: CommitInfo, form: _Form) -> dict[str, Any]:
+    fields, kb = commit_fields(info), session.open()
+    if form.signatures:
+        fields["signature"] = signature_view.signature_fields(session, info.commit)
+        fields["tags"] = [signature_view.tag_fields(tag) for tag in form.tags.get(info.commit, ())]
     if form.stat or form.name_status or form.patch:
         fields["changes"] = [
             diff_fields(change, with_lines=form.stat or form.patch, with_patch=form.patch)
             for change in form.changes(kb, info)
         ]
     return fields
+
+
+def _seals(session: Session, info: CommitInfo, form: _Form) -> list[str]:
+    """What is known of the signatures of a commit and of the tags that stand there."""
+    tags = [tag for tag in form.tags.get(info.commit, ()) if tag.seal.state != "none"]
+    return [signature_view.signature_line(session, info.commit), *signature_view.tag_lines(session, tags)]
 
 
 def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
@@ -231,7 +245,8 @@ def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
     else:
         yield from commit_header(out, info, names)
     if form.signatures:
-        yield f"    {signature_view.signature_line(session, info.commit)}"
+        for line in _seals(session, info, form):
+            yield f"    {line}"
     if not (form.stat or form.name_status or form.patch):
         return
     changes = form.changes(session.open(), info)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,15 +17,24 @@ from arbor.cli.safe_text import clean_line, columns, quote_path, truncate
 from arbor.cli.session import Session
 from arbor.cli.views import commit_fields, commit_header, count, decorations, read_head, short, size
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.repo import cold_needs
+from arbor.repo.revisions import find_ref
+from arbor.store.refs import TAGS
 
 if TYPE_CHECKING:
+    from arbor.cli import signature_view
+    from arbor.kb import KnowledgeBase
     from arbor.repo.results import DocumentInfo, PassageInfo
+else:
+    signature_view = lazy_module("arbor.cli.signature_view")
 
 FIELDS = {
     "type": "`commit` or `document`; the keys below that fit it are there",
     "commit": "of a commit: `commit` (its oid), `ledger_root`, `parents`, `author`, `committer`, `subject`, "
-    "`message`, `refs`, `signed`",
+    "`message`, `refs`, `signed`; with --show-signature also `signature`: `state`, `signer`, `key`, `reason`",
+    "tag": "where an annotated tag was asked for: `name`, `tag` (its oid), `commit`, `message`, `tagger`, `seal`: "
+    "`state` (good, bad, unknown, none), `signer`, `key`, `reason`; else null",
     "changes": "of a commit: `status`, `path`, `old_path`, `similarity`, `added`, `removed`, `diff`",
     "document": "of a document: `document` (its oid), `path`, `rev`, `kind`, `media_type`, `title`, "
     "`source_uri`, `encoding`, `size`, `file_hash` (BLAKE3, as b3sum prints it), `text_root`, `extractor`, "
@@ -38,10 +47,15 @@ _LABEL_CELLS = 12
 @click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
 @click.option("--stat", is_flag=True, help="Of a commit: only how many lines changed.")
 @click.option("--name-status", is_flag=True, help="Of a commit: only which documents changed.")
+@click.option("--show-signature", is_flag=True, help="Of a commit: also whether it is signed, and by whom.")
 @offline_option
 @json_option
-def command(session: Session, thing: str, stat: bool, name_status: bool, as_json: bool) -> None:
+def command(
+    session: Session, thing: str, stat: bool, name_status: bool, show_signature: bool, as_json: bool
+) -> None:
     """Show a commit with what it changed, or a document with its passages.
+
+    Of an annotated tag, also who made it, why, and whether its signature is good.
 
     For example:
 
@@ -51,7 +65,8 @@ def command(session: Session, thing: str, stat: bool, name_status: bool, as_json
     """
     revision = _as_revision(session, thing)
     if revision is not None:
-        _show_commit(session, revision, stat=stat, name_status=name_status, as_json=as_json)
+        form = _Form(stat, name_status, show_signature)
+        _show_commit(session, revision, form, as_json=as_json)
     else:
         _show_document(session, find_place(session, thing), as_json=as_json)
 
@@ -79,26 +94,47 @@ def _looks_like_revision(session: Session, thing: str) -> bool:
     return next(kb.ls(path), None) is None and not (kb.fs_root is not None and (kb.fs_root / path).exists())
 
 
-def _show_commit(session: Session, revision: str, *, stat: bool, name_status: bool, as_json: bool) -> None:
+class _Form(NamedTuple):
+    """How a commit is shown."""
+
+    stat: bool
+    name_status: bool
+    signature: bool
+
+
+def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
-    info, changes = kb.show(revision, with_text=not name_status)
+    info, changes = kb.show(revision, with_text=not form.name_status)
     changes = with_texts(session, changes, lambda: kb.show(revision)[1])
+    tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        lines = not name_status
-        fields = [diff_fields(change, with_lines=lines, with_patch=not stat) for change in changes]
-        out.json("show", {"type": "commit", "commit": commit_fields(info), "changes": fields})
+        lines = not form.name_status
+        fields = [diff_fields(change, with_lines=lines, with_patch=not form.stat) for change in changes]
+        commit = commit_fields(info)
+        if form.signature:
+            commit["signature"] = signature_view.signature_fields(session, info.commit)
+        told = {"type": "commit", "tag": signature_view.tag_fields(tag) if tag else None, "commit": commit}
+        out.json("show", {**told, "changes": fields})
         return
     with out.paged():
+        for line in [*signature_view.tag_header(session, tag), ""] if tag else ():
+            out.line(line)
         for line in commit_header(out, info, decorations(out, info, read_head(kb))):
             out.line(line)
+        if form.signature:
+            out.line(f"    {signature_view.signature_line(session, info.commit)}")
         out.line()
-        if stat or name_status:
-            for line in stat_lines(out, changes) if stat else name_status_lines(out, changes):
+        if form.stat or form.name_status:
+            for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
                 out.line(line)
             return
         for change in changes:
             for line in patch_lines(out, change):
                 out.line(line)
+
+
+def _is_tag(kb: KnowledgeBase, revision: str) -> bool:
+    return (find_ref(kb.repo, revision) or "").startswith(TAGS)
 
 
 def document_fields(info: DocumentInfo, revision: str | None) -> dict[str, Any]:

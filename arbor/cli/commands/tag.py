@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +13,22 @@ from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import short
-from arbor.errors import UsageError
+from arbor.errors import AnswerNo, UsageError
+from arbor.lazy import lazy_module
 from arbor.repo import branching
+from arbor.repo.revisions import find_ref
+from arbor.store.refs import TAGS
 
-FIELDS = {"tags": "`name`, `commit`, `message`, `annotated` of each"}
+if TYPE_CHECKING:
+    from arbor.cli import signature_view
+else:
+    signature_view = lazy_module("arbor.cli.signature_view")
+
+FIELDS = {
+    "tags": "`name`, `commit`, `message`, `annotated`, and `signed`: whether it carries a signature, of each; with "
+    "--verify `name`, `tag` (its oid), `commit`, `message`, `tagger`, and `seal` with `state` (good, bad, unknown, "
+    "none), `signer`, `key` and `reason`",
+}
 
 
 @arbor_command("tag", fields=FIELDS)
@@ -24,6 +37,9 @@ FIELDS = {"tags": "`name`, `commit`, `message`, `annotated` of each"}
 @click.option("-a", "--annotate", is_flag=True, help="Make an annotated tag; needs -m.")
 @click.option("-m", "--message", metavar="TEXT", help="The tag's message; makes it an annotated one.")
 @click.option("-s", "--sign", is_flag=True, help="Sign it with the key in sign.key; needs -m.")
+@click.option(
+    "-v", "--verify", "verifies", is_flag=True, help="Check a tag's signature: 0 good, 12 bad, else 1."
+)
 @click.option("-d", "--delete", is_flag=True, help="Remove a tag.")
 @click.option(
     "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match the pattern NAME."
@@ -32,9 +48,9 @@ FIELDS = {"tags": "`name`, `commit`, `message`, `annotated` of each"}
 @json_option
 def command(
     session: Session, name: str | None, revision: str | None, annotate: bool, message: str | None, sign: bool,
-    delete: bool, lists: bool, force: bool, as_json: bool,
-) -> None:  # fmt: skip
-    """List tags, or make or remove one.
+    verifies: bool, delete: bool, lists: bool, force: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """List tags, or make, check or remove one.
 
     With --json, the tags that are there afterwards.
     """
@@ -44,7 +60,9 @@ def command(
         raise UsageError("an annotated tag needs a message", "give one with -m")
     if lists:
         _list(session, as_json, name or "*")
-        return
+        return 0
+    if verifies:
+        return _verify(session, name, as_json=as_json)
     if delete:
         if name is None:
             raise UsageError("name a tag", "run: arbor tag")
@@ -55,6 +73,25 @@ def command(
         kb.branches.tag(name, revision or "HEAD", message=message or "", force=force, sign=sign)
     if as_json or name is None:
         _list(session, as_json)
+    return 0
+
+
+def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
+    if name is None:
+        raise UsageError("name a tag", "run: arbor tag")
+    found = signature_view.find_tag(session, f"{TAGS}{name}")
+    if found is None:
+        if find_ref(session.open().repo, f"{TAGS}{name}") is None:
+            raise UsageError(f"there is no tag '{name}'", "run: arbor tag")
+        raise AnswerNo(
+            f"tag '{name}' has no message and no signature", "make one that has: arbor tag -s -m TEXT"
+        )
+    if as_json:
+        session.out.json("tag", {"tags": [signature_view.tag_fields(found)]})
+    else:
+        for line in signature_view.tag_header(session, found):
+            session.out.line(line)
+    return signature_view.exit_code([found.seal.state])
 
 
 def _list(session: Session, as_json: bool, pattern: str = "*") -> None:
@@ -62,7 +99,13 @@ def _list(session: Session, as_json: bool, pattern: str = "*") -> None:
     found = [tag for tag in branching.list_tags(session.open().repo) if fnmatchcase(tag.name, pattern)]
     if as_json:
         rows = [
-            {"name": t.name, "commit": t.commit, "message": t.message, "annotated": t.annotated}
+            {
+                "name": t.name,
+                "commit": t.commit,
+                "message": t.message,
+                "annotated": t.annotated,
+                "signed": t.signed,
+            }
             for t in found
         ]
         out.json("tag", {"tags": rows})

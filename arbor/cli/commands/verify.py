@@ -32,8 +32,8 @@ FIELDS = {
     "checked": "how many of each kind of thing were read",
     "damaged": "what is broken: `object`, `where`, `problem`, and `affects` with the `commit` and `path` of "
     "each document that needs it",
-    "signatures": "with --signatures: `commit`, `state` (good, bad, unknown, none), `signer`, `key`, `reason` of each; "
-    "else null",
+    "signatures": "with --signatures: `tag` (its name where it is the tag REV itself, else null), `commit`, `state` "
+    "(good, bad, unknown, none), `signer`, `key`, `reason` of each; else null",
     "checkpoint": "with --checkpoint: `origin`, `size`, `log_root` and `commit` as noted, `state` (current, extended, "
     "short, diverged), `origin_state` (same, branch, history, chosen: whether the origin names another branch, another "
     "first commit, or neither), `log_size` of the history, and `seal` (`state`, `signer`, `key`, `reason`); else null",
@@ -64,7 +64,11 @@ _OID = re.compile(r"[0-9a-fA-F]{64}")
 @click.option(
     "--deep", is_flag=True, help="Also the hash of each whole file, and the inside of the search index."
 )
-@click.option("--signatures", is_flag=True, help="Check the signatures of the commits up to REV instead.")
+@click.option(
+    "--signatures",
+    is_flag=True,
+    help="Check the signatures of the commits up to REV, and of the tag REV, instead.",
+)
 @json_option
 def command(
     session: Session, revision: str | None, root: str | None, proof_file: str | None, commit: str | None,
