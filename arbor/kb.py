@@ -110,6 +110,7 @@ def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> Knowledg
 def clone(
     url: StrPath, path: StrPath, *, filter_text: str = "", index: bool = True, options: CloneOptions | None = None,
     connecting: ConnectOptions | None = None, progress: receiving.TransferProgress | None = None,
+    user_config: Path | None = None, require_signed: bool | None = None,
 ) -> KnowledgeBase:  # fmt: skip
     """Make a knowledge base in a new folder from another one, and open it; see `arbor.remote.cloning.clone`.
 
@@ -121,11 +122,15 @@ def clone(
         options: Bare or not, which branch, and the like.
         connecting: Tokens, programs and limits.
         progress: Called with (objects so far, objects in all or 0, bytes so far).
+        user_config: The user's own settings file, where it should count.
+        require_signed: Refuse a history with a commit that is not signed; None leaves it to these settings.
     """
     chosen = options or cloning.CloneOptions()
     share_desk.clone_kb(os.fspath(url), Path(path), chosen, filter_text=filter_text,
-                        connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress)  # fmt: skip
-    made = KnowledgeBase(open_repository(Path(path)))
+                        connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress,
+                        settings=config.Settings(user_config) if user_config else None,
+                        require_signed=require_signed)  # fmt: skip
+    made = KnowledgeBase(open_repository(Path(path), user_config))
     if index and chosen.checkout and not chosen.bare and made.repo.refs.head_oid() is not None:
         made.reindex()
     return made

@@ -124,6 +124,14 @@ def offline_option(function: F) -> F:
                         help="Ask no remote for what is cold here.")(function)  # fmt: skip
 
 
+def signed_option(function: F) -> F:
+    """`--require-signed`, `--no-require-signed`."""
+    return click.option(
+        "--require-signed/--no-require-signed", "require_signed", default=None,
+        help="Refuse commits without a good signature (pull.require_signed).",
+    )(function)  # fmt: skip
+
+
 def dry_run_option(function: F) -> F:
     """`-n`, `--dry-run`."""
     return click.option("-n", "--dry-run", is_flag=True, help="Say what would happen and change nothing.")(

@@ -18,11 +18,21 @@ from arbor.remote.remotes import Remote
 from arbor.repo.branching import current_branch
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import resolve
+from arbor.repo.revisions import peel, resolve
 from arbor.store.refs import HEADS, TAGS
 
 if TYPE_CHECKING:
-    from arbor.remote import bundle, bundle_check, cloning, fetching, on_demand, pushing, refspecs, transfer
+    from arbor.remote import (
+        bundle,
+        bundle_check,
+        cloning,
+        demanding,
+        fetching,
+        on_demand,
+        pushing,
+        refspecs,
+        transfer,
+    )
     from arbor.remote.bundle import BundleInfo
     from arbor.remote.bundle_check import BundleReport
     from arbor.remote.cloning import CloneOptions, CloneResult
@@ -30,21 +40,21 @@ if TYPE_CHECKING:
     from arbor.remote.pushing import PushResult
     from arbor.remote.receiving import TransferProgress
     from arbor.remote.refspecs import PushRequest
-    from arbor.remote.transfer import TransferOptions
-    from arbor.repo import cold_needs, signing
+    from arbor.repo import cold_needs
+    from arbor.repo.config import Settings
     from arbor.repo.merging import MergeResult
     from arbor.repo.rehydrating import RehydrateReport
 else:
     bundle = lazy_module("arbor.remote.bundle")
     bundle_check = lazy_module("arbor.remote.bundle_check")
     cloning = lazy_module("arbor.remote.cloning")
+    demanding = lazy_module("arbor.remote.demanding")
     fetching = lazy_module("arbor.remote.fetching")
     on_demand = lazy_module("arbor.remote.on_demand")
     pushing = lazy_module("arbor.remote.pushing")
     refspecs = lazy_module("arbor.remote.refspecs")
     transfer = lazy_module("arbor.remote.transfer")
     cold_needs = lazy_module("arbor.repo.cold_needs")
-    signing = lazy_module("arbor.repo.signing")
 
 DEFAULT_CONNECT = ConnectOptions()
 
@@ -107,15 +117,25 @@ class ShareDesk:
     def fetch(
         self, remote: str | None = None, options: FetchOptions | None = None, *,
         connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+        require_signed: bool | None = None,
     ) -> FetchResult:  # fmt: skip
         """Bring what a remote (by name or address) has; work tree and branches stay as they are.
+
+        Args:
+            remote: Its name or address; None for the one that the branch follows.
+            options: What to fetch.
+            connecting: How to reach it.
+            progress: Told of objects and bytes.
+            require_signed: Refuse commits without a good signature; None leaves it to `pull.require_signed`.
 
         Raises:
             IntegrityError: when what comes is damaged, malformed, incomplete, or unsigned where that is demanded.
             RemoteError: when the other side fails.
         """
         known, url = self._place(remote)
-        how = self._transfer(known.filter if known else FULL, progress)
+        demand = demanding.signed_demand(self._repo.settings, require_signed)
+        accept = demand and demanding.of_arrivals(demand)
+        how = transfer.TransferOptions(known.filter if known else FULL, progress=progress, accept=accept)
         chosen = options or fetching.FetchOptions()
         with closing(connect(url, connecting)) as transport:
             return fetching.fetch(self._repo, transport, known.name if known else "", chosen, how)
@@ -124,15 +144,18 @@ class ShareDesk:
         self, remote: str | None = None, branch: str | None = None, *, only_fast_forward: bool = False,
         fast_forward: bool = True, unrelated: bool = False, options: FetchOptions | None = None,
         connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+        require_signed: bool | None = None,
     ) -> PullResult:  # fmt: skip
         """Fetch, then merge the branch that the current one follows (or `branch`).
 
         Raises:
             UsageError: when there is nothing to merge.
+            IntegrityError: when the branch would gain a commit that is not signed, and that is demanded.
             ConflictError: when local changes are in the way, or a demanded fast-forward is impossible.
             RemoteError: when the other side fails, or has rolled the branch back.
         """
-        brought = self.bring(remote, branch, options=options, connecting=connecting, progress=progress)
+        brought = self.bring(remote, branch, options=options, connecting=connecting, progress=progress,
+                             require_signed=require_signed)  # fmt: skip
         needs = cold_needs.needs_of_merge(self._repo, brought.commit)
         if needs:
             self.bring_back([(need.path, need.document) for need in needs], connecting=connecting)
@@ -143,16 +166,19 @@ class ShareDesk:
     def bring(
         self, remote: str | None = None, branch: str | None = None, *, options: FetchOptions | None = None,
         connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+        require_signed: bool | None = None,
     ) -> Brought:  # fmt: skip
         """The first half of a pull: fetch, and find the commit that is to be merged.
 
         Raises:
+            IntegrityError: when the branch would gain a commit that is not signed, and that is demanded.
             UsageError: when there is nothing to merge.
             RemoteError: when the other side fails, or has rolled the branch back.
         """
         mine = current_branch(self._repo)
         followed = remotes.upstream_of(self._repo, mine) if mine else None
-        fetched = self.fetch(remote, options, connecting=connecting, progress=progress)
+        fetched = self.fetch(remote, options, connecting=connecting, progress=progress,
+                             require_signed=require_signed)  # fmt: skip
         wanted = branch
         if wanted is None and followed is not None and remote in (None, followed[0].name):
             wanted = followed[1]
@@ -164,6 +190,10 @@ class ShareDesk:
             )
         if change.status == "rejected":
             raise RemoteError(f"branch '{wanted}': {change.reason}", "accept it with: arbor fetch --force")
+        demand = demanding.signed_demand(self._repo.settings, require_signed)
+        if demand is not None:
+            # Whatever was stored before counts too: it is this branch that gains it now.
+            demand(demanding.gained_commits(self._repo, peel(self._repo, bytes.fromhex(change.new))))
         return Brought(fetched, change.new, f"Merge branch '{wanted}' of {fetched.url}")
 
     def bring_back(
@@ -262,16 +292,6 @@ class ShareDesk:
         chosen = found or remotes.choose_remote(self._repo, None, current_branch(self._repo))
         return chosen, chosen.url
 
-    def _transfer(self, filter_text: str, progress: TransferProgress | None) -> TransferOptions:
-        if not self._repo.settings.get("pull.require_signed"):
-            return transfer.TransferOptions(filter_text, progress=progress)
-        allowed = signing.allowed_signers(self._repo)
-        return transfer.TransferOptions(
-            filter_text,
-            progress=progress,
-            accept=lambda checked: signing.require_signed(checked.commits, allowed),
-        )
-
 
 def _apart(repo: Repository, left: bytes, right: bytes) -> tuple[int, int]:
     """How many commits each side has that the other has not."""
@@ -282,8 +302,22 @@ def _apart(repo: Repository, left: bytes, right: bytes) -> tuple[int, int]:
 def clone_kb(
     url: str, target: Path, options: CloneOptions, *, filter_text: str = FULL,
     connecting: ConnectOptions = DEFAULT_CONNECT, progress: TransferProgress | None = None,
+    settings: Settings | None = None, require_signed: bool | None = None,
 ) -> CloneResult:  # fmt: skip
-    """Make a KB from another one; see `arbor.remote.cloning.clone`."""
+    """Make a KB from another one; see `arbor.remote.cloning.clone`.
+
+    Args:
+        url: Where from.
+        target: The new folder.
+        options: How.
+        filter_text: Which passages.
+        connecting: How to reach the other side.
+        progress: Told of objects and bytes.
+        settings: The user's own, since the new KB has none yet: `pull.require_signed` and the allowed signers.
+        require_signed: Refuse a history with a commit that is not signed; None leaves it to the settings.
+    """
+    demand = demanding.signed_demand(settings, require_signed)
     with closing(connect(url, connecting)) as transport:
-        how = transfer.TransferOptions(filter_text, progress=progress)
+        accept = demand and demanding.of_arrivals(demand)
+        how = transfer.TransferOptions(filter_text, progress=progress, accept=accept)
         return cloning.clone(transport, target, options, how)

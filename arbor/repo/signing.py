@@ -8,7 +8,7 @@ Source: OpenSSH's PROTOCOL.sshsig and ssh-keygen(1), section ALLOWED SIGNERS.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Tag, decode_commit, decode_tag, encode_commit, encode_tag
+from arbor.repo.config import Settings
 from arbor.repo.repository import Repository
 from arbor.repo.ssh_signatures import NAMESPACE, SshSignature, parse_signature, signed_blob
 
@@ -155,12 +156,17 @@ def check_object(repo: Repository, oid: bytes, allowed: bytes | None) -> SealRep
 
 
 def allowed_signers(repo: Repository) -> bytes | None:
+    """The content of the allowed-signers file that a KB's settings name; see `read_allowed_signers`."""
+    return read_allowed_signers(repo.settings)
+
+
+def read_allowed_signers(settings: Settings) -> bytes | None:
     """The content of the allowed-signers file that settings name; None where none is named.
 
     Raises:
         UsageError: when it cannot be read.
     """
-    named = repo.settings.get("sign.allowed_signers")
+    named = settings.get("sign.allowed_signers")
     if not named:
         return None
     fs_path = Path(str(named)).expanduser()
@@ -197,7 +203,7 @@ def signer(repo: Repository, wanted: bool | None = None) -> Callable[[bytes], st
     return lambda data: sign_bytes(data, key)
 
 
-def require_signed(commits: dict[bytes, Commit], allowed: bytes | None) -> None:
+def require_signed(commits: Mapping[bytes, Commit], allowed: bytes | None) -> None:
     """Refuse commits without a good signature.
 
     Raises:
@@ -206,5 +212,7 @@ def require_signed(commits: dict[bytes, Commit], allowed: bytes | None) -> None:
     for oid, commit in commits.items():
         report = check_commit(commit, allowed)
         if report.state != "good":
-            raise IntegrityError(f"commit {oid.hex()[:12]} is refused: {report.reason}",
-                                 "only signed commits are accepted here (pull.require_signed)")  # fmt: skip
+            raise IntegrityError(
+                f"commit {oid.hex()[:12]} is refused: {report.reason}",
+                "only signed commits are accepted (pull.require_signed, --require-signed)",
+            )

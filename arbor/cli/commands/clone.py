@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
+from arbor.cli.identity import user_config_path
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, transfer_bar
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from arbor import kb as front_desk
     from arbor.remote import cloning, connecting, desk
     from arbor.remote.cloning import CloneResult
+    from arbor.repo import config
 else:
     front_desk = lazy_module("arbor.kb")
     cloning = lazy_module("arbor.remote.cloning")
     connecting = lazy_module("arbor.remote.connecting")
     desk = lazy_module("arbor.remote.desk")
+    config = lazy_module("arbor.repo.config")
 
 FIELDS = {
     "path": "the new knowledge base",
@@ -55,16 +58,19 @@ FIELDS = {
 @click.option("--no-checkout", is_flag=True, help="Write no files.")
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
 @click.option("--no-index", is_flag=True, help="Leave the index for the first search.")
+@signed_option
 @quiet_option
 @json_option
 def command(
     session: Session, url: str, folder: str | None, bare: bool, cold: bool, filter_text: str, prefix: str,
-    branch: str, origin: str, no_checkout: bool, no_tags: bool, no_index: bool, as_json: bool,
+    branch: str, origin: str, no_checkout: bool, no_tags: bool, no_index: bool,
+    require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Make a knowledge base here from another one.
 
     URL is a folder, a bundle file, ssh://HOST/PATH or HOST:PATH, http(s)://HOST, or an object store (s3://, gs://,
-    az://). Every object is hashed and checked before anything is believed.
+    az://). Every object is hashed and checked before anything is believed. With --require-signed, or
+    `pull.require_signed` among your user-wide settings, every commit must be signed by a key that you allow.
 
     For example:
 
@@ -83,8 +89,9 @@ def command(
     )  # fmt: skip
     with transfer_bar(session, "receiving") as bar:
         result = desk.clone_kb(
-            url, target, options, filter_text=chosen, connecting=connecting_options, progress=bar
-        )
+            url, target, options, filter_text=chosen, connecting=connecting_options, progress=bar,
+            settings=config.Settings(user_config_path()), require_signed=require_signed,
+        )  # fmt: skip
     if not (bare or no_index or no_checkout or not result.commit):
         with front_desk.open_kb(target) as kb:
             kb.reindex()

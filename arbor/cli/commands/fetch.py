@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
@@ -36,11 +36,12 @@ FIELDS = {
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
+@signed_option
 @quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, no_tags: bool,
-    as_json: bool,
+    require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring what a remote has, and leave your branch and files as they are.
 
@@ -51,7 +52,8 @@ def command(
     set_identity(kb)
     options = fetching.FetchOptions(branches, not no_tags, prune, force)
     with transfer_bar(session, "receiving") as bar:
-        result = kb.sharing.fetch(remote, options, connecting=connect_options(session), progress=bar)
+        result = kb.sharing.fetch(remote, options, connecting=connect_options(session), progress=bar,
+                                  require_signed=require_signed)  # fmt: skip
     if as_json:
         session.out.json("fetch", fetch_fields(result))
     else:

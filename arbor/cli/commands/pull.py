@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.cold_view import cold_noticed
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import end_merge, finish_merge
@@ -44,23 +44,24 @@ FIELDS = {
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
+@signed_option
 @quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, branch: str | None, ff_only: bool, no_ff: bool, no_commit: bool,
-    allow_unrelated: bool, force: bool, as_json: bool,
+    allow_unrelated: bool, force: bool, require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Fetch, then merge what the current branch follows into it.
 
-    REMOTE is a name, an address or a bundle file. With `pull.require_signed` set, only commits that a key in
-    `sign.allowed_signers` has signed are accepted.
+    REMOTE is a name, an address or a bundle file. With `pull.require_signed` set, or --require-signed, every commit
+    that the branch would gain must be signed by a key in `sign.allowed_signers`, also what was fetched before.
     """
     kb = session.open()
     set_identity(kb)
     options = fetching.FetchOptions(force=force)
     with transfer_bar(session, "receiving") as bar:
         brought = kb.sharing.bring(remote, branch, options=options, connecting=connect_options(session),
-                                   progress=bar)  # fmt: skip
+                                   progress=bar, require_signed=require_signed)  # fmt: skip
     if not as_json:
         show_fetch(session, brought.fetched)
     bring_needs(session, cold_needs.needs_of_merge(kb.repo, brought.commit))
