@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arbor.remote.bundle_check import BundleReport
     from arbor.remote.cloning import CloneOptions, CloneResult
     from arbor.remote.fetching import FetchOptions, FetchResult
-    from arbor.remote.pushing import PushResult
+    from arbor.remote.pushing import PushResult, PushSpec
     from arbor.remote.receiving import TransferProgress
     from arbor.remote.refspecs import PushRequest
     from arbor.repo import cold_needs
@@ -230,18 +230,25 @@ class ShareDesk:
         with closing(connect(url, connecting)) as transport:
             result = pushing.push(self._repo, transport, name, specs, dry_run=dry_run, progress=progress)
         if set_upstream and name and not dry_run:
-            self._follow(name, result)
+            self._follow(name, result, specs)
         return result
 
-    def _follow(self, remote: str, result: PushResult) -> None:
-        mine = current_branch(self._repo)
+    def _follow(self, remote: str, result: PushResult, specs: Sequence[PushSpec]) -> None:
+        """The branches that were pushed, whatever they are called there and whichever is current, follow."""
+        here = {spec.there: spec.here for spec in specs}
         for ref in result.refs:
-            branch = ref.there.removeprefix(HEADS)
-            if ref.status in ("rejected", "removed") or not ref.there.startswith(HEADS):
-                continue
-            here = branch if self._repo.refs.read(HEADS + branch) else mine
-            if here:
-                remotes.set_upstream(self._repo, here, remote, branch)
+            branch = here.get(ref.there, "")
+            moved = ref.status not in ("rejected", "removed") and ref.there.startswith(HEADS)
+            if moved and branch.startswith(HEADS):
+                remotes.set_upstream(self._repo, branch[len(HEADS) :], remote, ref.there[len(HEADS) :])
+
+    def follow(self, branch: str, upstream: str) -> None:
+        """Let a branch follow a remote's, such as `origin/main`, or with "" nothing.
+
+        Raises:
+            UsageError: when there is no such branch here, or nothing is known of it there.
+        """
+        remotes.follow(self._repo, branch, upstream)
 
     # --- bundles
 

@@ -44,12 +44,14 @@ class PushSpec:
         new: What it is to hold; b"" removes it.
         force: Also when it is no fast-forward, or a tag that exists.
         lease: Where it must be for a forced push (b"" for absent); None for wherever it is now.
+        here: Full name of the ref here that is pushed; "" where it is none.
     """
 
     there: str
     new: bytes
     force: bool = False
     lease: bytes | None = None
+    here: str = ""
 
 
 @dataclass(frozen=True, slots=True)

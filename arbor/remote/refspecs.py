@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arbor.errors import UsageError
 from arbor.remote.pushing import PushSpec
@@ -43,20 +43,20 @@ def plan_push(repo: Repository, remote: str, request: PushRequest) -> list[PushS
     Raises:
         UsageError: when a name means nothing here.
     """
-    pairs: dict[str, tuple[bytes, bool]] = {}
+    specs: dict[str, PushSpec] = {}
     for text in request.refs:
-        there, new = _removal(repo, text) if request.delete else _parse(repo, text.removeprefix("+"))
-        pairs[there] = (new, request.force or text.startswith("+"))
+        spec = _removal(repo, text) if request.delete else _parse(repo, text.removeprefix("+"))
+        specs[spec.there] = replace(spec, force=request.force or text.startswith("+"))
     for prefix, wanted in ((HEADS, request.all), (TAGS, request.tags)):
         for name in repo.refs.iter_names(prefix) if wanted else ():
-            pairs.setdefault(name, (repo.refs.read(name) or b"", request.force))
-    if not pairs and not (request.all or request.tags):
-        there, new = _current(repo)
-        pairs[there] = (new, request.force)
-    return [_spec(repo, remote, there, new, forced, request.lease) for there, (new, forced) in pairs.items()]
+            specs.setdefault(name, PushSpec(name, repo.refs.read(name) or b"", request.force, here=name))
+    if not specs and not (request.all or request.tags):
+        spec = _current(repo)
+        specs[spec.there] = replace(spec, force=request.force)
+    return [_leased(repo, remote, spec, request.lease) for spec in specs.values()]
 
 
-def _current(repo: Repository) -> tuple[str, bytes]:
+def _current(repo: Repository) -> PushSpec:
     branch = current_branch(repo)
     if not branch:
         raise UsageError("HEAD is detached: there is no current branch to push", "name a branch")
@@ -64,20 +64,20 @@ def _current(repo: Repository) -> tuple[str, bytes]:
     if oid is None:
         raise UsageError("there is no commit to push yet", "run: arbor commit -m MESSAGE")
     followed = upstream_of(repo, branch)
-    return HEADS + (followed[1] if followed else branch), oid
+    return PushSpec(HEADS + (followed[1] if followed else branch), oid, here=HEADS + branch)
 
 
-def _removal(repo: Repository, text: str) -> tuple[str, bytes]:
+def _removal(repo: Repository, text: str) -> PushSpec:
     """A branch, or a tag where the name is one here and no branch."""
     name = text.removeprefix("+")
     if not name.startswith("refs/"):
         is_tag = repo.refs.read(HEADS + name) is None and repo.refs.read(TAGS + name) is not None
         name = (TAGS if is_tag else HEADS) + name
-    return name, b""
+    return PushSpec(name, b"")
 
 
-def _parse(repo: Repository, text: str) -> tuple[str, bytes]:
-    """(full name there, what it is to hold)."""
+def _parse(repo: Repository, text: str) -> PushSpec:
+    """What is to be pushed where."""
     here, colon, there = text.partition(":")
     if colon and not here:
         return _removal(repo, there)
@@ -88,21 +88,37 @@ def _parse(repo: Repository, text: str) -> tuple[str, bytes]:
         name = there or ref
         if there and not there.startswith("refs/"):
             name = ref[: len(HEADS) if ref.startswith(HEADS) else len(TAGS)] + there
-        return check_ref_name(name), oid
+        return PushSpec(check_ref_name(name), oid, here=ref)
+    if here in ("HEAD", "@"):
+        return _head(repo, there)
     if not there:
         raise UsageError(f"there is no branch or tag '{here}'", f"write it as {here}:BRANCH")
-    return check_ref_name(there if there.startswith("refs/") else HEADS + there), resolve(repo, here)
+    return PushSpec(
+        check_ref_name(there if there.startswith("refs/") else HEADS + there), resolve(repo, here)
+    )
 
 
-def _spec(repo: Repository, remote: str, there: str, new: bytes, force: bool, lease: str | None) -> PushSpec:
-    if lease is None or not there.startswith(HEADS):
-        return PushSpec(there, new, force)
-    branch = there[len(HEADS) :]
+def _head(repo: Repository, there: str) -> PushSpec:
+    """HEAD as in git: the current branch, to its own name or to another one; detached, only with another name."""
+    branch = current_branch(repo)
+    if not there and not branch:
+        raise UsageError("HEAD is detached: its commit has no name there", "write it as HEAD:BRANCH")
+    name = there if there.startswith("refs/") else HEADS + (there or branch)
+    return PushSpec(check_ref_name(name), resolve(repo, "HEAD"), here=HEADS + branch if branch else "")
+
+
+def _leased(repo: Repository, remote: str, spec: PushSpec, lease: str | None) -> PushSpec:
+    if lease is None or not spec.there.startswith(HEADS):
+        return spec
+    branch = spec.there[len(HEADS) :]
     named, colon, oid = lease.partition(":")
-    if lease and named not in (branch, there):
-        return PushSpec(there, new, force)
+    if lease and named not in (branch, spec.there):
+        return spec
     if colon:
-        expected = resolve(repo, oid) if oid else b""
-    else:
-        expected = repo.refs.read(f"{REMOTES}{remote}/{branch}") or b""
-    return PushSpec(there, new, True, expected)
+        return replace(spec, force=True, lease=resolve(repo, oid) if oid else b"")
+    if not remote:
+        raise UsageError(
+            "a lease needs to know where the branch was last seen, and an address without a name has shown nothing",
+            f"say where it must be: --force-with-lease={branch}:OID; or name it: arbor remote add NAME URL",
+        )
+    return replace(spec, force=True, lease=repo.refs.read(f"{REMOTES}{remote}/{branch}") or b"")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from arbor.errors import UsageError
 from arbor.remote.messages import FULL, check_filter
 from arbor.repo.repository import Repository
+from arbor.repo.upstreams import list_upstreams, read_upstream, write_upstream
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")
@@ -83,9 +84,8 @@ def remove_remote(repo: Repository, name: str) -> None:
         get_remote(repo, name)
         for ref in list(repo.refs.iter_names(f"{REMOTES}{name}/")):
             repo.refs.move(ref, repo.refs.read(ref), None, repo.who(), f"remote: removed {name}")
-        for branch, upstream in _followers(repo, name):
-            repo.settings.set(f"branch.{branch}.upstream", None)
-            del upstream
+        for branch in _followers(repo, name):
+            write_upstream(repo, branch, "")
         repo.settings.set(f"remote.{name}", None)
 
 
@@ -108,26 +108,41 @@ def rename_remote(repo: Repository, old: str, new: str) -> None:
         repo.settings.set(f"remote.{new}.url", remote.url)
         if remote.filter:
             repo.settings.set(f"remote.{new}.filter", remote.filter)
-        for branch, upstream in _followers(repo, old):
-            repo.settings.set(f"branch.{branch}.upstream", new + upstream[len(old) :])
+        for branch, upstream in _followers(repo, old).items():
+            write_upstream(repo, branch, new + upstream[len(old) :])
         repo.settings.set(f"remote.{old}", None)
 
 
-def _followers(repo: Repository, remote: str) -> list[tuple[str, str]]:
-    """(branch, upstream) of the local branches that follow a remote."""
-    found = []
-    for ref in repo.refs.iter_names(HEADS):
-        branch = ref[len(HEADS) :]
-        upstream = str(repo.settings.get(f"branch.{branch}.upstream") or "")
-        if upstream.startswith(f"{remote}/"):
-            found.append((branch, upstream))
-    return found
+def _followers(repo: Repository, remote: str) -> dict[str, str]:
+    """What the branches that follow a remote follow, by branch."""
+    upstreams = list_upstreams(repo)
+    return {branch: upstream for branch, upstream in upstreams.items() if upstream.startswith(f"{remote}/")}
+
+
+def follow(repo: Repository, branch: str, upstream: str) -> None:
+    """Let a branch follow a remote's branch, written `REMOTE/BRANCH`; nothing with "".
+
+    Raises:
+        UsageError: when there is no such branch here, no such remote, or nothing of it has been seen.
+    """
+    if repo.refs.read(HEADS + branch) is None and repo.refs.head() != HEADS + branch:
+        raise UsageError(f"there is no branch '{branch}'", "run: arbor branch")
+    name, slash, there = upstream.partition("/")
+    with repo.lock():
+        if upstream and (not slash or find_remote(repo, name) is None):
+            raise UsageError(
+                f"'{upstream}' is not a branch of a remote", "write it as REMOTE/BRANCH, such as origin/main"
+            )
+        if upstream and repo.refs.read(check_ref_name(REMOTES + upstream)) is None:
+            raise UsageError(f"remote '{name}' has not shown a branch '{there}'", f"run: arbor fetch {name}")
+        if not upstream and not read_upstream(repo, branch):
+            raise UsageError(f"branch '{branch}' follows nothing")
+        write_upstream(repo, branch, upstream)
 
 
 def upstream_of(repo: Repository, branch: str) -> tuple[Remote, str] | None:
     """The remote that a branch follows and the branch's name there, or None."""
-    upstream = repo.settings.get(f"branch.{branch}.upstream")
-    name, slash, there = str(upstream or "").partition("/")
+    name, slash, there = read_upstream(repo, branch).partition("/")
     remote = find_remote(repo, name) if slash else None
     return None if remote is None else (remote, there)
 
@@ -135,7 +150,7 @@ def upstream_of(repo: Repository, branch: str) -> tuple[Remote, str] | None:
 def set_upstream(repo: Repository, branch: str, remote: str, there: str) -> None:
     """Let a branch follow one of a remote."""
     check_ref_name(HEADS + there)
-    repo.settings.set(f"branch.{branch}.upstream", f"{remote}/{there}")
+    write_upstream(repo, branch, f"{remote}/{there}")
 
 
 def choose_remote(repo: Repository, name: str | None, branch: str) -> Remote:

@@ -19,6 +19,7 @@ from arbor.repo.revisions import find_ref, resolve
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.status import remember_states
+from arbor.repo.upstreams import follow_start, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
@@ -60,13 +61,13 @@ def list_branches(repo: Repository, *, remotes: bool = False) -> list[Branch]:
     for name in repo.refs.iter_names(prefix):
         oid = repo.refs.read(name)
         short = name[len(prefix) :]
-        upstream = "" if remotes else str(repo.settings.get(f"branch.{short}.upstream") or "")
+        upstream = "" if remotes else read_upstream(repo, short)
         found.append(Branch(short, oid.hex() if oid else "", name == current, upstream))
     return found
 
 
 def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bool = False) -> bytes:
-    """Make a branch at a revision; the commit.
+    """Make a branch at a revision; the commit. One that begins at a remote-tracking branch follows it.
 
     Raises:
         UsageError: when the name may not be used, or exists and `force` is not given.
@@ -80,6 +81,7 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
         if old is not None and repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "move it with arbor reset")
         repo.refs.move(ref, old, target, repo.who(), f"branch: from {start}")
+        follow_start(repo, name, start)
     return target
 
 
@@ -117,6 +119,7 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
         if not kept:
             Journal(repo.folder).append("discard", {"branch": name, "commit": oid.hex()})
         repo.refs.move(ref, oid, None, repo.who(), "branch: deleted")
+        write_upstream(repo, name, "")
     return oid
 
 
@@ -145,6 +148,7 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
             repo.refs.set_head(new_ref, repo.who(), f"branch: renamed from {old}")
         if oid is not None:
             repo.refs.move(old_ref, oid, None, repo.who(), f"branch: renamed to {new}")
+        move_upstream(repo, old, new)
 
 
 def list_tags(repo: Repository) -> list[TagInfo]:
@@ -275,7 +279,7 @@ def _adopt_remote(repo: Repository, name: str) -> bytes:
     oid = repo.refs.read(matches[0])
     assert oid is not None
     repo.refs.move(HEADS + name, None, oid, repo.who(), f"branch: from {matches[0]}")
-    repo.settings.set(f"branch.{name}.upstream", matches[0].removeprefix(REMOTES))
+    write_upstream(repo, name, matches[0].removeprefix(REMOTES))
     return oid
 
 

@@ -37,6 +37,7 @@ LOCAL_KEYS: dict[str, type] = {
 OPEN_TABLES = ("remote.", "branch.")
 _A_TYPE = {str: "text in quotation marks", bool: "true or false"}
 
+_NAMED_SECTIONS = ("branch", "remote")
 SECTIONS = ("chunking", "add", "ripple", "ranking", "vocabulary", "search", "hooks")
 
 
@@ -141,7 +142,7 @@ class Settings:
         """The value of a dotted name, or None."""
         for path in (self._local, self._user):
             value: Any = self._read(path)
-            for part in name.split("."):
+            for part in _parts(name):
                 value = value.get(part) if isinstance(value, dict) else None
             if value is not None:
                 return _typed(name, value, path)
@@ -187,7 +188,7 @@ class Settings:
         data = path.read_bytes() if path.exists() else b""
         _parse_toml(data, str(path))
         tree = tomlkit.parse(data.decode("utf-8"))
-        table, parts = tree, name.split(".")
+        table, parts = tree, _parts(name)
         for part in parts[:-1]:
             if not isinstance(table.get(part), dict):
                 table[part] = tomlkit.table()
@@ -207,6 +208,14 @@ class Settings:
             return _parse_toml(path.read_bytes(), str(path))
         except (FileNotFoundError, NotADirectoryError):
             return {}
+
+
+def _parts(name: str) -> list[str]:
+    """The keys that a dotted name leads through: as in git, a branch's own name may have dots in it."""
+    parts = name.split(".")
+    if parts[0] in _NAMED_SECTIONS and len(parts) > 3:
+        return [parts[0], ".".join(parts[1:-1]), parts[-1]]
+    return parts
 
 
 def parse_setting(name: str, text: str) -> Any:

@@ -24,6 +24,7 @@ from arbor.repo.stage import (
     write_worktree_cache,
 )
 from arbor.repo.tiers import read_tiers
+from arbor.repo.upstreams import read_upstream
 from arbor.repo.worktree import Scan, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
@@ -129,7 +130,7 @@ def get_status(repo: Repository) -> Status:
 
 def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int]:
     """(name, commits ahead, commits behind) of what a branch follows."""
-    upstream = str(repo.settings.get(f"branch.{branch}.upstream") or "") if branch else ""
+    upstream = read_upstream(repo, branch)
     theirs = repo.refs.read(REMOTES + upstream) if upstream else None
     if theirs is None or head_oid is None:
         return "", 0, 0

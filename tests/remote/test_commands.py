@@ -207,6 +207,7 @@ def test_signed_commits(ada: Cli, tmp_path: Path) -> None:
     found = ada("verify", "--signatures", "--json", code=1).json["signatures"]
     assert [row["state"] for row in found] == ["good", "none", "none"]
     ada("tag", "v1", "-s", "-m", "one")
+    ada("push")
     ada("push", "--tags")
     bob = other(ada, "bob")
     ada("clone", "../bare", "../bob", "--no-index")

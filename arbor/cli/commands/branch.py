@@ -34,20 +34,32 @@ FIELDS = {
     metavar="NEW",
     help="Give the branch (the current one without NAME) another name.",
 )
+@click.option("-u", "--set-upstream-to", "upstream", metavar="UPSTREAM",
+              help="Let the branch (the current one without NAME) follow a remote's, such as origin/main.")  # fmt: skip
+@click.option("--unset-upstream", is_flag=True, help="Let the branch follow nothing.")
 @click.option("-f", "--force", is_flag=True, help="Move a branch that exists.")
 @json_option
 def command(
     session: Session, name: str | None, start: str | None, remotes: bool, delete: bool, force_delete: bool,
-    new_name: str | None, force: bool, as_json: bool,
+    new_name: str | None, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """List branches, or make, rename or remove one.
+    """List branches, or make, rename or remove one, or say what it follows.
 
     arbor branch NAME makes a branch at HEAD (or REV) and stays where it is; arbor switch -c NAME also goes
-    there. With --json, the branches that are there afterwards.
+    there. A branch made at a remote's, such as origin/main, follows it. With --json, the branches that are there
+    afterwards.
     """
     kb = session.open()
     set_identity(kb)
-    if delete or force_delete:
+    if (upstream is not None and unset_upstream) or upstream == "":
+        raise UsageError("name what the branch is to follow, or say --unset-upstream")
+    if upstream is not None or unset_upstream:
+        branch = name or _required(branching.current_branch(kb.repo))
+        kb.sharing.follow(branch, "" if unset_upstream else upstream or "")
+        if not as_json:
+            follows = f"follows {clean_line(upstream or '')}" if not unset_upstream else "follows nothing"
+            session.out.line(f"branch {clean_line(branch)} {follows}")
+    elif delete or force_delete:
         oid = branching.delete_branch(kb.repo, _required(name), force=force_delete)
         if not as_json:
             session.out.line(f"removed branch {clean_line(name or '')} (it was at {short(oid.hex())})")
@@ -59,7 +71,7 @@ def command(
         branching.rename_branch(kb.repo, old, new_name, force=force)
     elif name is not None:
         branching.create_branch(kb.repo, name, start or "HEAD", force=force)
-    if as_json or not (delete or force_delete or new_name or name):
+    if as_json or not (delete or force_delete or new_name or name or upstream or unset_upstream):
         _list(session, remotes, as_json)
 
 

@@ -1,0 +1,42 @@
+"""What a branch follows: a local setting, `branch.NAME.upstream = "REMOTE/BRANCH"`, that no clone brings along."""
+
+from __future__ import annotations
+
+from arbor.repo.repository import Repository
+from arbor.repo.revisions import find_ref
+from arbor.store.refs import REMOTES
+
+
+def read_upstream(repo: Repository, branch: str) -> str:
+    """What a branch follows, such as `origin/main`; "" where it follows nothing."""
+    return str(repo.settings.get(_key(branch)) or "") if branch else ""
+
+
+def write_upstream(repo: Repository, branch: str, upstream: str) -> None:
+    """Let a branch follow a remote's branch, or with "" nothing."""
+    if upstream or read_upstream(repo, branch):
+        repo.settings.set(_key(branch), upstream or None)
+
+
+def list_upstreams(repo: Repository) -> dict[str, str]:
+    """What each branch follows, also one that has no commit yet."""
+    return {branch: str(row["upstream"]) for branch, row in repo.settings.table("branch").items()
+            if isinstance(row, dict) and isinstance(row.get("upstream"), str)}  # fmt: skip
+
+
+def follow_start(repo: Repository, branch: str, start: str) -> None:
+    """Let a new branch follow the remote-tracking one that it was made from, as git does by default."""
+    ref = find_ref(repo, start)
+    if ref is not None and ref.startswith(REMOTES):
+        write_upstream(repo, branch, ref[len(REMOTES) :])
+
+
+def move_upstream(repo: Repository, old: str, new: str) -> None:
+    """Let a branch that got another name follow what it followed."""
+    upstream = read_upstream(repo, old)
+    write_upstream(repo, new, upstream)
+    write_upstream(repo, old, "")
+
+
+def _key(branch: str) -> str:
+    return f"branch.{branch}.upstream"

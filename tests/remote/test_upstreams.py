@@ -1,0 +1,110 @@
+"""Which branch follows what: set by pushing, by branching from a remote, by hand; kept through renames."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.harness import Cli
+
+pytestmark = pytest.mark.usefixtures("steady")
+
+
+@pytest.fixture
+def ada(cli: Cli) -> Cli:
+    """A KB with a commit on main, which follows origin/main of a bare KB."""
+    cli("init")
+    cli.write("a.md", "# A\n")
+    cli.commit("first")
+    cli("init", "--bare", "../bare")
+    cli("remote", "add", "origin", "../bare")
+    cli("push", "-u", "origin", "main")
+    return cli
+
+
+def upstreams(cli: Cli) -> dict[str, str | None]:
+    return {row["name"]: row["upstream"] for row in cli("branch", "--json").json["branches"]}
+
+
+def test_the_branch_that_was_pushed_follows(ada: Cli) -> None:
+    ada("branch", "feat")
+    ada("push", "-u", "origin", "feat:topic")
+    assert upstreams(ada) == {"main": "origin/main", "feat": "origin/topic"}
+    ada("branch", "topic")
+    ada("push", "-u", "origin", "feat:topic")
+    assert upstreams(ada)["topic"] is None
+    ada("push", "-u", "origin", "HEAD~0:by-oid")
+    assert upstreams(ada) == {"main": "origin/main", "feat": "origin/topic", "topic": None}
+
+
+def test_head_is_the_current_branch(ada: Cli) -> None:
+    ada("switch", "-c", "feat")
+    ada("push", "-u", "origin", "HEAD")
+    assert upstreams(ada)["feat"] == "origin/feat"
+    ada("push", "-u", "origin", "HEAD:other")
+    assert upstreams(ada)["feat"] == "origin/other"
+    ada("switch", "--detach", "HEAD")
+    assert "HEAD:BRANCH" in ada("push", "origin", "HEAD", code=2).err
+    ada("push", "origin", "HEAD:third")
+
+
+def test_a_branch_made_at_a_remotes_follows_it(ada: Cli) -> None:
+    ada("push", "origin", "main:h1", "main:h2")
+    ada("switch", "-c", "loc", "origin/h1")
+    ada("branch", "lb", "origin/h2")
+    ada("branch", "plain", "main")
+    found = upstreams(ada)
+    assert (found["loc"], found["lb"], found["plain"]) == ("origin/h1", "origin/h2", None)
+
+
+def test_it_is_set_and_unset_by_hand(ada: Cli) -> None:
+    ada("branch", "feat")
+    ada("push", "origin", "main:h1")
+    ada("branch", "-u", "origin/h1", "feat")
+    ada("branch", "--set-upstream-to", "origin/h1")
+    assert upstreams(ada) == {"feat": "origin/h1", "main": "origin/h1"}
+    ada("branch", "--unset-upstream", "feat")
+    assert upstreams(ada)["feat"] is None
+    assert "follows nothing" in ada("branch", "--unset-upstream", "feat", code=2).err
+    assert "has not shown" in ada("branch", "-u", "origin/absent", code=2).err
+    assert "REMOTE/BRANCH" in ada("branch", "-u", "feat", code=2).err
+    assert "no branch 'absent'" in ada("branch", "-u", "origin/h1", "absent", code=2).err
+
+
+def test_a_branch_without_commits_keeps_it_when_the_remote_is_renamed(ada: Cli) -> None:
+    ada("init", "--bare", "../empty")
+    ada("clone", "../empty", "../fresh")
+    fresh = Cli(ada.folder.parent / "fresh")
+    fresh("remote", "rename", "origin", "home")
+    assert fresh("config", "branch.main.upstream").out == "home/main\n"
+
+
+def test_names_with_dots_are_kept_apart(ada: Cli) -> None:
+    for name in ("q", "q.upstream", "v1.2"):
+        ada("branch", name)
+        ada("push", "-u", "origin", name)
+    found = upstreams(ada)
+    assert {found[name] for name in ("q", "q.upstream", "v1.2")} == {
+        "origin/q",
+        "origin/q.upstream",
+        "origin/v1.2",
+    }
+    assert ada("config", "branch.q.upstream.upstream").out == "origin/q.upstream\n"
+    ada("switch", "q.upstream")
+    assert ada("status", "--json").json["upstream"]["name"] == "origin/q.upstream"
+
+
+def test_it_goes_with_the_branch(ada: Cli) -> None:
+    ada("branch", "feat")
+    ada("push", "-u", "origin", "feat")
+    ada("branch", "-m", "feat", "new")
+    assert upstreams(ada)["new"] == "origin/feat"
+    ada("branch", "-D", "new")
+    ada("branch", "new")
+    assert upstreams(ada)["new"] is None
+
+
+def test_a_lease_needs_a_name(ada: Cli) -> None:
+    refused = ada("push", "../bare", "main", "--force-with-lease", code=2)
+    assert "a lease needs to know where the branch was last seen" in refused.err
+    tip = ada("log", "-1", "--json").json["commits"][0]["commit"]
+    ada("push", "../bare", "main", f"--force-with-lease=main:{tip}")
