@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from arbor.remote.limits import MAX_HAVES
 from arbor.remote.messages import Advertisement, decode_oids
 from arbor.remote.wire import Transport, open_packets
+from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
 from arbor.store.refs import REMOTES
 
@@ -19,8 +20,10 @@ def find_haves(
     shown: Advertisement,
     complete: Collection[bytes],
     remote: str,
+    *,
+    certain: bool = False,
 ) -> tuple[bytes, ...]:
-    """Commits to name as here in full.
+    """Commits that are here in full and that the other side has, too, as far as it can be told.
 
     Args:
         repo: Where.
@@ -28,15 +31,30 @@ def find_haves(
         shown: Its refs.
         complete: Every commit that is here with all it needs.
         remote: Its name, whose tracking refs say what it has shown before; "" for none.
+        certain: Leave out what it no longer has, as after it was restored from an older copy: what is sent to it
+            would otherwise lack what it lost. A fetch need not ask, since unknown commits are passed over.
     """
     if not complete:
         return ()
     common = {ref.peeled for ref in shown.refs if ref.peeled in complete}
     tracking = repo.refs.iter_names(f"{REMOTES}{remote}/") if remote else ()
-    common.update(oid for name in tracking if (oid := repo.refs.read(name)) and oid in complete)
+    shown_before = {oid for name in tracking if (oid := repo.refs.read(name)) and oid in complete}
+    if certain and not shown_before <= common:
+        shown_before = _known(transport, sorted(shown_before - ancestors(repo, common)))
+    common |= shown_before
     if not common:
         common = _ask(repo, transport, complete)
     return tuple(sorted(common))[:MAX_HAVES]
+
+
+def _known(transport: Transport, oids: Sequence[bytes]) -> set[bytes]:
+    """Those of the commits that the other side's refs reach now."""
+    if not oids:
+        return set()
+    message, frames = open_packets(transport.call("known", {"oids": b"".join(oids[:MAX_HAVES])}))
+    for _ in frames:
+        pass
+    return set(decode_oids(message, "oids")) & set(oids)
 
 
 def _ask(repo: Repository, transport: Transport, complete: Collection[bytes]) -> set[bytes]:
@@ -50,10 +68,7 @@ def _ask(repo: Repository, transport: Transport, complete: Collection[bytes]) ->
     while frontier:
         batch, frontier = frontier[:batch_size], frontier[batch_size:]
         asked.update(batch)
-        message, frames = open_packets(transport.call("known", {"oids": b"".join(batch)}))
-        for _ in frames:
-            pass
-        known = set(decode_oids(message, "oids")) & set(batch)
+        known = _known(transport, batch)
         common |= known
         for oid in batch:
             if oid not in known:

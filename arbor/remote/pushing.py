@@ -170,7 +170,7 @@ def _send(
     """(results, objects sent, bytes sent)."""
     news = sorted({update.new for update in updates if update.new})
     complete = complete_commits(repo) if news else set()
-    haves = find_haves(repo, transport, shown, complete, remote) if shown.refs else ()
+    haves = find_haves(repo, transport, shown, complete, remote, certain=True) if shown.refs else ()
     selection = select_missing(repo, news, haves)
     key = bytes.fromhex(quarantine_key(*news))
     arguments: Message = {"updates": encode_updates(updates), "key": key, "who": str(repo.who().name)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -407,3 +408,23 @@ def test_unrelated_kbs_can_be_fetched_side_by_side(tmp_path: Path) -> None:
     assert head(repo).parents == ()
     with pytest.raises(ConflictError):
         repo.refs.move(HEADS + "main", None, repo.refs.head_oid(), repo.who(), "test")
+
+
+def test_a_remote_restored_from_an_older_copy_is_pushed_to(tmp_path: Path) -> None:
+    here = make_kb(tmp_path / "here", notes(2))
+    bare = make_kb(tmp_path / "bare", bare=True)
+    push_to(here, tmp_path / "bare")
+    bare.close()
+    shutil.copytree(tmp_path / "bare", tmp_path / "backup")
+    change(here, notes(2, 2))
+    push_to(here, tmp_path / "bare")
+    fetch_from(here, tmp_path / "bare")
+    shutil.rmtree(tmp_path / "bare")
+    (tmp_path / "backup").rename(tmp_path / "bare")
+    change(here, notes(2, 4))
+    branching.create_branch(here, "topic")
+    result = push_to(here, tmp_path / "bare", "topic")
+    assert [ref.status for ref in result.refs] == ["new"]
+    result = push_to(here, tmp_path / "bare", force=True)
+    assert [ref.reason for ref in result.refs] == [""]
+    assert_whole(open_repository(tmp_path / "bare"))
