@@ -11,11 +11,12 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, RemoteError, UsageError
+from arbor.lazy import lazy_module
 from arbor.objects import codec
 from arbor.remote.enumerating import known_ancestors
 from arbor.remote.limits import MAX_HAVES
@@ -39,6 +40,12 @@ from arbor.repo.revisions import peel
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder, temporary_path
 from arbor.store.refs import HEADS
+
+if TYPE_CHECKING:
+    from arbor.remote import bundle_view
+    from arbor.remote.bundle_view import UnpackedBundle
+else:
+    bundle_view = lazy_module("arbor.remote.bundle_view")
 
 MAGIC = b"ARBBNDL1"
 _LENGTH = struct.Struct("<I")
@@ -219,6 +226,7 @@ class BundleTransport:
     def __init__(self, fs_path: Path) -> None:
         self.url = str(fs_path)
         self._bundle = Bundle(fs_path)
+        self._unpacked: UnpackedBundle | None = None
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Answer from the file; see `arbor.remote.wire.Transport`."""
@@ -235,6 +243,8 @@ class BundleTransport:
                 raise RemoteError(
                     "the bundle holds no passages, or only those of a folder", "clone it with --cold"
                 )
+            if request.filter not in (FULL, info.filter) and not info.shown.prerequisites:
+                return self._unpack().call(command, arguments)
             return answer_packets(
                 encode_fetch_answer(FetchAnswer(info.objects, info.cold)), self._bundle.frames()
             )
@@ -248,5 +258,13 @@ class BundleTransport:
         return self._bundle.info
 
     def close(self) -> None:
-        """Give the file handle back."""
+        """Give the file handle back, and remove what was unpacked."""
         self._bundle.close()
+        if self._unpacked is not None:
+            self._unpacked.close()
+
+    def _unpack(self) -> UnpackedBundle:
+        """The same KB in a form that a part can be chosen of."""
+        if self._unpacked is None:
+            self._unpacked = bundle_view.UnpackedBundle(self, self.info.shown, self.info.filter)
+        return self._unpacked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from arbor.remote.fetching import (
     require_prerequisites,
 )
 from arbor.remote.first_checkout import check_out_all
-from arbor.remote.messages import FULL, Advertisement, RemoteRef
+from arbor.remote.messages import AT, FULL, Advertisement, RemoteRef
 from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
@@ -108,6 +108,7 @@ def clone(
             with download(repo, transport, targets, (), targets, transfer) as arrival:
                 _check_tags(arrival, [ref for ref, _ in chosen])
                 arrival.publish()
+                _require_folder(repo, transfer.filter, [ref.peeled for ref, _ in chosen])
                 tip = shown.find(HEADS + head)
                 written = check_out_all(repo, tip.oid) if tip and options.checkout and not options.bare else 0
                 _record(repo, transport, options, transfer.filter, chosen, head)
@@ -200,6 +201,20 @@ def _check_tags(arrival: Arrival, refs: list[RemoteRef]) -> None:
     for ref in refs:
         if arrival.checked.peeled[ref.oid] != ref.peeled:
             raise RemoteError(f"the other side says another commit of '{ref.name}' than its tag does")
+
+
+def _require_folder(repo: Repository, filter_text: str, commits: Sequence[bytes]) -> None:
+    """Raises UsageError when the folder whose passages were asked for is in none of the versions that came."""
+    folder = filter_text.removeprefix(AT)
+    if not filter_text.startswith(AT) or not commits:
+        return
+    for commit in dict.fromkeys(commits):
+        paths = (path for path, _ in repo.snapshot(commit).paths(folder))
+        if any(path == folder or path.startswith(f"{folder}/") for path in paths):
+            return
+    raise UsageError(
+        f"there is nothing at '{folder}' on the other side", "all without passages: arbor clone --cold"
+    )
 
 
 def _record(

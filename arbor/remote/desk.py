@@ -13,7 +13,7 @@ from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote import remotes
 from arbor.remote.connecting import ConnectOptions, connect, recorded_url
-from arbor.remote.messages import COLD, FULL
+from arbor.remote.messages import COLD, FULL, parse_filter
 from arbor.remote.remotes import Remote
 from arbor.repo.branching import current_branch
 from arbor.repo.history import ancestors
@@ -324,7 +324,8 @@ def clone_kb(
         require_signed: Refuse a history with a commit that is not signed; None leaves it to the settings.
     """
     demand = demanding.signed_demand(settings, require_signed)
+    chosen = parse_filter(filter_text)
     with closing(connect(url, connecting)) as transport:
         accept = demand and demanding.of_arrivals(demand)
-        how = transfer.TransferOptions(filter_text, progress=progress, accept=accept)
+        how = transfer.TransferOptions(chosen, progress=progress, accept=accept)
         return cloning.clone(transport, target, options, how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -218,6 +219,22 @@ def check_filter(value: Any) -> str:
     if text in (FULL, COLD) or (text.startswith(AT) and not path_fault(text[len(AT) :])):
         return text
     raise UsageError(f"'{text[:100]}' is not a filter", "the filters are: cold, at:FOLDER")
+
+
+def parse_filter(text: str) -> str:
+    """A filter as people type it: slashes at the ends and `./` mean nothing, and the whole KB needs no filter.
+
+    Raises:
+        UsageError: when it is none, or its folder would lie outside of the KB.
+    """
+    if not text.startswith(AT):
+        return check_filter(text)
+    parts = [part for part in text[len(AT) :].split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise UsageError(
+            f"'{text[len(AT) :][:100]}' leads out of the knowledge base", "name a folder by its path in it"
+        )
+    return check_filter(AT + unicodedata.normalize("NFC", "/".join(parts))) if parts else FULL
 
 
 def _built(what: str, make: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from arbor.errors import UsageError
-from arbor.remote.messages import FULL, check_filter
+from arbor.remote.messages import FULL, check_filter, parse_filter
 from arbor.repo.repository import Repository
 from arbor.repo.upstreams import list_upstreams, read_upstream, write_upstream
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
@@ -68,7 +68,7 @@ def add_remote(repo: Repository, name: str, url: str, filter_text: str = FULL) -
             )
         repo.settings.set(f"remote.{name}.url", url)
         if filter_text:
-            repo.settings.set(f"remote.{name}.filter", check_filter(filter_text))
+            repo.settings.set(f"remote.{name}.filter", parse_filter(filter_text))
 
 
 def set_remote_url(repo: Repository, name: str, url: str) -> None:

@@ -12,10 +12,13 @@ from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
 from arbor.remote import planning
 from arbor.remote.bundle import Bundle, bundle_refs, create_bundle
 from arbor.remote.bundle_check import verify_bundle
-from arbor.remote.connecting import connect
+from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.on_demand import bring_documents
 from arbor.remote.pushing import PushSpec, push
+from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching
 from arbor.repo.repository import Repository, open_repository
+from arbor.repo.tiers import read_tiers
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes
 
 
@@ -193,3 +196,28 @@ def test_what_was_noted_and_is_reached_no_more_is_not_sent(tmp_path: Path) -> No
              for _, _, data in frame.objects()]  # fmt: skip
     assert not any(b"plumfruit" in text for text in texts)
     assert any(b"# Other" in text for text in texts)
+
+
+@pytest.mark.parametrize("filter_text", ["cold", "at:folder1"])
+def test_a_bundle_of_everything_is_cloned_in_part(tmp_path: Path, filter_text: str) -> None:
+    source = make_kb(tmp_path / "source", notes(6))
+    bundle(source, tmp_path / "all.bundle")
+    clone_to(tmp_path / "source", tmp_path / "direct", TransferOptions(filter_text))
+    made = clone_to(tmp_path / "all.bundle", tmp_path / "part", TransferOptions(filter_text))
+    part, direct = open_repository(tmp_path / "part"), open_repository(tmp_path / "direct")
+    assert made.cold == len(read_tiers(direct.folder).cold) > 0
+    assert read_tiers(part.folder) == read_tiers(direct.folder)
+    keys = [{row[0] for pack in repo.store.packs() for row in pack.index.rows()} for repo in (part, direct)]
+    assert keys[0] == keys[1]
+    assert_whole(part)
+
+
+def test_the_passages_of_a_cold_clone_come_from_its_bundle(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "source", notes(2))
+    bundle(source, tmp_path / "all.bundle")
+    clone_to(tmp_path / "all.bundle", tmp_path / "part", TransferOptions("cold"))
+    part = open_repository(tmp_path / "part")
+    documents = list(part.snapshot(part.refs.head_oid()).paths())
+    report = bring_documents(part, documents, ConnectOptions(), lambda text: None)
+    assert len(report.whole) == 2
+    assert not read_tiers(part.folder).cold

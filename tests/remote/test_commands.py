@@ -335,3 +335,28 @@ def test_what_comes_back_to_a_cold_clone_has_its_file(ada: Cli) -> None:
     cold("rehydrate-cold", "--all")
     assert (cold.folder / "notes/two.md").exists()
     assert cold("status", "--porcelain").out == ""
+
+
+@pytest.mark.parametrize("typed", ["notes/", "./notes", "/notes", "notes//", "notes/./"])
+def test_a_folder_of_a_clone_may_be_typed_as_people_do(ada: Cli, typed: str) -> None:
+    ada("push")
+    for place, words in enumerate((("--at", typed), ("--filter", f"at:{typed}"))):
+        ada("clone", *words, "../bare", f"../part{place}")
+        part = other(ada, f"part{place}")
+        assert (part.folder / "notes/one.md").exists()
+        assert part("config", "remote.origin.filter").out == "at:notes\n"
+
+
+def test_a_folder_that_is_not_there_is_refused(ada: Cli) -> None:
+    ada("push")
+    for words, said in (
+        (("--at", "nosuch"), "there is nothing at 'nosuch'"),
+        (("--at", "note"), "there is nothing at 'note'"),
+        (("--at", "../x"), "leads out of the knowledge base"),
+        (("--filter", "at:notes/../../x"), "leads out of the knowledge base"),
+        (("--filter", "warm"), "is not a filter"),
+    ):
+        assert said in ada("clone", *words, "../bare", "../part", code=2).err
+        assert not (ada.folder.parent / "part").exists()
+    ada("clone", "--at", ".", "../bare", "../all")
+    assert other(ada, "all")("tier", "--json").json["tiers"]["cold"]["documents"] == 0

@@ -78,7 +78,7 @@ def command(
       arbor clone --cold https://kb.example.org
       arbor clone --at recipes notes.bundle
     """
-    chosen = filter_text or ("cold" if cold else "") or (f"at:{prefix.strip('/')}" if prefix else "")
+    chosen = filter_text or ("cold" if cold else "") or (f"at:{prefix}" if prefix else "")
     if bool(cold) + bool(prefix) + bool(filter_text) > 1:
         raise UsageError("--cold, --at and --filter cannot be combined")
     connecting_options = connect_options(session)
