@@ -6,6 +6,7 @@ import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from arbor.errors import RemoteError, UsageError
@@ -154,7 +155,7 @@ def _new_folder(
         write_atomically(folder / "format", FORMAT.encode())
         (folder / _MARKER).unlink()
     except (Interrupted, KeyboardInterrupt):
-        if not any(folder.glob(f"{INCOMING_PREFIX}*/frames")):
+        if not any(chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack"))):
             _clear(target, existed=existed)
         raise
     except BaseException:

@@ -6,7 +6,9 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from arbor.errors import IntegrityError
 from arbor.objects.paths import collision_key
+from arbor.remote import landing
 from arbor.remote.connectivity import Checked, check_connected
 from arbor.remote.inspecting import Inspection
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
@@ -53,6 +55,7 @@ class Arrival:
     def publish(self) -> None:
         """Move the pack in place, and note what is cold. Refs are moved afterwards."""
         store = self.repo.store
+        landing.begin(self.repo)
         if store.packs() and self._mostly_known():
             with store.writer() as writer:
                 for kind, oid, data in self._quarantine.objects():
@@ -103,7 +106,8 @@ def download(
     ) as quarantine:
         cold: frozenset[bytes] = frozenset()
         if wants:
-            request = FetchRequest(tuple(wants), tuple(haves), options.filter, quarantine.held())
+            held = quarantine.held() + landing.landed(repo)
+            request = FetchRequest(tuple(wants), tuple(haves), options.filter, held)
             message, frames = open_packets(transport.call("fetch", encode_fetch_request(request)))
             answer = decode_fetch_answer(message)
             cold = frozenset(answer.cold)
@@ -111,14 +115,21 @@ def download(
         inspection = quarantine.inspect()
         with repo.lock():
             tiers = read_tiers(repo.folder)
-            checked = check_connected(
-                repo, inspection, targets, lambda oid: bool(options.filter) or oid in cold, tiers
-            )
-            quarantine.check_files(inspection, checked, repo.store, tiers.cold | checked.cold)
+            try:
+                checked = check_connected(
+                    repo, inspection, targets, lambda oid: bool(options.filter) or oid in cold, tiers
+                )
+                quarantine.check_files(inspection, checked, repo.store, tiers.cold | checked.cold)
+            except IntegrityError:
+                landing.end(
+                    repo.folder
+                )  # it may be what has landed that is at fault: next time, all of it comes
+                raise
             if options.accept is not None:
                 options.accept(checked)
             yield Arrival(repo, transport.url, checked, len(inspection.rows), quarantine.received_bytes, quarantine,
                           inspection)  # fmt: skip
+            landing.end(repo.folder)
 
 
 def twin_warnings(paths: Collection[str]) -> list[str]:

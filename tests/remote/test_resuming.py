@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
-from arbor.errors import RemoteError, UsageError
+from arbor.errors import ArborError, RemoteError, UsageError
+from arbor.remote import cloning, fetching
 from arbor.remote.local import LocalTransport
 from arbor.remote.receiving import INCOMING_PREFIX
+from arbor.remote.transfer import TransferOptions
 from arbor.remote.wire import Interrupted, Message, Packet, PacketKind, Packets
 from arbor.repo.gc import collect
 from arbor.repo.repository import open_repository
-from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, push_to
+from arbor.repo.status import get_status
+from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
 
 
 class Cut(LocalTransport):
@@ -194,3 +198,69 @@ def test_a_private_folder_of_something_else_is_not_cloned_into(tmp_path: Path) -
     with pytest.raises(UsageError, match="not empty"):
         clone_to(tmp_path / "a", tmp_path / "b")
     assert (place / "mine").read_text() == "kept"
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, module: object, name: str, act: Callable[[], object]) -> None:
+    """Do something in a process of its own that dies at once when it comes to a function."""
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(module, name, lambda *_, **__: os._exit(9))
+        try:
+            act()
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("filter_text", ["", "cold"])
+@pytest.mark.parametrize("name", ["check_out_all", "_record"])
+def test_what_a_killed_clone_had_published_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, filter_text: str
+) -> None:
+    make_kb(tmp_path / "a", notes(8)).close()
+    whole = clone_to(tmp_path / "a", tmp_path / "undisturbed", TransferOptions(filter_text))
+    with monkeypatch.context() as patched:
+        killed_at(patched, cloning, name,
+                  lambda: clone_to(tmp_path / "a", tmp_path / "b", TransferOptions(filter_text)))  # fmt: skip
+    again = clone_to(tmp_path / "a", tmp_path / "b", TransferOptions(filter_text))
+    assert (again.received_bytes, again.objects) == (0, 0)
+    assert (again.documents, again.cold) == (whole.documents, whole.cold)
+    repo = open_repository(tmp_path / "b")
+    assert_whole(repo)
+    assert not (repo.folder / "landing").exists()
+    assert get_status(repo).clean
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_what_a_killed_fetch_had_published_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = make_kb(tmp_path / "a", notes(4))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    change(source, notes(6, 4))
+    repo = open_repository(tmp_path / "b")
+    with monkeypatch.context() as patched:
+        killed_at(patched, fetching, "_move_refs", lambda: fetch_from(repo, tmp_path / "a"))
+    result = fetch_from(repo, tmp_path / "a")
+    assert result.received_bytes == 0
+    assert [each.status for each in result.changes] == ["forward"]
+    assert_whole(repo)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_damage_in_what_had_been_published_is_mended_by_another_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_kb(tmp_path / "a", notes(8)).close()
+    with monkeypatch.context() as patched:
+        killed_at(patched, cloning, "_record", lambda: clone_to(tmp_path / "a", tmp_path / "b"))
+    for pack in (tmp_path / "b/.arbor/packs").glob("*.pack"):
+        pack.chmod(0o600)
+        with open(pack, "r+b") as file:
+            file.seek(200)
+            file.write(bytes(200))
+    with pytest.raises(ArborError):
+        clone_to(tmp_path / "a", tmp_path / "b")
+    assert clone_to(tmp_path / "a", tmp_path / "b").documents == 8
+    assert_whole(open_repository(tmp_path / "b"))
