@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,41 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError
+from arbor.repo import twins
+from arbor.repo.snapshot import DOCUMENTS
 
 if TYPE_CHECKING:
     from arbor.repo.merging import MergeResult
 
 
-def finish_merge(session: Session, result: MergeResult, *, commit: bool) -> MergeResult:
-    """Commit a clean merge, or say what is left to do; the result with kind `merged` or `staged` for a clean one."""
+def finish_merge(
+    session: Session, result: MergeResult, *, commit: bool, warned: Collection[str] = ()
+) -> MergeResult:
+    """Commit a clean merge, or say what is left to do; the result with kind `merged` or `staged` for a clean one.
+
+    Args:
+        session: The run.
+        result: The merge.
+        commit: Whether a clean one is committed.
+        warned: Warnings that the person has seen already.
+    """
+    result = _finish(session, result, commit=commit)
+    if result.changed:
+        stage = session.open().repo.stage()
+        tracked = stage.entries(session.open().repo.store, DOCUMENTS)
+        found = twins.find_twins(result.changed, (key[len(DOCUMENTS) :] for key in tracked))
+        for text in twins.twin_warnings([pair for pair in found if _are_here(tracked, pair)]):
+            if text not in warned:
+                session.out.warning(text)
+    return result
+
+
+def _are_here(tracked: Mapping[str, bytes], pair: tuple[str, str]) -> bool:
+    """Whether both are there after the merge; what it changed may be what it removed."""
+    return all(name.endswith("/") or DOCUMENTS + name in tracked for name in pair)
+
+
+def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResult:
     kb, out = session.open(), session.out
     if result.kind == "clean" and commit:
         made = kb.commit(result.message)

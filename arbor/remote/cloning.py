@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -21,9 +21,10 @@ from arbor.remote.first_checkout import check_out_all
 from arbor.remote.messages import AT, FULL, Advertisement, RemoteRef
 from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
-from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
+from arbor.remote.transfer import Arrival, TransferOptions, download
 from arbor.remote.wire import Interrupted, Transport
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
+from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import remember
 from arbor.store.files import write_atomically
 from arbor.store.refs import HEADS, Refs
@@ -117,6 +118,7 @@ def clone(
                     heads = {ref.name: ref.oid for ref, _ in chosen if ref.name.startswith(HEADS)}
                     remember(repo, transport.url, heads)
                 result = _describe(target, transport, shown, head, written, arrival)
+                result = replace(result, warnings=(*_twins(repo, arrival, chosen), *result.warnings))
     return result
 
 
@@ -124,12 +126,19 @@ def _describe(
     target: Path, transport: Transport, shown: Advertisement, head: str, written: int, arrival: Arrival
 ) -> CloneResult:  # fmt: skip
     branches = sum(1 for ref in shown.refs if ref.name.startswith(HEADS))
-    tip, warnings = shown.find(HEADS + head), twin_warnings(arrival.checked.paths)
+    tip, warnings = shown.find(HEADS + head), []
     if tip is None:
         warnings.append("the other side has no commit yet")
     return CloneResult(target, transport.url, head, tip.oid.hex() if tip else "", branches, len(shown.refs) - branches,
                        written, arrival.objects, arrival.received_bytes, len(arrival.checked.cold),
                        tuple(warnings))  # fmt: skip
+
+
+def _twins(repo: Repository, arrival: Arrival, chosen: Sequence[tuple[RemoteRef, str]]) -> list[str]:
+    """Warnings of documents and branches that a file system without case would take for one."""
+    documents = arriving_twins(repo, [ref.peeled for ref, _ in chosen], arrival.checked.paths)
+    branches = branch_twins(repo, repo.refs.iter_names())
+    return twin_warnings(documents) + twin_warnings(branches, "branches or tags")
 
 
 @contextlib.contextmanager

@@ -9,9 +9,10 @@ from arbor.errors import RemoteError, UsageError
 from arbor.remote.connectivity import Checked, complete_commits, descends
 from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
 from arbor.remote.negotiating import find_haves
-from arbor.remote.transfer import Arrival, TransferOptions, download, twin_warnings
+from arbor.remote.transfer import Arrival, TransferOptions, download
 from arbor.remote.wire import Transport, open_packets
 from arbor.repo.repository import Repository
+from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import Seen, read_witnessed, remember
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
@@ -140,7 +141,8 @@ def fetch(
         if options.prune and remote:
             # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
             changes += _prune(repo, remote, shown)
-    return _result(transport, shown, changes, arrival)
+        warnings = _twins(repo, changes, arrival.checked)
+    return _result(transport, shown, changes, arrival, warnings)
 
 
 def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | None) -> None:
@@ -159,13 +161,27 @@ def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | No
                           "fetch what comes before it first")  # fmt: skip
 
 
+def _twins(repo: Repository, changes: Sequence[RefChange], checked: Checked) -> list[str]:
+    """Warnings of documents and branches that a file system without case would take for one."""
+    taken = [change for change in changes if change.new and change.status != "rejected"]
+    tips = [checked.peeled[bytes.fromhex(change.new)] for change in taken if change.status != "pruned"]
+    branches = branch_twins(repo, [change.here for change in taken if change.here and change.status == "new"])
+    return twin_warnings(arriving_twins(repo, tips, checked.paths)) + twin_warnings(
+        branches, "branches or tags"
+    )
+
+
 def _result(
-    transport: Transport, shown: Advertisement, changes: list[RefChange], arrival: Arrival
+    transport: Transport,
+    shown: Advertisement,
+    changes: list[RefChange],
+    arrival: Arrival,
+    warnings: Sequence[str],
 ) -> FetchResult:
     checked = arrival.checked
     return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(changes), arrival.objects,
                        arrival.received_bytes, len(checked.commits), len(checked.cold),
-                       tuple(twin_warnings(checked.paths)))  # fmt: skip
+                       tuple(warnings))  # fmt: skip
 
 
 def _hex(oids: Sequence[bytes]) -> set[str]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
-from arbor.objects.paths import collision_key
 from arbor.remote import landing
 from arbor.remote.connectivity import Checked, check_connected
 from arbor.remote.inspecting import Inspection
@@ -19,7 +18,6 @@ from arbor.repo.repository import Repository
 from arbor.repo.tiers import Tiers, read_tiers, write_tiers
 from arbor.store.journal import Journal
 
-_MAX_TWINS_NAMED = 5
 _SAMPLE = 256
 
 
@@ -130,17 +128,3 @@ def download(
             yield Arrival(repo, transport.url, checked, len(inspection.rows), quarantine.received_bytes, quarantine,
                           inspection)  # fmt: skip
             landing.end(repo.folder)
-
-
-def twin_warnings(paths: Collection[str]) -> list[str]:
-    """A warning for paths that some file systems take for one."""
-    seen: dict[str, str] = {}
-    twins = []
-    for path in sorted(paths):
-        other = seen.setdefault(collision_key(path), path)
-        if other != path:
-            twins.append(f"'{other}' and '{path}'")
-    if not twins:
-        return []
-    named = ", ".join(twins[:_MAX_TWINS_NAMED]) + (" …" if len(twins) > _MAX_TWINS_NAMED else "")
-    return [f"names that are one on a file system without case or with Unicode form D: {named}"]

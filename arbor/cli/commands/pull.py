@@ -68,7 +68,7 @@ def command(
     with cold_noticed(session):
         result = merging.merge(kb.repo, brought.commit, fast_forward=not no_ff, only_fast_forward=ff_only,
                                unrelated=allow_unrelated, message=brought.message)  # fmt: skip
-        outcome = finish_merge(session, result, commit=not no_commit)
+        outcome = finish_merge(session, result, commit=not no_commit, warned=brought.fetched.warnings)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")
     end_merge(session, "pull", outcome, as_json=as_json, fetched=fetch_fields(brought.fetched))
