@@ -71,6 +71,14 @@ class IntegrityError(ArborError):
     exit_code = 12
 
 
+class LostObject(IntegrityError):
+    """An object that should be stored here is damaged or, where `absent` says so, missing."""
+
+    def __init__(self, message: str, hint: str = "", *, absent: bool = True) -> None:
+        super().__init__(message, hint)
+        self.absent = absent
+
+
 class ConflictError(ArborError):
     """The change would overwrite other work: a merge conflict, a moved ref, local changes in the way."""
 

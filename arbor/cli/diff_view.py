@@ -33,8 +33,8 @@ def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False)
         "path": change.path,
         "old_path": change.old_path if is_rename else None,
         "similarity": change.similarity if is_rename else None,
-        "added": change.added if with_lines else None,
-        "removed": change.removed if with_lines else None,
+        "added": change.added if with_lines and not change.cold else None,
+        "removed": change.removed if with_lines and not change.cold else None,
     }
     if with_patch:
         fields["diff"] = list(change.lines) if with_lines else None
@@ -85,20 +85,22 @@ def stat_lines(out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:
         return
     names = [renamed(c.old_path, c.path) if c.status == "R" else quote_path(c.path) for c in changes]
     most = max(change.added + change.removed for change in changes)
-    number_cells = len(f"{most:,}")
+    number_cells = max([len(f"{most:,}"), *(len("cold") for change in changes if change.cold)])
     free = out.width - number_cells - 6
     name_cells = min(max(map(cell_width, names)), max(free - _MAX_BAR_CELLS // 2, _MIN_NAME_CELLS))
     bar_cells = max(1, min(_MAX_BAR_CELLS, free - name_cells))
     for name, change in zip(names, changes, strict=True):
-        total = change.added + change.removed
+        total = "cold" if change.cold else f"{change.added + change.removed:,}"
         plus, minus = _bar(change.added, change.removed, most, bar_cells)
         bar = out.style("+" * plus, "green") * bool(plus) + out.style("-" * minus, "red") * bool(minus)
         shown = pad(truncate_left(name, name_cells), name_cells)
-        yield f"{shown} | {total:>{number_cells},} {bar}".rstrip()
+        yield f"{shown} | {total:>{number_cells}} {bar}".rstrip()
     added, removed = sum(c.added for c in changes), sum(c.removed for c in changes)
     parts = [count(len(changes), "document") + " changed"]
     parts += [count(added, "line") + " added"] if added else []
     parts += [count(removed, "line") + " removed"] if removed else []
+    cold = sum(bool(c.cold) for c in changes)
+    parts += [f"{cold:,} not compared: cold here"] if cold else []
     yield ", ".join(parts)
 
 

@@ -14,11 +14,12 @@ from arbor.cli.views import count, short, size
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.remote import connecting
+    from arbor.remote import addresses, connecting
     from arbor.remote.connecting import ConnectOptions
     from arbor.remote.fetching import FetchResult, RefChange
     from arbor.remote.pushing import PushedRef
 else:
+    addresses = lazy_module("arbor.remote.addresses")
     connecting = lazy_module("arbor.remote.connecting")
 
 TOKEN_VARIABLE = "ARBOR_TOKEN"
@@ -31,6 +32,13 @@ def connect_options(session: Session) -> ConnectOptions:
     return connecting.ConnectOptions(
         cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=ssh, remote_command=there
     )
+
+
+def warn_of_secret(session: Session, url: str) -> None:
+    """Say that a password in an address is not kept."""
+    if addresses.parse_address(url).secret:
+        session.out.warning("the name and password in the address are not recorded")
+        session.out.hint(f"give a token when it is needed: {TOKEN_VARIABLE}=... arbor fetch")
 
 
 class TransferBar:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from arbor.errors import ArborError
+from arbor.errors import ArborError, LostObject
 from arbor.objects.model import Signature
-from arbor.remote.connectivity import Checked, check_connected, descends
+from arbor.remote.connectivity import Checked, check_connected, descends, refuse_incomplete
 from arbor.remote.limits import Limits
 from arbor.remote.messages import RefResult, RefUpdate
 from arbor.remote.receiving import open_quarantine
@@ -58,7 +58,10 @@ def accept_push(
         with repo.lock():
             refused |= refuse_updates(repo, wanted)
             tiers = read_tiers(repo.folder)
-            checked = check_connected(repo, arrived, targets, lambda oid: False, tiers)
+            try:
+                checked = check_connected(repo, arrived, targets, lambda oid: False, tiers)
+            except LostObject as error:
+                raise refuse_incomplete(error, "the sender's") from error
             quarantine.check_files(arrived, checked, repo.store, tiers.cold)
             for update in wanted:
                 reason = refused.get(update.name) or _fault(repo, update, checked)

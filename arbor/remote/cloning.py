@@ -27,7 +27,7 @@ from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
 from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import remember
 from arbor.store.files import write_atomically
-from arbor.store.refs import HEADS, Refs
+from arbor.store.refs import HEADS, TAGS, Refs
 
 _MARKER = "cloning"
 
@@ -38,7 +38,7 @@ class CloneOptions:
 
     Attributes:
         bare: Without a work tree.
-        branch: Short name of the branch to stand at; "" for the one that HEAD follows there.
+        branch: Short name of the branch, or of the tag, to stand at; "" for the one that HEAD follows there.
         remote: What the other KB is called here.
         url: Where later fetches go; "" for the transport's own.
         checkout: Whether files are written.
@@ -60,7 +60,7 @@ class CloneResult:
     Attributes:
         folder: The new KB: its work tree, or itself where it is bare.
         url: Where from.
-        branch: Short name of the branch that HEAD follows.
+        branch: Short name of the branch that HEAD follows; "" where it stands at a tag.
         commit: Where it stands, hexadecimal; "" for an empty KB.
         branches, tags: How many there are.
         documents: Files written.
@@ -104,32 +104,30 @@ def clone(
         with contextlib.closing(repo):
             shown = advertised(transport)
             require_prerequisites(shown, ())
-            head = _choose_head(shown, options)
+            head, tip = _choose_head(shown, options)
             chosen = choose_refs(shown, options.remote, FetchOptions(tags=options.tags))
             targets = sorted({ref.oid for ref, _ in chosen})
             with download(repo, transport, targets, (), targets, transfer) as arrival:
                 _check_tags(arrival, [ref for ref, _ in chosen])
                 arrival.publish()
                 _require_folder(repo, transfer.filter, [ref.peeled for ref, _ in chosen])
-                tip = shown.find(HEADS + head)
-                written = check_out_all(repo, tip.oid) if tip and options.checkout and not options.bare else 0
-                _record(repo, transport, options, transfer.filter, chosen, head)
+                written = check_out_all(repo, tip) if tip and options.checkout and not options.bare else 0
+                _record(repo, transport, options, transfer.filter, chosen, head, tip)
                 if transport.is_peer:
                     heads = {ref.name: ref.oid for ref, _ in chosen if ref.name.startswith(HEADS)}
                     remember(repo, transport.url, heads)
-                result = _describe(target, transport, shown, head, written, arrival)
+                result = _describe(target, transport, shown, head, tip, written, arrival)
                 result = replace(result, warnings=(*_twins(repo, arrival, chosen), *result.warnings))
     return result
 
 
 def _describe(
-    target: Path, transport: Transport, shown: Advertisement, head: str, written: int, arrival: Arrival
+    target: Path, transport: Transport, shown: Advertisement, head: str, tip: bytes | None, written: int,
+    arrival: Arrival,
 ) -> CloneResult:  # fmt: skip
     branches = sum(1 for ref in shown.refs if ref.name.startswith(HEADS))
-    tip, warnings = shown.find(HEADS + head), []
-    if tip is None:
-        warnings.append("the other side has no commit yet")
-    return CloneResult(target, transport.url, head, tip.oid.hex() if tip else "", branches, len(shown.refs) - branches,
+    warnings = [] if tip else ["the other side has no commit yet"]
+    return CloneResult(target, transport.url, head, tip.hex() if tip else "", branches, len(shown.refs) - branches,
                        written, arrival.objects, arrival.received_bytes, len(arrival.checked.cold),
                        tuple(warnings))  # fmt: skip
 
@@ -195,12 +193,20 @@ def _clear(target: Path, *, existed: bool) -> None:
             path.unlink(missing_ok=True)
 
 
-def _choose_head(shown: Advertisement, options: CloneOptions) -> str:
-    """The short name of the branch to stand at."""
-    if options.branch:
-        if shown.find(HEADS + options.branch) is None:
-            raise UsageError(f"there is no branch '{options.branch}' on the other side")
-        return options.branch
+def _choose_head(shown: Advertisement, options: CloneOptions) -> tuple[str, bytes | None]:
+    """(short name of the branch to stand at, its commit); "" and the commit of a tag, which no branch follows."""
+    if not options.branch:
+        head = _default_head(shown)
+        tip = shown.find(HEADS + head)
+        return head, tip.oid if tip else None
+    branch = shown.find(HEADS + options.branch)
+    tag = shown.find(TAGS + options.branch) if options.tags else None
+    if branch is None and tag is None:
+        raise UsageError(f"there is no branch or tag '{options.branch}' on the other side")
+    return (options.branch, branch.oid) if branch else ("", tag.peeled if tag else None)
+
+
+def _default_head(shown: Advertisement) -> str:
     if shown.head and (shown.find(shown.head) or not shown.refs):
         return shown.head.removeprefix(HEADS)
     first = next((ref.name for ref in shown.refs if ref.name.startswith(HEADS)), HEADS + DEFAULT_BRANCH)
@@ -229,21 +235,20 @@ def _require_folder(repo: Repository, filter_text: str, commits: Sequence[bytes]
 
 def _record(
     repo: Repository, transport: Transport, options: CloneOptions, filter_text: str,
-    chosen: list[tuple[RemoteRef, str]], head: str,
+    chosen: list[tuple[RemoteRef, str]], head: str, tip: bytes | None,
 ) -> None:  # fmt: skip
     """Refs, HEAD and settings. Nothing that the other side said becomes a setting but its branch's name."""
     who, reason = repo.who(), f"clone: from {transport.url}"
     for ref, here in chosen:
         name = ref.name if options.bare else here
         repo.refs.move(name, repo.refs.read(name), ref.oid, who, reason)
-    tip = next((ref.oid for ref, _ in chosen if ref.name == HEADS + head), None)
-    if tip is not None and not options.bare:
+    if tip is not None and head and not options.bare:
         repo.refs.move(HEADS + head, repo.refs.read(HEADS + head), tip, who, reason)
-    repo.refs.set_head(HEADS + head)
+    repo.refs.set_head(HEADS + head if head or tip is None else tip)
     settings = {f"remote.{options.remote}.url": options.url or transport.url}
     if filter_text != FULL:
         settings[f"remote.{options.remote}.filter"] = filter_text
-    if not options.bare:
+    if head and not options.bare:
         settings[f"branch.{head}.upstream"] = f"{options.remote}/{head}"
     for name, value in settings.items():
         repo.settings.set(name, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, LostObject
 from arbor.objects import ledger, merkle, model
 from arbor.objects.columns import document_row, manifest_row
 from arbor.objects.ids import Kind
@@ -22,6 +22,21 @@ _MAX_TAG_DEPTH = 16
 
 MayBeCold = Callable[[bytes], bool]
 """Whether a document oid may come without its passages."""
+
+
+def refuse_incomplete(error: LostObject, sender: str) -> IntegrityError:
+    """What to say of an object that a check of what arrived did not find: its sender left it out.
+
+    Damage in the store here stays what it is.
+
+    Args:
+        error: What the store said.
+        sender: Who sent it, as the subject of a sentence.
+    """
+    if not error.absent:
+        return error
+    hint = "arbor verify tells more there, and here where that finds nothing"
+    return IntegrityError(f"{sender} history is incomplete: {error.message}", hint)
 
 
 @dataclass(slots=True)

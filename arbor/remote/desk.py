@@ -283,6 +283,13 @@ class ShareDesk:
     # --- what the others share
 
     def _full_name(self, name: str) -> str:
+        if name in ("HEAD", "@"):
+            branch = current_branch(self._repo)
+            if not branch:
+                raise UsageError(
+                    "HEAD is detached: a bundle holds branches and tags", "make a branch there first"
+                )
+            name = HEADS + branch
         for prefix in ("", HEADS, TAGS):
             full = prefix + name
             if full.startswith((HEADS, TAGS)) and self._repo.refs.read(full) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
 
 import httpcore
 
@@ -12,6 +13,7 @@ from arbor.remote.pacing import PacedReader
 from arbor.remote.wire import (
     CONTENT_TYPE,
     HTTP_PATH,
+    UNKNOWN_NAME,
     Interrupted,
     Message,
     Packets,
@@ -22,7 +24,8 @@ from arbor.remote.wire import (
 )
 
 _CONNECT_S = 15.0
-_REFUSED = (401, 403)
+_FORBIDDEN = 403
+_REFUSED = (401, _FORBIDDEN)
 _FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError, OSError)
 
 
@@ -83,6 +86,10 @@ class HttpTransport:
             shown = "".join(char for char in place if char.isprintable())
             hint = "give the address where the knowledge base is"
             raise RemoteError(f"{self.url} redirects to '{shown}', which is not followed", hint)
+        if status == _FORBIDDEN and next(response.iter_stream(), b"").startswith(UNKNOWN_NAME.encode()):
+            host = urlsplit(self.url).hostname or ""
+            raise RemoteError(f"the server at {self.url} does not answer to this name",
+                              f"its owner can let it: arbor serve --name {host}")  # fmt: skip
         if status in _REFUSED:
             raise RemoteError(
                 f"{self.url} does not allow this", "set ARBOR_TOKEN, or ask its owner for a token"

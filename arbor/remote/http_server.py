@@ -24,7 +24,15 @@ from arbor.errors import RemoteError, UsageError
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.pacing import PacedReader
 from arbor.remote.service import Service
-from arbor.remote.wire import CONTENT_TYPE, HTTP_PATH, Interrupted, Packets, encode_packet, read_packets
+from arbor.remote.wire import (
+    CONTENT_TYPE,
+    HTTP_PATH,
+    UNKNOWN_NAME,
+    Interrupted,
+    Packets,
+    encode_packet,
+    read_packets,
+)
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MAX_REQUESTS = 64
@@ -109,7 +117,7 @@ def _refuse(request: Request, names: set[str], options: ServeOptions) -> Respons
     host = _host_name(request.headers.get("host", ""))
     origin = request.headers.get("origin")
     if host not in names or (origin is not None and _host_name(origin.partition("://")[2]) not in names):
-        return PlainTextResponse("this server is not known under that name\n", 403)
+        return PlainTextResponse(f"{UNKNOWN_NAME}\n", 403)
     if request.headers.get("content-type") != CONTENT_TYPE:
         return PlainTextResponse("this address speaks the arbor protocol only\n", 415)
     reads = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from arbor.errors import IntegrityError
+from arbor.errors import LostObject
 from arbor.remote.limits import HELD_BYTES
 from arbor.store.frames import FrameBuffer
 from arbor.store.odb import ObjectStore
@@ -41,7 +41,7 @@ def plan_frames(store: ObjectStore, oids: Iterable[bytes]) -> list[FramePart]:
         parts += _scan(pack, wanted) if scan else _look_up(pack, wanted)
     if wanted:
         oid = next(iter(wanted.values()))
-        raise IntegrityError(f"object {oid.hex()[:12]} is missing", "run: arbor verify")
+        raise LostObject(f"object {oid.hex()[:12]} is missing", "run: arbor verify")
     return parts
 
 

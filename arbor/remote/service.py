@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 
-from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
+from arbor.errors import ArborError, IntegrityError, LostObject, RemoteError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.accepting import accept_push, refuse_updates
@@ -92,6 +92,13 @@ class Service:
                 raise RemoteError(f"version {message.get('version')!r} of the protocol is not spoken here")
             yield from self._dispatch(
                 command, message, frames, self._may_push if may_push is None else may_push
+            )
+        except (
+            LostObject
+        ) as error:  # the hint is for who keeps this KB, and who reads the answer keeps another
+            hint = "its owner can find out more with: arbor verify"
+            yield error_packet(
+                f"its history is incomplete or damaged: {error.message}", hint, error.exit_code
             )
         except ArborError as error:
             yield error_packet(error.message, error.hint, error.exit_code)

@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, LostObject
 from arbor.remote import landing
-from arbor.remote.connectivity import Checked, check_connected
+from arbor.remote.connectivity import Checked, check_connected, refuse_incomplete
 from arbor.remote.inspecting import Inspection
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.messages import FULL, FetchRequest, decode_fetch_answer, encode_fetch_request
@@ -118,10 +118,11 @@ def download(
                     repo, inspection, targets, lambda oid: bool(options.filter) or oid in cold, tiers
                 )
                 quarantine.check_files(inspection, checked, repo.store, tiers.cold | checked.cold)
-            except IntegrityError:
-                landing.end(
-                    repo.folder
-                )  # it may be what has landed that is at fault: next time, all of it comes
+            except IntegrityError as error:
+                # It may be what has landed that is at fault: next time, all of it comes.
+                landing.end(repo.folder)
+                if isinstance(error, LostObject):
+                    raise refuse_incomplete(error, "the other side's") from error
                 raise
             if options.accept is not None:
                 options.accept(checked)

@@ -18,6 +18,8 @@ from arbor.store.pack_format import HEADER_BYTES, MAX_FRAME_BYTES
 VERSION = 1
 CONTENT_TYPE = "application/x-arbor-packets"
 HTTP_PATH = "/arbor"
+UNKNOWN_NAME = "this server is not known under that name"
+"""How an http server's refusal begins where the Host header names none of its names."""
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 EARLY_END = "the other side ended the connection early"
 _HEAD = struct.Struct("<BI")

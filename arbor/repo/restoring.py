@@ -213,12 +213,16 @@ def move(
             if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
         entries = dict(tracked)
+        no_file = absent_documents(repo, [tracked[old][0] for old, _ in pairs])
         in_the_way = displaced(tracked.keys() - {old for old, _ in pairs}, [new for _, new in pairs])
         changes: dict[str, bytes | None] = {}
         try:
             for old, new in pairs:
-                _rename(fs_root, old, new)
-                oid, _ = entries.pop(old)
+                oid = tracked[old][0]
+                # A cold document needs no file: where there is none, it moves in the stage alone.
+                if oid not in no_file or os.path.lexists(fs_root / name_on_disk(fs_root, old)):
+                    _rename(fs_root, old, new)
+                del entries[old]
                 changes[DOCUMENTS + old] = None
                 changes[DOCUMENTS + new] = oid
                 entries[new] = (oid, UNKNOWN)
@@ -238,6 +242,9 @@ def _plan_moves(
 ) -> list[tuple[str, str]]:
     fs_root = repo.work_tree()
     into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
+    into = into or any(
+        path.startswith(f"{target}/") for path in tracked
+    )  # of cold documents there is no folder
     if len(sources) > 1 and not into:
         raise UsageError(f"'{target}' is not a folder", "make the folder first, or move one thing at a time")
     pairs: list[tuple[str, str]] = []

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import IntegrityError, LostObject, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
@@ -138,7 +138,7 @@ class ObjectStore:
                 return sound
             damaged = damaged or place is not None
         state = "damaged" if damaged else "missing"
-        raise IntegrityError(f"object {oid.hex()[:12]} is {state}", "run: arbor verify")
+        raise LostObject(f"object {oid.hex()[:12]} is {state}", "run: arbor verify", absent=not damaged)
 
     def get_kind(self, oid: bytes, kind: Kind) -> bytes:
         """The bytes of an object that must be of this kind.

@@ -360,3 +360,72 @@ def test_a_folder_that_is_not_there_is_refused(ada: Cli) -> None:
         assert not (ada.folder.parent / "part").exists()
     ada("clone", "--at", ".", "../bare", "../all")
     assert other(ada, "all")("tier", "--json").json["tiers"]["cold"]["documents"] == 0
+
+
+def test_a_clone_stands_at_a_tag(ada: Cli) -> None:
+    ada("tag", "v1", "HEAD~1", "-m", "one")
+    ada("push")
+    ada("push", "--tags")
+    made = ada("clone", "-b", "v1", "../bare", "../old", "--json").json
+    tip = ada("log", "-1", "HEAD~1", "--json").json["commits"][0]["commit"]
+    assert (made["branch"], made["commit"], made["documents"]) == (None, tip, 1)
+    old = other(ada, "old")
+    assert not (old.folder / "notes/two.md").exists()
+    assert "detached" in old("status").out
+    old("switch", "main")
+    assert (old.folder / "notes/two.md").exists()
+    assert "no branch or tag 'v9'" in ada("clone", "-b", "v9", "../bare", "../x", code=2).err
+
+
+def test_a_bundle_of_head_is_one_of_the_current_branch(ada: Cli) -> None:
+    ada("switch", "-c", "topic")
+    made = ada("bundle", "create", "../head.bundle", "HEAD", "--json").json
+    assert [ref["name"] for ref in made["refs"]] == ["refs/heads/topic"]
+    ada("bundle", "create", "../part.bundle", "HEAD~1..HEAD")
+    ada("switch", "--detach", "HEAD")
+    assert "detached" in ada("bundle", "create", "../x.bundle", "HEAD", code=2).err
+
+
+def test_a_password_in_an_address_is_not_dropped_silently(ada: Cli) -> None:
+    done = ada("remote", "add", "ok", "https://u:secret@h.example/x")
+    assert "are not recorded" in done.err
+    assert "ARBOR_TOKEN" in done.err
+    assert "secret" not in done.err + (ada.folder / ".arbor/config.toml").read_text()
+    assert "are not recorded" in ada("remote", "set-url", "ok", "https://secret@h.example/y").err
+    assert ada("remote", "add", "plain", "https://h.example/x").err == ""
+
+
+def test_a_history_that_is_not_whole_there_is_not_blamed_on_the_kb_here(ada: Cli) -> None:
+    ada("push")
+    for file in (ada.folder.parent / "bare/packs").glob("*"):
+        file.unlink()
+    failed = ada("clone", "../bare", "../x", code=12)
+    assert "the other side's history is incomplete" in failed.err
+    assert "run: arbor verify" not in failed.err
+    failed = ada("clone", "--cold", "../bare", "../x", code=14)
+    assert "the other side says: its history is incomplete or damaged" in failed.err
+    assert "its owner" in failed.err
+
+
+def test_what_is_cold_is_counted_as_cold(ada: Cli) -> None:
+    ada("push")
+    ada("clone", "--cold", "../bare", "../cold")
+    cold = other(ada, "cold")
+    shown = cold("log", "--stat", "-1").out
+    assert "| cold" in shown
+    assert "1 not compared: cold here" in shown
+    [change] = cold("log", "--stat", "-1", "--json").json["commits"][0]["changes"]
+    assert (change["added"], change["removed"]) == (None, None)
+
+
+def test_a_cold_document_moves_in_the_stage(ada: Cli) -> None:
+    ada("push")
+    ada("clone", "--cold", "../bare", "../cold")
+    cold = other(ada, "cold")
+    cold("mv", "notes/one.md", "moved.md")
+    assert cold("status", "--porcelain").out.startswith("R")
+    cold.commit("moved")
+    cold("mv", "moved.md", "notes")
+    cold.commit("back")
+    assert cold("cat", "notes/moved.md").out == "# One\n\nthe first note\n"
+    assert (cold.folder / "notes/moved.md").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -142,3 +143,20 @@ def test_a_server_that_is_not_there_is_an_error_of_the_remote(tmp_path: Path) ->
     with pytest.raises(RemoteError, match="cannot be reached"):
         clone_to("http://127.0.0.1:9", tmp_path / "b")
     assert not (tmp_path / "b").exists()
+
+
+def test_a_server_that_does_not_answer_to_a_name_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_kb(tmp_path / "a", notes(1))
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo",
+        lambda host, *rest, **how: resolve("127.0.0.1" if host == "kb.example" else host, *rest, **how),
+    )  # fmt: skip
+    with serving(tmp_path / "a") as url:
+        with pytest.raises(RemoteError, match="does not answer to this name") as caught:
+            clone_to(url.replace("127.0.0.1", "kb.example"), tmp_path / "b")
+        assert caught.value.hint == "its owner can let it: arbor serve --name kb.example"
+    with serving(tmp_path / "a", names=("kb.example",)) as url:
+        clone_to(url.replace("127.0.0.1", "kb.example"), tmp_path / "b")

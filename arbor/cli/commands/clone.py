@@ -12,7 +12,7 @@ from arbor.cli.command import arbor_command, json_option, quiet_option, signed_o
 from arbor.cli.identity import user_config_path
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
-from arbor.cli.sharing import connect_options, transfer_bar
+from arbor.cli.sharing import connect_options, transfer_bar, warn_of_secret
 from arbor.cli.views import count, short, size
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -32,7 +32,7 @@ else:
 FIELDS = {
     "path": "the new knowledge base",
     "url": "where it came from",
-    "branch": "the branch that HEAD follows",
+    "branch": "the branch that HEAD follows; null where it stands at a tag",
     "commit": "the commit it stands at; null for an empty one",
     "branches": "branches on the other side",
     "tags": "tags",
@@ -51,7 +51,9 @@ FIELDS = {
 @click.option("--cold", is_flag=True, help="Without passages; they come when they are asked for.")
 @click.option("--filter", "filter_text", metavar="FILTER", default="", help="`cold`, or `at:FOLDER`.")
 @click.option("--at", "prefix", metavar="FOLDER", default="", help="The passages of this folder only.")
-@click.option("-b", "--branch", metavar="NAME", default="", help="Stand at this branch.")
+@click.option(
+    "-b", "--branch", metavar="NAME", default="", help="Stand at this branch, or detached at this tag."
+)
 @click.option(
     "-o", "--origin", metavar="NAME", default="origin", show_default=True, help="Name of the remote."
 )
@@ -96,6 +98,7 @@ def command(
         with front_desk.open_kb(target) as kb:
             kb.reindex()
     _show(session, result, as_json)
+    warn_of_secret(session, url)
 
 
 def _folder_name(url: str, *, bare: bool) -> str:
@@ -111,17 +114,15 @@ def _show(session: Session, result: CloneResult, as_json: bool) -> None:
     out = session.out
     if as_json:
         out.json("clone", {
-            "path": str(result.folder), "url": result.url, "branch": result.branch, "commit": result.commit or None,
-            "branches": result.branches, "tags": result.tags, "documents": result.documents, "objects": result.objects,
-            "bytes": result.received_bytes, "cold": result.cold, "warnings": list(result.warnings),
+            "path": str(result.folder), "url": result.url, "branch": result.branch or None,
+            "commit": result.commit or None, "branches": result.branches, "tags": result.tags,
+            "documents": result.documents, "objects": result.objects, "bytes": result.received_bytes,
+            "cold": result.cold, "warnings": list(result.warnings),
         })  # fmt: skip
         return
     place = quote_path(str(result.folder))
-    where = (
-        f"{clean_line(result.branch)} at {short(result.commit)}"
-        if result.commit
-        else clean_line(result.branch)
-    )
+    branch = clean_line(result.branch or "detached HEAD")
+    where = f"{branch} at {short(result.commit)}" if result.commit else branch
     held = count(result.documents, "document") if result.documents else count(result.objects, "object")
     out.line(f"cloned into {place}: {where}, {held}, {size(result.received_bytes)}")
     if result.cold:

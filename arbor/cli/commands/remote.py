@@ -8,6 +8,7 @@ from arbor.cli.command import arbor_command, json_option
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
+from arbor.cli.sharing import warn_of_secret
 from arbor.errors import UsageError
 
 FIELDS = {"remotes": "`name`, `url`, `filter` of each, as they are afterwards"}
@@ -37,12 +38,14 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
     desk = kb.sharing
     if action == "add":
         desk.add_remote(*words, cwd=session.cwd)
+        warn_of_secret(session, words[1])
     elif action == "remove":
         desk.remove_remote(*words)
     elif action == "rename":
         desk.rename_remote(*words)
     elif action == "set-url":
         desk.set_remote_url(*words, cwd=session.cwd)
+        warn_of_secret(session, words[1])
     if as_json:
         rows = [{"name": r.name, "url": r.url, "filter": r.filter or None} for r in desk.remotes()]
         session.out.json("remote", {"remotes": rows})
