@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import io
 import os
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import anyio.from_thread
@@ -21,24 +24,27 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from arbor.errors import RemoteError, UsageError
+from arbor.remote.http_connections import Connections, end_connection, trust
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
-from arbor.remote.pacing import PacedReader
+from arbor.remote.pacing import Pace, PacedReader
 from arbor.remote.service import Service
 from arbor.remote.wire import (
     CONTENT_TYPE,
+    EARLY_END,
     HTTP_PATH,
     UNKNOWN_NAME,
     Interrupted,
     Packets,
     encode_packet,
+    error_packet,
+    question_bytes,
     read_packets,
 )
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_MAX_REQUESTS = 64
 _LOOK_AFTER = 16
 _POLL_S = 0.01
-_MAX_READ_BODY_BYTES = 64 * 1024 * 1024
+_CROWDED = "too many requests at once; try again\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class ServeOptions:
     limits: Limits = DEFAULT_LIMITS
 
 
-def build_app(fs_path: Path, options: ServeOptions) -> Starlette:
+def build_app(fs_path: Path, options: ServeOptions, connections: Connections) -> Starlette:
     """The application for one KB."""
     service = Service(fs_path, may_push=False, limits=options.limits)
     names = {name.lower() for name in (*LOOPBACK, options.host, *options.names)}
@@ -71,9 +77,22 @@ def build_app(fs_path: Path, options: ServeOptions) -> Starlette:
         if refusal is not None:
             return refusal
         may_push = _matches(request, options.push_tokens)
-        body = read_packets(_body_reader(request, options.limits, may_push=may_push))
-        packets = service.answer(body, may_push=may_push)
-        return _Answer(request, packets)
+        stream = _chunks(request, options.limits)
+        if may_push:
+            # A push may be as large as it is: its frames are read by the thread that answers, as it needs them.
+            trust(request.scope)
+            read = _body_reader(stream, options.limits)
+        else:
+            try:
+                question = await _read_question(stream, connections, options.limits)
+            except RemoteError as error:
+                return Response(encode_packet(error_packet(error.message)), media_type=CONTENT_TYPE)
+            if question is None:
+                return PlainTextResponse(_CROWDED, 503)
+            read = io.BytesIO(question).read
+        return _Answer(
+            request, service.answer(read_packets(read), may_push=may_push), connections, options.limits
+        )
 
     app = Starlette(routes=[Route(HTTP_PATH, answer, methods=["POST"])])
     app.router.redirect_slashes = False
@@ -86,26 +105,53 @@ class _Answer(Response):
     Starlette's own streaming response watches for a lost connection by receiving, which would eat the body.
     """
 
-    def __init__(self, request: Request, packets: Packets) -> None:
+    def __init__(self, request: Request, packets: Packets, connections: Connections, limits: Limits) -> None:
         super().__init__(media_type=CONTENT_TYPE)
         self._request = request
         self._packets = packets
+        self._connections = connections
+        self._limits = limits
+        self._pace = Pace(limits, "reads")
+        self._waited_s = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address = self._request.client.host if self._request.client else ""
+        with self._connections.answering(address) as fits:
+            if not fits:
+                await PlainTextResponse(_CROWDED, 503)(scope, receive, send)
+                return
+            try:
+                await self._send_all(send)
+            except (TimeoutError, RemoteError):
+                end_connection(scope)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await run_in_threadpool(self._packets.close)
+
+    async def _send_all(self, send: Send) -> None:
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         sent = 0
-        try:
-            async for packet in iterate_in_threadpool(self._packets):
-                await send({"type": "http.response.body", "body": encode_packet(packet), "more_body": True})
-                sent += 1
-                # After the first packet the body has been read, unless the request failed and this is the end.
-                if sent % _LOOK_AFTER == 0 and await self._request.is_disconnected():
-                    return
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            with anyio.CancelScope(shield=True):
-                await run_in_threadpool(self._packets.close)
+        async for packet in iterate_in_threadpool(self._packets):
+            await self._send(send, encode_packet(packet))
+            sent += 1
+            # After the first packet the body has been read, unless the request failed and this is the end.
+            if sent % _LOOK_AFTER == 0 and await self._request.is_disconnected():
+                return
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send(self, send: Send, data: bytes) -> None:
+        """Send bytes when those before them have been taken; only the time spent waiting for that counts.
+
+        Raises:
+            TimeoutError: when nothing was taken for long.
+            RemoteError: when the other side takes too little.
+        """
+        began = time.monotonic()
+        body = {"type": "http.response.body", "body": data, "more_body": True}
+        await asyncio.wait_for(send(body), self._limits.idle_s)
+        self._waited_s += time.monotonic() - began
+        self._pace.take(len(data), self._waited_s)
 
 
 def _refuse(request: Request, names: set[str], options: ServeOptions) -> Response | None:
@@ -146,30 +192,59 @@ def _matches(request: Request, tokens: tuple[str, ...]) -> bool:
     return found and scheme.lower() == "bearer"
 
 
-def _body_reader(request: Request, limits: Limits, *, may_push: bool) -> Callable[[int], bytes]:
-    """Reads the body from the thread that answers, as it is needed."""
+async def _chunks(request: Request, limits: Limits) -> AsyncIterator[bytes]:
+    """The body as it comes, b"" left out.
+
+    Raises:
+        Interrupted: when the other side falls silent or goes.
+    """
     stream = request.stream()
-    most = limits.max_bytes if may_push else _MAX_READ_BODY_BYTES
+    try:
+        while True:
+            chunk = await asyncio.wait_for(anext(stream), limits.idle_s)
+            if chunk:
+                yield chunk
+    except StopAsyncIteration:
+        return
+    except (ClientDisconnect, TimeoutError) as error:
+        raise Interrupted(EARLY_END) from error
+
+
+async def _read_question(
+    stream: AsyncIterator[bytes], connections: Connections, limits: Limits
+) -> bytes | None:
+    """A request without frames, or its beginning: all that somebody who may not push can be answered from.
+
+    It is read before a thread takes it up, so that a slow sender holds up nobody else.
+
+    Returns:
+        None when too much comes in at the same time.
+    """
+    question, pace, began = bytearray(), Pace(limits), time.monotonic()
+    with connections.receiving(stream):
+        async for chunk in stream:
+            question += chunk
+            pace.take(len(chunk), time.monotonic() - began)
+            if not connections.has_room(stream, len(question)):
+                return None
+            if len(question) >= question_bytes(question):
+                break
+    return bytes(question)
+
+
+def _body_reader(stream: AsyncIterator[bytes], limits: Limits) -> Callable[[int], bytes]:
+    """Reads the body from the thread that answers, as it is needed."""
     received = 0
 
     async def next_chunk() -> bytes:
-        try:
-            while True:
-                chunk = await asyncio.wait_for(anext(stream), limits.idle_s)
-                if chunk:
-                    return chunk
-        except StopAsyncIteration:
-            return b""
+        return await anext(stream, b"")
 
     def read_some() -> bytes:
         nonlocal received
-        try:
-            data = anyio.from_thread.run(next_chunk)
-        except (ClientDisconnect, TimeoutError) as error:
-            raise Interrupted("the other side ended the connection early") from error
+        data = anyio.from_thread.run(next_chunk)
         received += len(data)
-        if received > most:
-            raise RemoteError(f"the request is larger than {most} bytes")
+        if received > limits.max_bytes:
+            raise RemoteError(f"the request is larger than {limits.max_bytes} bytes")
         return data
 
     return PacedReader(read_some, limits).read
@@ -187,13 +262,14 @@ class HttpServer:
     def __init__(
         self, fs_path: Path, options: ServeOptions, started: Callable[[str], None] = lambda url: None
     ) -> None:
-        app = build_app(fs_path, options)
+        connections = Connections(options.limits.head_s)
+        app = build_app(fs_path, options, connections)
         self._host = options.host
         self._started = started
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app, host=options.host, port=options.port, log_level="error", access_log=False, server_header=False,
-                date_header=False, limit_concurrency=_MAX_REQUESTS, timeout_keep_alive=15, timeout_graceful_shutdown=5,
+                date_header=False, http=cast(Any, connections.make), timeout_keep_alive=15, timeout_graceful_shutdown=5,
                 lifespan="off", ws="none",
             )
         )  # fmt: skip

@@ -31,6 +31,7 @@ class Limits:
         total_s: Seconds in all.
         min_bytes_per_s: The least average speed after `grace_s` seconds, so that a slow drip ends.
         grace_s: Seconds before the speed counts.
+        head_s: Seconds in which a server must have the request line and the headers of a request.
     """
 
     max_bytes: int = 64 * _GIB
@@ -42,6 +43,7 @@ class Limits:
     total_s: float = 24 * 3600.0
     min_bytes_per_s: float = 256.0
     grace_s: float = 60.0
+    head_s: float = 10.0
 
 
 DEFAULT_LIMITS = Limits()

@@ -1,4 +1,4 @@
-"""Reading from a connection exactly as much as is due, with an end to waiting."""
+"""Conversations as fast as they are due: exact reads, with an end to waiting."""
 
 from __future__ import annotations
 
@@ -7,6 +7,35 @@ from collections.abc import Callable
 
 from arbor.errors import RemoteError
 from arbor.remote.limits import Limits
+
+
+class Pace:
+    """Ends a stream of bytes that takes too long or only drips.
+
+    Args:
+        limits: Bounds on time and speed.
+        does: What the other side does, for the error.
+    """
+
+    def __init__(self, limits: Limits, does: str = "sends") -> None:
+        self._limits = limits
+        self._does = does
+        self._moved_bytes = 0
+
+    def take(self, size: int, elapsed_s: float) -> None:
+        """Count bytes that have moved, `elapsed_s` seconds after the first.
+
+        Raises:
+            RemoteError: when the other side is too slow.
+        """
+        self._moved_bytes += size
+        limits = self._limits
+        if elapsed_s > limits.total_s:
+            raise RemoteError(f"the transfer took longer than {limits.total_s:.0f} seconds")
+        if size and elapsed_s > limits.grace_s and self._moved_bytes < elapsed_s * limits.min_bytes_per_s:
+            raise RemoteError(
+                f"the other side {self._does} less than {limits.min_bytes_per_s:.0f} bytes a second"
+            )
 
 
 class PacedReader:
@@ -22,10 +51,9 @@ class PacedReader:
         self, read_some: Callable[[], bytes], limits: Limits, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._read_some = read_some
-        self._limits = limits
+        self._pace = Pace(limits)
         self._clock = clock
-        self._start = 0.0
-        self._received = 0
+        self._start: float | None = None
         self._rest = b""
 
     def read(self, size: int) -> bytes:
@@ -48,12 +76,7 @@ class PacedReader:
     def _next(self) -> bytes:
         data = self._read_some()
         now = self._clock()
-        if not self._received:
+        if self._start is None:
             self._start = now
-        self._received += len(data)
-        elapsed, limits = now - self._start, self._limits
-        if elapsed > limits.total_s:
-            raise RemoteError(f"the transfer took longer than {limits.total_s:.0f} seconds")
-        if data and elapsed > limits.grace_s and self._received < elapsed * limits.min_bytes_per_s:
-            raise RemoteError(f"the other side sends less than {limits.min_bytes_per_s:.0f} bytes a second")
+        self._pace.take(len(data), now - self._start)
         return data

@@ -120,6 +120,15 @@ def read_packets(read: Callable[[int], bytes]) -> Packets:
             return
 
 
+def question_bytes(begun: bytes | bytearray) -> int:
+    """How long a request without frames is that begins so, as far as that can be said yet; 0 for no request."""
+    if len(begun) < _HEAD.size:
+        return _HEAD.size
+    kind, size = _HEAD.unpack_from(begun)
+    is_message = kind == PacketKind.MESSAGE and size <= MAX_MESSAGE_BYTES
+    return _HEAD.size + size + _HEAD.size + _COUNT.size if is_message else 0
+
+
 def message_packet(message: Message) -> Packet:
     """The packet of a message whose values are canonical but for the order of keys."""
     return Packet(PacketKind.MESSAGE, codec.encode(dict(sorted(message.items()))))
