@@ -39,7 +39,8 @@ def refuse_updates(repo: Repository, updates: Sequence[RefUpdate]) -> dict[str, 
 
 
 def accept_push(
-    repo: Repository, updates: Sequence[RefUpdate], frames: Iterator[bytes], key: str, limits: Limits, who: Signature
+    repo: Repository, updates: Sequence[RefUpdate], frames: Iterator[bytes], announced: int, key: str, limits: Limits,
+    who: Signature,
 ) -> list[RefResult]:  # fmt: skip
     """Receive the frames of a push and move the refs that may be moved; what became of each.
 
@@ -48,7 +49,7 @@ def accept_push(
     """
     with open_quarantine(repo.folder, key, limits) as quarantine:
         quarantine.recover()
-        quarantine.receive(frames)
+        quarantine.receive(frames, announced)
         refused = refuse_updates(repo, updates)
         wanted = [update for update in updates if update.name not in refused]
         if not wanted:
@@ -69,7 +70,7 @@ def accept_push(
                     refused[update.name] = reason
             wanted = [update for update in wanted if update.name not in refused]
             if wanted:
-                quarantine.publish(repo.store.folder, arrived)
+                quarantine.publish(repo.store, arrived)
                 quarantine.discard()
                 Journal(repo.folder).append("receive", {
                     "from": who.name, "objects": len(arrived.rows), "commits": len(checked.commits),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,16 @@ class BucketPack(Pack):
         self.index = PackIndex(data, bytes.fromhex(name))
         if not self.index.check():
             raise IntegrityError(f"the index of pack {name[:12]} is damaged")
+        self._counts: Counter[int] | None = None
+
+    def frame_count(self, number: int) -> int:
+        """How many objects are in a frame, from the index: a header would cost a read of its own.
+
+        What is pushed here has no object twice.
+        """
+        if self._counts is None:
+            self._counts = Counter(frame for _, frame, _ in self.index.rows())
+        return self._counts[number]
 
 
 class BucketStore(ObjectStore):

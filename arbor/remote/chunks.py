@@ -18,7 +18,8 @@ def fetch_chunks(
 ) -> Iterator[tuple[bytes, bytes]]:
     """(oid, bytes) of the passages that the other side has, in any order; each one hashes to its oid.
 
-    What the other side lacks is left out, and what it sends beyond the question is passed over.
+    What the other side lacks is left out. What a file holds beyond the question is passed over; a peer may not send
+    more objects than it was asked for.
 
     Args:
         transport: The other side.
@@ -32,6 +33,8 @@ def fetch_chunks(
     meter = Meter(limits)
     for start in range(0, len(oids), CHUNKS_A_CALL):
         wanted = set(oids[start : start + CHUNKS_A_CALL])
+        # A bundle cannot choose: it gives all that it has, and is no larger than the file that it is.
+        came = Meter(limits, len(wanted) if transport.is_peer else None)
         message, frames = open_packets(transport.call("chunks", {"oids": b"".join(sorted(wanted))}))
         del message
         for frame in frames:
@@ -39,6 +42,7 @@ def fetch_chunks(
             if header is None:
                 raise IntegrityError("a pack frame arrived damaged")
             meter.take(len(frame), header.raw_bytes, header.count)
+            came.take(len(frame), header.raw_bytes, header.count)
             for kind, oid, data in decode_frame(header, frame[HEADER_BYTES:]).objects():
                 if kind == Kind.CHUNK and oid in wanted:
                     wanted.discard(oid)

@@ -10,7 +10,7 @@ from arbor.remote.connectivity import Checked, complete_commits, descends
 from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
 from arbor.remote.negotiating import find_haves
 from arbor.remote.transfer import Arrival, TransferOptions, download
-from arbor.remote.wire import Transport, open_packets
+from arbor.remote.wire import Transport, take_message
 from arbor.repo.repository import Repository
 from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import Seen, read_witnessed, remember
@@ -87,10 +87,7 @@ class FetchResult:
 
 def advertised(transport: Transport) -> Advertisement:
     """The refs of the other side; raises RemoteError when it does not answer well."""
-    message, frames = open_packets(transport.call("refs", {}))
-    for _ in frames:
-        pass
-    return decode_advertisement(message)
+    return decode_advertisement(take_message(transport.call("refs", {})))
 
 
 def fetch(

@@ -26,6 +26,7 @@ class Limits:
         max_raw_bytes: Unpacked bytes.
         max_objects: Objects.
         max_ratio: Unpacked bytes for each packed one over the whole transfer, beyond `free_raw_bytes`.
+        max_mean_bytes: Unpacked bytes for each object that was announced, beyond `free_raw_bytes`.
         free_raw_bytes: Unpacked bytes that are always allowed.
         idle_s: Seconds without a single byte.
         total_s: Seconds in all.
@@ -38,6 +39,7 @@ class Limits:
     max_raw_bytes: int = 256 * _GIB
     max_objects: int = 200_000_000
     max_ratio: int = 400
+    max_mean_bytes: int = _MIB
     free_raw_bytes: int = 256 * _MIB
     idle_s: float = 120.0
     total_s: float = 24 * 3600.0
@@ -50,13 +52,21 @@ DEFAULT_LIMITS = Limits()
 
 
 class Meter:
-    """Counts one transfer and ends it when it goes beyond its limits."""
+    """Counts one transfer and ends it when it goes beyond its limits, or beyond what was announced.
 
-    def __init__(self, limits: Limits) -> None:
+    Args:
+        limits: Bounds.
+        announced: How many objects are to come; None where nothing was said.
+    """
+
+    def __init__(self, limits: Limits, announced: int | None = None) -> None:
         self._limits = limits
+        self._announced = announced
         self.packed_bytes = 0
         self.raw_bytes = 0
         self.objects = 0
+        if announced is not None and announced > limits.max_objects:
+            raise IntegrityError(_too_many(limits))
 
     def take(self, packed_bytes: int, raw_bytes: int, objects: int) -> None:
         """Count one frame before it is unpacked.
@@ -71,6 +81,18 @@ class Meter:
         if self.packed_bytes > limits.max_bytes or self.raw_bytes > limits.max_raw_bytes:
             raise IntegrityError(f"the transfer is larger than the limit of {limits.max_bytes} bytes")
         if self.objects > limits.max_objects:
-            raise IntegrityError(f"the transfer has more than {limits.max_objects} objects")
+            raise IntegrityError(_too_many(limits))
         if self.raw_bytes > limits.free_raw_bytes + limits.max_ratio * self.packed_bytes:
             raise IntegrityError(f"the transfer unpacks to more than {limits.max_ratio} times its size")
+        if self._announced is not None:
+            self._compare(self._announced)
+
+    def _compare(self, announced: int) -> None:
+        if self.objects > announced:
+            raise IntegrityError(f"more than the {announced} objects came that were announced")
+        if self.raw_bytes > self._limits.free_raw_bytes + self._limits.max_mean_bytes * announced:
+            raise IntegrityError(f"the transfer is larger than its {announced} objects can be")
+
+
+def _too_many(limits: Limits) -> str:
+    return f"the transfer has more than {limits.max_objects} objects"

@@ -209,6 +209,11 @@ def decode_bytes(message: Message, name: str) -> bytes:
     return _built(name, lambda: _bytes(message[name]))
 
 
+def decode_count(message: Message, name: str) -> int:
+    """The number in a field; raises RemoteError when there is none."""
+    return _built(name, lambda: _count(message[name]))
+
+
 def check_filter(value: Any) -> str:
     """A filter that may be used.
 

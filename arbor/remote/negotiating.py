@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from arbor.remote.limits import MAX_HAVES
 from arbor.remote.messages import Advertisement, decode_oids
-from arbor.remote.wire import Transport, open_packets
+from arbor.remote.wire import Transport, take_message
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
 from arbor.store.refs import REMOTES
@@ -51,9 +51,7 @@ def _known(transport: Transport, oids: Sequence[bytes]) -> set[bytes]:
     """Those of the commits that the other side's refs reach now."""
     if not oids:
         return set()
-    message, frames = open_packets(transport.call("known", {"oids": b"".join(oids[:MAX_HAVES])}))
-    for _ in frames:
-        pass
+    message = take_message(transport.call("known", {"oids": b"".join(oids[:MAX_HAVES])}))
     return set(decode_oids(message, "oids")) & set(oids)
 
 

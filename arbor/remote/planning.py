@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from arbor.remote.enumerating import known_ancestors, select_missing
 from arbor.remote.messages import FULL, FetchAnswer
-from arbor.remote.sending import FramePart, plan_frames
+from arbor.remote.sending import FramePart, count_objects, plan_frames, whole_packs
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
 from arbor.repo.whole_packs import Note, read_notes, write_note
@@ -33,14 +33,13 @@ def plan_answer(
     whole = [pack for pack in packs if note and pack.name in note.packs]
     selection = select_missing(repo, wants, known or haves, filter_text)
     fresh = [oid for oid in selection.oids if all(pack.index.find(oid) is None for pack in whole)]
-    parts = [FramePart(pack, frame, None) for pack in whole for frame in range(len(pack.index.frame_offsets))]
-    parts += plan_frames(repo.store, fresh)
+    parts = whole_packs(whole) + plan_frames(repo.store, fresh)
     order = {pack.name: number for number, pack in enumerate(packs)}
     parts.sort(key=lambda part: (order.get(part.pack.name, len(order)), part.frame))
     count = sum(pack.index.count for pack in whole) + len(fresh)
     if everything and not selection.cold and _are_all(packs, parts, count):
         write_note(repo, wants, (pack.name for pack in packs))
-    return FetchAnswer(count, tuple(sorted(selection.cold))), parts
+    return FetchAnswer(count_objects(parts), tuple(sorted(selection.cold))), parts
 
 
 def _are_all(packs: Sequence[Pack], parts: Sequence[FramePart], objects: int) -> bool:

@@ -22,8 +22,8 @@ from arbor.remote.messages import (
 )
 from arbor.remote.negotiating import find_haves
 from arbor.remote.receiving import TransferProgress, quarantine_key
-from arbor.remote.sending import iter_frames, parse_held, plan_frames
-from arbor.remote.wire import Message, Transport, open_packets
+from arbor.remote.sending import count_objects, iter_frames, parse_held, plan_frames
+from arbor.remote.wire import Message, Transport, take_message
 from arbor.repo.history import is_ancestor
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
@@ -184,10 +184,9 @@ def _send(
         raise ColdDocument(f"passages of {len(selection.cold)} of the documents to be sent are cold here, and the "
                            f"other side lacks them (first: document {min(selection.cold).hex()[:12]})",
                            "bring them back first: arbor rehydrate-cold --all")  # fmt: skip
-    meter = _Counter(iter_frames(plan_frames(repo.store, oids)), len(oids), progress)
-    message, frames = open_packets(transport.call("push", arguments, meter))
-    for _ in frames:
-        pass
+    parts = plan_frames(repo.store, oids)
+    meter = _Counter(iter_frames(parts), len(oids), progress)
+    message = take_message(transport.call("push", {**arguments, "objects": count_objects(parts)}, meter))
     return decode_results(message), len(oids), meter.sent_bytes
 
 
@@ -195,9 +194,7 @@ def _prepare(
     transport: Transport, arguments: Message, oids: list[bytes]
 ) -> tuple[frozenset[bytes], tuple[RefResult, ...]]:
     """What the other side holds of these objects, and which refs it will refuse whatever is sent."""
-    message, frames = open_packets(transport.call("prepare", {**arguments, "oids": b"".join(oids)}))
-    for _ in frames:
-        pass
+    message = take_message(transport.call("prepare", {**arguments, "oids": b"".join(oids)}))
     held = decode_bytes(message, "held")
     if len(held) > len(oids) * OID_BYTES * 2:
         held = b""  # more than was asked about: what it says is of no use

@@ -25,11 +25,14 @@ from arbor.repo.file_bytes import ObjectSource
 from arbor.store import pack_format as fmt
 from arbor.store.files import PositionedFile, fsync_folder, write_atomically
 from arbor.store.lock import writer_lock
+from arbor.store.odb import ObjectStore
 from arbor.store.pack_index import KEY_BYTES, encode_index
 
 INCOMING_PREFIX = "incoming-"
 _FRAMES_FILE = "frames"
 _READ_BYTES = 1 << 20
+_SAMPLE = 256
+_REPEATED_SHARE = 8
 
 TransferProgress = Callable[[int, int, int], None]
 """Called with (objects so far, objects in all or 0 where unknown, bytes so far)."""
@@ -42,6 +45,11 @@ def quarantine_key(*parts: str | bytes) -> str:
         data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
         hasher.update(len(data).to_bytes(8, "little") + data)
     return hasher.hexdigest(12)
+
+
+def _most_packed_bytes(raw_bytes: int) -> int:
+    """What zstd makes of bytes that cannot be compressed, and a little more."""
+    return raw_bytes + raw_bytes // 128 + 1024
 
 
 class _FrameFile:
@@ -67,7 +75,8 @@ class Quarantine:
     def __init__(self, folder: Path, limits: Limits) -> None:
         self.folder = folder
         self._path = folder / _FRAMES_FILE
-        self._meter = Meter(limits)
+        self._limits = limits
+        self._kept = Meter(limits)
         self._frames: list[tuple[int, fmt.FrameHeader]] = []
         self._end = 0
         self._is_gone = False
@@ -99,7 +108,7 @@ class Quarantine:
                 if header is None or end > file.size_bytes:
                     break
                 self._frames.append((offset, header))
-                self._meter.take(end - offset, header.raw_bytes, header.count)
+                self._kept.take(end - offset, header.raw_bytes, header.count)
                 offset = end
         self._truncate(offset if self._frames else 0)
 
@@ -108,18 +117,21 @@ class Quarantine:
         self._end = size_bytes
 
     def receive(
-        self, frames: Iterable[bytes], total: int = 0, progress: TransferProgress | None = None
+        self, frames: Iterable[bytes], announced: int, progress: TransferProgress | None = None
     ) -> None:
         """Write frames as they come; only their headers are looked at.
 
         Args:
             frames: Encoded frames.
-            total: Objects in all, where that is known.
+            announced: Objects that are to come. Where an earlier try left some here they may be fewer: what is held
+                already is announced and not sent.
             progress: Told after each frame.
 
         Raises:
-            IntegrityError: when a frame has no sound header, or the transfer goes beyond its limits.
+            IntegrityError: when a frame has no sound header, the transfer goes beyond its limits, or other than what
+                was announced comes.
         """
+        came, may_be_fewer = Meter(self._limits, announced), bool(self._frames)
         with open(self._path, "ab", buffering=0) as file:
             if not self._end:
                 file.write(fmt.MAGIC)
@@ -128,13 +140,18 @@ class Quarantine:
                 header = fmt.decode_frame_header(frame)
                 if header is None or len(frame) != fmt.HEADER_BYTES + header.packed_bytes:
                     raise IntegrityError("a pack frame arrived damaged")
-                self._meter.take(len(frame), header.raw_bytes, header.count)
+                if not header.count or header.packed_bytes > _most_packed_bytes(header.raw_bytes):
+                    raise IntegrityError("a pack frame arrived that is larger than what is in it")
+                came.take(len(frame), header.raw_bytes, header.count)
+                self._kept.take(len(frame), header.raw_bytes, header.count)
                 file.write(frame)
                 self._frames.append((self._end, header))
                 self._end += len(frame)
                 self.received_bytes += len(frame)
                 if progress is not None:
-                    progress(self._meter.objects, total, self.received_bytes)
+                    progress(self._kept.objects, announced, self.received_bytes)
+        if came.objects < announced and not may_be_fewer:
+            raise IntegrityError(f"{came.objects} of the {announced} objects came that were announced")
 
     @property
     def empty(self) -> bool:
@@ -164,17 +181,22 @@ class Quarantine:
                     ArrivedObjects(file, self._frames, inspection.rows, store), inspection, checked, cold
                 )
 
-    def publish(self, packs: Path, inspection: Inspection) -> str | None:
-        """Move what arrived into the folder of packs, durably; the pack's name, or None when nothing arrived.
+    def publish(self, store: ObjectStore, inspection: Inspection) -> None:
+        """Make what arrived part of a store, durably; objects that came twice and those that were here are dropped.
 
         Call it under the writer lock, when everything has been checked.
         """
-        if not self._frames:
-            return None
         rows = inspection.rows
-        unique = {row[:KEY_BYTES]: row for row in reversed(rows)}
-        if len(unique) != len(rows):
-            rows = list(unique.values())
+        if _repeats_too_much(rows) or (store.packs() and _mostly_known(store, inspection)):
+            with store.writer() as writer:
+                for kind, oid, data in self._objects():
+                    writer.add(kind, data, oid)
+        elif self._frames:
+            self._move_whole(store.folder, rows)
+
+    def _move_whole(self, packs: Path, rows: list[bytes]) -> None:
+        """Close what arrived as a pack and move it into the folder of packs."""
+        rows = list({row[:KEY_BYTES]: row for row in reversed(rows)}.values())
         hasher = blake3(max_threads=blake3.AUTO)
         with open(self._path, "r+b") as file:
             while block := file.read(_READ_BYTES):
@@ -191,14 +213,19 @@ class Quarantine:
         )
         os.replace(self._path, packs / f"{name}.pack")
         fsync_folder(packs)
-        return name
 
-    def objects(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """(kind, oid, bytes) of every object that arrived."""
+    def _objects(self) -> Iterator[tuple[int, bytes, bytes]]:
         file = _FrameFile(self._path)
         with contextlib.closing(file):
             for offset, header in self._frames:
                 yield from file.frame_at(offset, header).objects()
+
+    def is_sound(self) -> bool:
+        """Whether what an interrupted transfer brought is worth keeping."""
+        try:
+            return not _repeats_too_much(self._inspect().rows)
+        except IntegrityError:
+            return False
 
     def discard(self) -> None:
         """Remove everything, once: by the second time the folder can be another process's."""
@@ -224,12 +251,28 @@ def open_quarantine(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMIT
         keep = False
         try:
             yield quarantine
-        except (Interrupted, KeyboardInterrupt):
+        except Interrupted:
+            # Half an answer is no offence; what would be refused in a whole one is, and does not stay either.
+            keep = not quarantine.empty and quarantine.is_sound()
+            raise
+        except KeyboardInterrupt:
             keep = not quarantine.empty
             raise
         finally:
             if not keep:
                 quarantine.discard()
+
+
+def _repeats_too_much(rows: list[bytes]) -> bool:
+    """Whether more objects came twice than in packs that several processes filled at once, which hold a few."""
+    return (len(rows) - len({row[:KEY_BYTES] for row in rows})) * _REPEATED_SHARE > len(rows)
+
+
+def _mostly_known(store: ObjectStore, inspection: Inspection) -> bool:
+    """Whether most of what came was here before, as when a bundle of the whole history brings a few commits."""
+    oids = list(inspection.oids())
+    some = oids[:: max(len(oids) // _SAMPLE, 1)]
+    return sum(map(store.holds, some)) * 2 > len(some)
 
 
 def held_before(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMITS) -> bytes:

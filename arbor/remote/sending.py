@@ -98,11 +98,16 @@ def iter_frames(parts: Sequence[FramePart], held: frozenset[bytes] = frozenset()
         yield encode_frame(batch[0])
 
 
-def whole_packs(packs: Iterable[Pack]) -> Iterator[bytes]:
+def count_objects(parts: Iterable[FramePart]) -> int:
+    """How many objects `iter_frames` sends; one that lies in two whole frames counts twice."""
+    return sum(part.pack.frame_count(part.frame) if part.slots is None else len(part.slots) for part in parts)
+
+
+def whole_packs(packs: Iterable[Pack]) -> list[FramePart]:
     """Every frame of some packs."""
-    for pack in packs:
-        for number in range(len(pack.index.frame_offsets)):
-            yield pack.packed_frame(number)
+    return [
+        FramePart(pack, number, None) for pack in packs for number in range(len(pack.index.frame_offsets))
+    ]
 
 
 def parse_held(joined: bytes) -> frozenset[bytes]:

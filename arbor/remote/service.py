@@ -23,6 +23,7 @@ from arbor.remote.messages import (
     RefResult,
     RemoteRef,
     decode_bytes,
+    decode_count,
     decode_fetch_request,
     decode_oids,
     decode_updates,
@@ -32,7 +33,7 @@ from arbor.remote.messages import (
 )
 from arbor.remote.planning import plan_answer
 from arbor.remote.receiving import held_before
-from arbor.remote.sending import FramePart, iter_frames, parse_held, plan_frames, whole_packs
+from arbor.remote.sending import FramePart, count_objects, iter_frames, parse_held, plan_frames, whole_packs
 from arbor.remote.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.revisions import peel
@@ -132,9 +133,9 @@ class Service:
         if self._whole_packs and not request.haves and not request.held and request.filter == FULL:
             check_wants(repo, request.wants)
             cold = tuple(sorted(read_tiers(repo.folder).cold))
-            packs = repo.store.packs()
-            answer = FetchAnswer(sum(pack.index.count for pack in packs), cold)
-            yield from answer_packets(encode_fetch_answer(answer), whole_packs(packs))
+            parts = whole_packs(repo.store.packs())
+            answer = FetchAnswer(count_objects(parts), cold)
+            yield from answer_packets(encode_fetch_answer(answer), iter_frames(parts))
             return
         answer, parts = self._plan(repo, request)
         yield from answer_packets(encode_fetch_answer(answer), iter_frames(parts, parse_held(request.held)))
@@ -171,8 +172,9 @@ class Service:
     def _push(self, repo: Repository, message: Message, frames: Iterator[bytes], may_push: bool) -> Packets:
         _require_push(may_push)
         updates = decode_updates(message)
+        announced = decode_count(message, "objects")
         who = decode_who(repo, message)
-        results = accept_push(repo, updates, frames, _push_key(message), self._limits, who)
+        results = accept_push(repo, updates, frames, announced, _push_key(message), self._limits, who)
         yield from answer_packets(encode_results(results))
 
 

@@ -18,7 +18,6 @@ from arbor.repo.repository import Repository
 from arbor.repo.tiers import Tiers, read_tiers, write_tiers
 from arbor.store.journal import Journal
 
-_SAMPLE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,7 @@ class Arrival:
         """Move the pack in place, and note what is cold. Refs are moved afterwards."""
         store = self.repo.store
         landing.begin(self.repo)
-        if store.packs() and self._mostly_known():
-            with store.writer() as writer:
-                for kind, oid, data in self._quarantine.objects():
-                    writer.add(kind, data, oid)
-        else:
-            self._quarantine.publish(store.folder, self._inspection)
+        self._quarantine.publish(store, self._inspection)
         self._quarantine.discard()  # before the refs: once they have moved, no second try would come by
         store.refresh()
         Journal(self.repo.folder).append("fetch", {
@@ -72,12 +66,6 @@ class Arrival:
                 self.repo.folder,
                 Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold, tiers.parts),
             )
-
-    def _mostly_known(self) -> bool:
-        """Whether most of what came was here before, as when a bundle of the whole history brings a few commits."""
-        oids = list(self._inspection.oids())
-        some = oids[:: max(len(oids) // _SAMPLE, 1)]
-        return sum(map(self.repo.store.holds, some)) * 2 > len(some)
 
 
 @contextlib.contextmanager

@@ -205,6 +205,18 @@ def open_packets(packets: Packets) -> tuple[Message, Iterator[bytes]]:
     return decode_message(first.payload), _frames(packets)
 
 
+def take_message(packets: Packets) -> Message:
+    """The message of an answer that has no frames.
+
+    Raises:
+        RemoteError: when the other side reports an error, or frames come.
+    """
+    message, frames = open_packets(packets)
+    for _ in frames:
+        raise RemoteError("the other side sent objects that were not asked for")
+    return message
+
+
 def _frames(packets: Packets) -> Iterator[bytes]:
     count = 0
     for packet in packets:

@@ -99,16 +99,20 @@ class Pack:
     def packed_frame(self, number: int) -> bytes:
         """The frame's bytes as they lie in the pack, header included."""
         offset = self.index.frame_offsets[number]
-        header = fmt.decode_frame_header(self._file.read_at(offset, fmt.HEADER_BYTES))
-        if header is None:
-            raise IntegrityError(f"pack {self.name[:12]} has a damaged frame at byte {offset}")
-        return self._file.read_at(offset, fmt.HEADER_BYTES + header.packed_bytes)
+        return self._file.read_at(offset, fmt.HEADER_BYTES + self._header_at(offset).packed_bytes)
+
+    def frame_count(self, number: int) -> int:
+        """How many objects are in a frame, those included that an earlier frame has too."""
+        return self._header_at(self.index.frame_offsets[number]).count
 
     def _frame_at(self, offset: int) -> fmt.Frame:
+        return self.frame_at(offset, self._header_at(offset))
+
+    def _header_at(self, offset: int) -> fmt.FrameHeader:
         header = fmt.decode_frame_header(self._file.read_at(offset, fmt.HEADER_BYTES))
         if header is None:
             raise IntegrityError(f"pack {self.name[:12]} has a damaged frame at byte {offset}")
-        return self.frame_at(offset, header)
+        return header
 
     def walk(self) -> Iterator[tuple[int, fmt.FrameHeader | None]]:
         """(offset, header) of each frame, found from the pack's own bytes; None where a header is damaged.

@@ -118,8 +118,14 @@ def shown(tip: bytes, **changes: Any) -> Message:
     return {**message, **changes}
 
 
+def count(frames: Iterable[bytes]) -> int:
+    """How many objects the headers of frames speak of."""
+    headers = [fmt.decode_frame_header(each[: fmt.HEADER_BYTES]) for each in frames]
+    return sum(header.count for header in headers if header is not None)
+
+
 class Liar:
-    """A transport that answers what it was given."""
+    """A transport that answers what it was given; how many objects come is true where nothing else is given."""
 
     url = "liar://"
     is_peer = True
@@ -134,7 +140,7 @@ class Liar:
     ) -> None:
         self._refs = refs
         self._frames = frames
-        self._answer = answer if answer is not None else encode_fetch_answer(FetchAnswer(0))
+        self._answer = answer
         self._packets = packets
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
@@ -144,14 +150,17 @@ class Liar:
             return answer_packets({"oids": b""})
         if self._packets is not None:
             return (packet for packet in self._packets)
-        return answer_packets(self._answer, self._frames)
+        frames = list(self._frames)
+        answer = encode_fetch_answer(FetchAnswer(count(frames)))
+        return answer_packets(answer if self._answer is None else self._answer, frames)
 
     def close(self) -> None:
         pass
 
 
-def write_bundle(fs_path: Path, refs: Message, frames: Sequence[bytes], objects: int = 0) -> Path:
+def write_bundle(fs_path: Path, refs: Message, frames: Sequence[bytes], objects: int | None = None) -> Path:
     """A bundle file with a right header check and trailer around wrong things."""
+    objects = count(frames) if objects is None else objects
     header = encode(dict(sorted({**refs, "filter": "", "cold": b"", "objects": objects}.items())))
     body = b"ARBBNDL1" + struct.pack("<I", len(header)) + header + blake3(header).digest(8) + b"".join(frames)
     body += fmt.encode_trailer(len(frames), objects)
@@ -159,14 +168,21 @@ def write_bundle(fs_path: Path, refs: Message, frames: Sequence[bytes], objects:
     return fs_path
 
 
-def push_packets(tip: bytes, frames: Iterable[bytes], updates: list[list[Any]] | None = None) -> Packets:
+def push_packets(
+    tip: bytes, frames: Sequence[bytes], updates: list[list[Any]] | None = None, objects: int | None = None
+) -> Packets:
     """The request of somebody who pushes lies."""
     rows = updates if updates is not None else [[MAIN, b"", tip, False]]
     yield message_packet(
-        {"command": "push", "version": 1, "updates": rows, "key": b"k" * 12, "who": "Mallory"}
+        {
+            "command": "push",
+            "version": 1,
+            "updates": rows,
+            "key": b"k" * 12,
+            "who": "Mallory",
+            "objects": count(frames) if objects is None else objects,
+        }
     )
-    count = 0
     for each in frames:
-        count += 1
         yield Packet(PacketKind.FRAME, each)
-    yield end_packet(count)
+    yield end_packet(len(frames))

@@ -261,7 +261,7 @@ def test_what_is_found_in_quarantine(data: bytes, changes: list[tuple[int, bytes
             quarantine = Quarantine(Path(name), SMALL)
             held = quarantine.held()
             assert len(held) % 8 == 0
-            quarantine.receive([FRAME])
+            quarantine.receive([FRAME], len(WORLD.objects))
             assert quarantine.inspect().commits
 
 

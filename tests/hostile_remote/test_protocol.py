@@ -226,8 +226,16 @@ def test_requests_that_are_none(tmp_path: Path) -> None:
         {"command": "fetch", "version": 1, "wants": b"", "haves": b"", "filter": "", "held": b"x"},
         {"command": "known", "version": 1, "oids": b"x"},
         {"command": "chunks", "version": 1},
-        {"command": "push", "version": 1, "updates": [], "key": b"x", "who": ""},
-        {"command": "push", "version": 1, "updates": [], "key": b"../../../../x", "who": "\x1b[31m"},
+        {"command": "push", "version": 1, "updates": [], "key": b"x", "who": "", "objects": 0},
+        {"command": "push", "version": 1, "updates": [], "key": b"k" * 12, "who": ""},
+        {
+            "command": "push",
+            "version": 1,
+            "updates": [],
+            "key": b"../../../../x",
+            "who": "\x1b[31m",
+            "objects": 0,
+        },
     ]
     for request in requests[:-1]:
         last = list(service.answer(iter([message_packet(request), end_packet(0)])))[-1]  # type: ignore[arg-type]
@@ -365,7 +373,7 @@ def test_silence_is_ended(tmp_path: Path) -> None:
 
 def test_a_bundle_that_grows_while_it_is_read(tmp_path: Path) -> None:
     tip, frames = truth()
-    file = write_bundle(tmp_path / "x", shown(tip), frames * 3, 0)
+    file = write_bundle(tmp_path / "x", shown(tip), frames * 3)
 
     class Growing(BundleTransport):
         def call(self, command: str, arguments: dict[str, Any], frames: Any = ()) -> Packets:
