@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, starmap
 from typing import Any
 
 import msgpack
@@ -23,9 +23,10 @@ from arbor.objects.links import WIDTH, check_rows
 
 Fields = tuple[int, bytes, int, bytes, int]
 Manifest = tuple[Fields, bytes, bytes]
-"""Passages, their root, pieces of the original, their root, bytes; the chunks' oids joined; their sizes as numbers."""
-DocumentRow = tuple[bytes, int, bytes, int, bytes, int, bytes, bytes]
-"""Manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none), file hash."""
+"""Passages, their root, pieces of the original, their root, bytes; the chunks' oids joined; their measures."""
+DocumentRow = tuple[bytes, int, bytes, int, bytes, int, bytes, bytes, str]
+"""Manifest, passages, their root, pieces of the original, their root, bytes, derivation (b"" for none), file hash,
+encoding."""
 
 _FAULTS = (
     ValueError,
@@ -40,6 +41,9 @@ _FAULTS = (
 
 DOCUMENT_FILE_HASH, DOCUMENT_MANIFEST, DOCUMENT_DERIVATION = 7, 15, 17
 """Which fields of an encoded document hold the hash of its file, and name its manifest and its derivation."""
+
+
+_MOST = (1 << 32) - 1
 
 
 class _UnsoundError(ValueError):
@@ -79,6 +83,8 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
             _oids(columns[place])
         for place in (14, 17):
             _oids([value for value in columns[place] if value != b""])
+        if not all(starmap(model.is_readable_as, set(zip(columns[2], columns[5], strict=True)))):
+            return None
         kinds, front_matters = columns[1], columns[16]
         if not set(kinds) <= set(model.KINDS) or any(
             type(value) is not dict or value for value in front_matters
@@ -86,7 +92,9 @@ def decode_documents(encoded: Sequence[bytes]) -> list[DocumentRow] | None:
             return None  # the maps of front matter are checked one by one
         if any(bool(row[17]) != (row[1] == "core") or bool(row[13]) != bool(row[14]) for row in rows):
             return None
-        return [(row[15], row[11], row[12], row[13], row[14], row[6], row[17], row[7]) for row in rows]
+        return [
+            (row[15], row[11], row[12], row[13], row[14], row[6], row[17], row[7], row[5]) for row in rows
+        ]
     except _FAULTS:
         return None
 
@@ -95,7 +103,7 @@ def document_row(data: bytes) -> DocumentRow:
     """What one document says; raises IntegrityError when it is unsound."""
     d = model.decode_document(data)
     fields = d.manifest, d.passage_count, d.text_root, d.original_count, d.original_root, d.size
-    return *fields, d.derivation, d.file_hash
+    return *fields, d.derivation, d.file_hash, d.encoding
 
 
 def manifest_row(data: bytes) -> Manifest:
@@ -106,7 +114,7 @@ def manifest_row(data: bytes) -> Manifest:
     leaf_sizes = [ref.size for ref in found.passages]
     piece_sizes = [size for _, size in found.original]
     try:
-        return _summed(leaves, leaf_sizes, pieces, piece_sizes)
+        return _summed(leaves, leaf_sizes, [ref.newlines for ref in found.passages], pieces, piece_sizes)
     except OverflowError as error:
         raise IntegrityError("a manifest has a passage that is larger than any may be") from error
 
@@ -207,13 +215,26 @@ def _manifest(
     leaves, pieces = model.split_oids(joined), model.split_oids(joined_pieces)
     if not len(leaves) == len(sizes) == len(newlines) == len(shared) or len(pieces) != len(piece_sizes):
         raise _UnsoundError("columns")
-    return _summed(leaves, sizes, pieces, piece_sizes)
+    return _summed(leaves, sizes, newlines, pieces, piece_sizes)
 
 
 def _summed(
-    leaves: list[bytes], sizes: Sequence[int], pieces: list[bytes], piece_sizes: Sequence[int]
+    leaves: list[bytes],
+    sizes: Sequence[int],
+    newlines: Sequence[int],
+    pieces: list[bytes],
+    piece_sizes: Sequence[int],
 ) -> Manifest:
-    """Raises OverflowError where a size does not fit 32 bits."""
+    """Raises OverflowError where a size or a number of newlines does not fit 32 bits."""
     fields = (len(leaves), merkle.tree_root(leaves), len(pieces), merkle.tree_root(pieces) if pieces else b"",
               sum(piece_sizes if pieces else sizes))  # fmt: skip
-    return fields, b"".join(leaves + pieces), array("I", [*sizes, *piece_sizes]).tobytes()
+    if newlines and max(newlines) > _MOST:
+        raise OverflowError
+    measures = [measure(size, lines) for size, lines in zip(sizes, newlines, strict=True)]
+    measures += [measure(size, 0) for size in piece_sizes]
+    return fields, b"".join(leaves + pieces), array("Q", measures).tobytes()
+
+
+def measure(size: int, newlines: int) -> int:
+    """How long a passage is, in bytes and in line feeds, as one number, since both are nearly always compared."""
+    return size << 32 | newlines

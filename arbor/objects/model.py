@@ -7,6 +7,7 @@ also proves that its encoding is the canonical one.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,16 @@ from arbor.objects.links import Rows, check_rows
 SCHEMA = 1
 MANIFEST_SCHEMA = 2
 KINDS = ("surface", "core")
+ENCODINGS = frozenset(
+    """
+    utf-8 utf-16-le utf-16-be utf-32-le utf-32-be gb18030 big5hkscs cp932 euc_jp cp949 iso2022_jp koi8_r
+    latin_1 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp874
+    """.split()  # noqa: SIM905
+)
+"""All that is ever recorded. Nothing else is looked up, since a name may come from somebody else's object."""
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}"
+_MEDIA_TYPE = re.compile(f"{_NAME}/{_NAME}")
 T = TypeVar("T")
 
 
@@ -235,8 +246,17 @@ def decode_document(data: bytes, *, trusted: bool = False) -> Document:
     return _built("document", lambda: _document(row))
 
 
+def is_readable_as(media_type: str, encoding: str) -> bool:
+    """Whether these name a media type (RFC 6838, section 4.2) and an encoding, or none where there is no text."""
+    return _MEDIA_TYPE.fullmatch(media_type) is not None and (not encoding or encoding in ENCODINGS)
+
+
 def _document(row: list[Any]) -> Document:
     kind, media_type, title, source_uri, encoding = _strings(row[1:6])
+    if not is_readable_as(media_type, encoding):
+        raise IntegrityError(
+            "a document is of a media type or an encoding that is none, or that this version does not know"
+        )
     if kind not in KINDS or not isinstance(row[16], dict):
         raise ValueError(kind)
     extractor, chunker, canonicalisation = _strings(row[8:11])

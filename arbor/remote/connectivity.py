@@ -17,6 +17,7 @@ from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import Tiers
+from arbor.text.encodings import UTF8
 
 _MAX_TAG_DEPTH = 16
 
@@ -49,6 +50,7 @@ class Checked:
         cold: Documents that came, as was said, without all of their passages.
         paths: Fresh document paths of the targets, for warnings.
         documents: The fresh documents, each with the first ledger key that it was found at.
+        unmeasured: Those of them whose passages must be read again to tell whether they are as long as is recorded.
     """
 
     commits: dict[bytes, Commit] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Checked:
     cold: set[bytes] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     documents: dict[bytes, str] = field(default_factory=dict)
+    unmeasured: list[bytes] = field(default_factory=list)
 
 
 def check_connected(
@@ -124,6 +127,7 @@ class _Walk:
         self._tiers = tiers
         self._nodes: dict[bytes, ledger.Node] = {}
         self._documents: set[bytes] = set()
+        self._cores: set[bytes] = set()
         repo.store.refresh()
         self._complete = complete_commits(repo) if any(repo.refs.iter_names()) else set()
         self.checked = Checked()
@@ -204,6 +208,8 @@ class _Walk:
             if value is not None and key.startswith((DOCUMENTS, CORES)):
                 self.checked.documents.setdefault(value, key)
                 self._check_document(value)
+                if key.startswith(CORES) != (value in self._cores):
+                    raise IntegrityError(f"the ledger has '{key}' at a document of another kind")
 
     # --- names
 
@@ -234,34 +240,47 @@ class _Walk:
         facts = self._arrived.manifests.get(row[1]) or self._stored_manifest(row[1])
         if row[2:7] != facts.fields:
             raise IntegrityError(f"document {oid.hex()[:12]}: its roots or sizes do not fit its manifest")
-        if row[7] and row[7] not in self._arrived.derivations:
-            self._repo.store.get_kind(row[7], Kind.DERIVATION)
-        self._check_chunks(oid, facts, is_core=bool(row[7]))
+        if row[7]:
+            self._cores.add(oid)
+            if row[7] not in self._arrived.derivations:
+                self._repo.store.get_kind(row[7], Kind.DERIVATION)
+        # Extracted text is UTF-8, whatever the encoding of the file; the pieces of the file have no lines to compare.
+        self._check_chunks(oid, facts, is_core=bool(row[7]), is_utf8=bool(row[4]) or row[9] == UTF8)
 
-    def _check_chunks(self, oid: bytes, facts: ManifestFacts, *, is_core: bool) -> None:
-        chunks, holds = self._arrived.chunks, self._repo.store.holds
-        oids, sizes = facts.columns()
-        if list(map(chunks.get, oids)) == sizes:
+    def _check_chunks(self, oid: bytes, facts: ManifestFacts, *, is_core: bool, is_utf8: bool) -> None:
+        """All chunks are there, and those that came are as long as is recorded, in bytes and in lines."""
+        chunks = self._arrived.chunks
+        oids, measures = facts.columns()
+        if list(map(chunks.get, oids)) == measures and is_utf8:
             return
-        for chunk, size in zip(oids, sizes, strict=True):
-            known = chunks.get(chunk)
-            if known == size:
-                continue
-            if known is not None:
-                raise IntegrityError(
-                    f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is not as long as it says"
-                )
-            if not holds(chunk):
-                if is_core or not (oid in self._tiers.cold or self._may_be_cold(oid)):
-                    raise IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} is missing")
-                self.checked.cold.add(oid)
-                return
+        passages, is_measured = facts.fields[0], is_utf8
+        for number, (chunk, recorded) in enumerate(zip(oids, measures, strict=True)):
+            found = chunks.get(chunk)
+            if found is None:
+                is_measured = False
+                if oid not in self.checked.cold and not self._repo.store.holds(chunk):
+                    self._note_absent(oid, chunk, is_core=is_core)
+            elif found >> 32 != recorded >> 32:
+                raise _fault(oid, chunk, "is not as long as it says")
+            elif found != recorded and is_utf8 and number < passages:
+                raise _fault(oid, chunk, "does not have the lines it says")
+        if not is_measured and oid not in self.checked.cold:
+            self.checked.unmeasured.append(oid)
+
+    def _note_absent(self, oid: bytes, chunk: bytes, *, is_core: bool) -> None:
+        if is_core or not (oid in self._tiers.cold or self._may_be_cold(oid)):
+            raise _fault(oid, chunk, "is missing")
+        self.checked.cold.add(oid)
 
     def _stored_document(self, oid: bytes) -> DocumentRow:
         return (oid, *document_row(self._repo.store.get_kind(oid, Kind.DOCUMENT)))
 
     def _stored_manifest(self, oid: bytes) -> ManifestFacts:
         return ManifestFacts(*manifest_row(self._repo.store.get_kind(oid, Kind.MANIFEST)))
+
+
+def _fault(oid: bytes, chunk: bytes, problem: str) -> IntegrityError:
+    return IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} {problem}")
 
 
 def _cuts(key: str) -> Iterator[int]:

@@ -12,7 +12,7 @@ from blake3 import blake3
 
 from arbor.errors import IntegrityError
 from arbor.memory import collector_paused
-from arbor.objects.columns import decode_all
+from arbor.objects.columns import decode_all, measure
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.model import split_oids
 from arbor.processes import map_forked
@@ -22,7 +22,7 @@ from arbor.store.pack_index import encode_row
 _FRAMES_A_TASK = 48
 _HELD_BYTES = 32 * 1024 * 1024
 
-DocumentRow = tuple[bytes, bytes, int, bytes, int, bytes, int, bytes, bytes]
+DocumentRow = tuple[bytes, bytes, int, bytes, int, bytes, int, bytes, bytes, str]
 """Its oid, and what `arbor.objects.columns.DocumentRow` has."""
 
 
@@ -34,15 +34,15 @@ class FrameSource(Protocol):
 
 
 class ManifestFacts(NamedTuple):
-    """What a manifest comes to: the fields 2 to 6 of the document that fits it, and its chunks with their sizes."""
+    """What a manifest comes to: the fields 2 to 6 of the document that fits it, and its chunks with their measures."""
 
     fields: tuple[int, bytes, int, bytes, int]
     chunks: bytes
-    sizes: bytes
+    measures: bytes
 
     def columns(self) -> tuple[list[bytes], list[int]]:
-        """The oids and the sizes of its chunks."""
-        return split_oids(self.chunks), array("I", self.sizes).tolist()
+        """The oids and the measures of its chunks, see `arbor.objects.columns.measure`."""
+        return split_oids(self.chunks), array("Q", self.measures).tolist()
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Inspection:
 
     Attributes:
         rows: Index rows of all objects.
-        chunks: Oid to bytes of each chunk.
+        chunks: Oid to measure of each chunk, the bytes 0x0A being its lines.
         documents, manifests: What documents and manifests say, by oid.
         nodes, commits, tags: Encodings by oid.
         derivations: Oids of derivations.
@@ -83,7 +83,7 @@ class _Part:
 
     rows: list[bytes] = field(default_factory=list)
     chunk_oids: list[bytes] = field(default_factory=list)
-    chunk_sizes: list[int] = field(default_factory=list)
+    chunk_measures: list[int] = field(default_factory=list)
     documents: list[DocumentRow] = field(default_factory=list)
     manifests: list[tuple[bytes, tuple[Any, ...]]] = field(default_factory=list)
     false_files: list[bytes] = field(default_factory=list)
@@ -110,7 +110,7 @@ def inspect_frames(source: FrameSource, frames: Sequence[tuple[int, FrameHeader]
     found = Inspection()
     for part in map_forked(work, tasks):
         found.rows += part.rows
-        found.chunks.update(zip(part.chunk_oids, part.chunk_sizes, strict=True))
+        found.chunks.update(zip(part.chunk_oids, part.chunk_measures, strict=True))
         found.documents.update((row[0], row) for row in part.documents)
         found.manifests.update((oid, ManifestFacts(*facts)) for oid, facts in part.manifests)
         found.nodes.update(part.others[Kind.NODE])
@@ -134,16 +134,19 @@ def _inspect_task(source: FrameSource, first: int, frames: Sequence[tuple[int, F
 
 
 def _inspect_frame(part: _Part, number: int, frame: Frame, held: list[bytes]) -> None:
-    bounds = frame.bounds
+    bounds, count = frame.bounds, frame.raw.count
     part.rows += [encode_row(oid, number, slot) for slot, oid in enumerate(held)]
     words = frame.words(held)
     if not words:
         part.chunk_oids += held
-        part.chunk_sizes += [end - start for start, end in pairwise(bounds)]
+        part.chunk_measures += [
+            (end - start) << 32 | count(b"\n", start, end) for start, end in pairwise(bounds)
+        ]
     else:
         chunks = [slot for slot, kind in enumerate(frame.kinds) if kind == Kind.CHUNK]
         part.chunk_oids += [held[slot] for slot in chunks]
-        part.chunk_sizes += [bounds[slot + 1] - bounds[slot] for slot in chunks]
+        spans = [(bounds[slot], bounds[slot + 1]) for slot in chunks]
+        part.chunk_measures += [measure(end - start, count(b"\n", start, end)) for start, end in spans]
     for kind, found in words.items():
         oids, values = [oid for oid, _ in found], _sound(kind, found)
         if kind == Kind.MANIFEST:

@@ -1,4 +1,4 @@
-"""Whether the documents that arrived hold the files whose hashes they record.
+"""Whether the documents that arrived hold the files whose hashes they record, and passages as long as recorded.
 
 Every object is sound by then, and a document that records the hash of another file would pass for that file: in
 `status`, in a proof of the whole file, for `b3sum`. Most documents were compared while their frames were at hand; the
@@ -15,6 +15,7 @@ from arbor.objects.ids import Kind, object_id
 from arbor.processes import map_forked
 from arbor.remote.connectivity import Checked
 from arbor.remote.inspecting import FrameSource, Inspection
+from arbor.repo.deep_check import check_measures
 from arbor.repo.file_bytes import ObjectSource, iter_file
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import KEY_BYTES, decode_row
@@ -88,15 +89,26 @@ def check_files(
     for oid in arrived.false_files:
         if oid in checked.documents:
             raise _refusal(oid, checked)
-    left = [oid for oid in arrived.unread_files if oid in checked.documents and oid not in cold]
+    unread = {oid for oid in arrived.unread_files if oid in checked.documents and oid not in cold}
+    unmeasured = {oid for oid in checked.unmeasured if oid not in cold}
+    left = [*arrived.unread_files, *checked.unmeasured]
+    left = [oid for oid in dict.fromkeys(left) if oid in unread or oid in unmeasured]
     tasks = [left[at : at + _DOCUMENTS_A_TASK] for at in range(0, len(left), _DOCUMENTS_A_TASK)]
 
-    def work(task: list[bytes]) -> bytes | None:
-        return next((oid for oid in task if not _is_whole(objects, oid)), None)
+    def work(task: list[bytes]) -> IntegrityError | None:
+        for oid in task:
+            if oid in unread and not _is_whole(objects, oid):
+                return _refusal(oid, checked)
+            if oid in unmeasured:
+                try:
+                    check_measures(objects, oid)
+                except IntegrityError as error:
+                    return IntegrityError(f"document {oid.hex()[:12]}: {error.message}")
+        return None
 
     for found in map_forked(work, tasks):
         if found is not None:
-            raise _refusal(found, checked)
+            raise found
 
 
 def _is_whole(objects: ArrivedObjects, oid: bytes) -> bool:

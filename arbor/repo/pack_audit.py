@@ -31,6 +31,7 @@ class DocumentFacts(NamedTuple):
     size: int
     derivation: bytes
     file_hash: bytes
+    encoding: str
 
 
 class ManifestFacts(NamedTuple):
@@ -48,7 +49,8 @@ class ManifestFacts(NamedTuple):
 class NodeFacts(NamedTuple):
     """A ledger node without its encoding.
 
-    `values` are the oids that documents and cores stand at, `folders` those that hold documents.
+    `values` are the oids of the documents and cores that stand in it, `cores` those of the cores alone; `folders` are
+    those that hold documents.
     """
 
     oid: bytes
@@ -59,6 +61,7 @@ class NodeFacts(NamedTuple):
     children: tuple[ledger.Child, ...]
     values: bytes
     folders: frozenset[str] = frozenset()
+    cores: bytes = b""
 
 
 class Damage(NamedTuple):
@@ -210,4 +213,5 @@ def _node_facts(oid: bytes, node: ledger.Node) -> NodeFacts:
     first = node.entries[0][0] if node.entries else ""
     values = b"".join(value for key, value in node.entries if key.startswith(ledger.PATH_PREFIXES))
     folders = frozenset(key.rpartition("/")[0] for key, _ in node.entries if key.startswith("d/"))
-    return NodeFacts(oid, 0, first, node.last_key, node.count, (), values, folders)
+    cores = b"".join(value for key, value in node.entries if key.startswith("c/"))
+    return NodeFacts(oid, 0, first, node.last_key, node.count, (), values, folders, cores)

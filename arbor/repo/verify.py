@@ -10,7 +10,7 @@ from arbor.objects import ledger, merkle
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import split_oids
 from arbor.processes import map_forked
-from arbor.repo.file_bytes import iter_file
+from arbor.repo.deep_check import check_document
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, shown_path
@@ -18,6 +18,7 @@ from arbor.repo.stage import read_stage
 from arbor.repo.tiers import TIERS_FILE, read_tiers
 from arbor.repo.witness import WITNESS_FILE, read_witnessed
 from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.text.extraction import DEFAULT_POLICY
 
 _MAX_NAMED = 200
 _FILES_A_TASK = 500
@@ -78,7 +79,8 @@ def verify(
         tip: The commit to report on; None before the first commit.
         expected_root: A ledger root that the tip must have.
         all_refs: Also everything that other refs and the stage need.
-        deep: Also put every document's file together and compare its hash with the one that is recorded.
+        deep: Also put every document's file together, compare its hash with the one that is recorded, and make again
+            what was derived from it.
         meanwhile: Called once while other processes read the packs.
     """
     repo.store.refresh()
@@ -94,13 +96,14 @@ def verify(
     commits = _reachable_commits(audit, starts, reach)
     roots += [audit.commits[oid].ledger_root for oid in commits]
     documents = _check_nodes(audit, roots, reach)
+    _check_kinds(audit, reach)
     if all_refs:
         documents |= _staged_documents(repo, damaged)
     documents |= _core_sources(audit, documents, reach)
     cold = _cold_documents(repo, damaged)
     _check_documents(audit, documents, cold, reach)
     if deep and not reach.missing and not damaged:
-        reach.broken_nodes += _check_files(repo, documents - cold)
+        reach.broken_nodes += _check_files(repo, documents - cold, tip)
     if tip in audit.commits and not reach.missing:
         _check_places(repo, audit, audit.commits[tip].ledger_root, reach)
     damaged += _explain(repo, audit, commits, reach)
@@ -241,6 +244,18 @@ def _check_nodes(audit: Audit, roots: Iterable[bytes], reach: _Reach) -> set[byt
     return documents
 
 
+def _check_kinds(audit: Audit, reach: _Reach) -> None:
+    """Cores stand where cores do, and other documents where they do."""
+    for facts in audit.nodes.values():
+        cores = set(split_oids(facts.cores))
+        for oid in set(split_oids(facts.values)):
+            found = audit.documents.get(oid)
+            if found is not None and bool(found.derivation) != (oid in cores):
+                reach.broken_nodes.append(
+                    Damage(oid, "ledger", "a document stands where another kind belongs")
+                )
+
+
 def _check_root(audit: Audit, oid: bytes, reach: _Reach) -> None:
     facts = audit.nodes.get(oid)
     if facts is None:
@@ -320,17 +335,17 @@ def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes]
                 reach.missing.update((chunk, "chunk") for chunk in chunks if chunk not in audit.oids)
 
 
-def _check_files(repo: Repository, documents: set[bytes]) -> list[Damage]:
-    """The documents whose pieces are not the file whose hash they record. Every object is there and sound."""
+def _check_files(repo: Repository, documents: set[bytes], tip: bytes | None) -> list[Damage]:
+    """The documents that are not what their files come to, see `check_document`. Every object is there and sound."""
     ordered = in_stored_order(repo.store, documents)
     tasks = [ordered[at : at + _FILES_A_TASK] for at in range(0, len(ordered), _FILES_A_TASK)]
+    policies = list({DEFAULT_POLICY: 0, repo.committed_policy(repo.snapshot(tip)).chunking: 0})
 
     def work(task: list[bytes]) -> list[Damage]:
         reader, found = SequentialReader(repo.store), []
         for oid in task:
             try:
-                for _ in iter_file(reader, oid):
-                    pass
+                check_document(reader, oid, policies)
             except IntegrityError as error:
                 found.append(Damage(oid, "document", error.message))
         return found

@@ -15,6 +15,7 @@ from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, Manifest
+from arbor.repo.deep_check import fits
 from arbor.repo.snapshot import Snapshot, ledger_key, passage_encoding
 from arbor.search.results import AuditMode, ChunkPlace
 from arbor.text.outline import Sections
@@ -26,6 +27,7 @@ KEPT_NODES = 8192
 
 COLD = "the passage is not stored here (cold)"
 DAMAGED = "the stored passage is damaged"
+FALSE_LINES = "the passage does not have the lines that are recorded for it"
 NO_EVIDENCE = "no word of the query is in the passage itself"
 NO_TEXT = "the document has no text"
 NOT_COMMITTED = "the document is not proven to be in this revision"
@@ -62,8 +64,9 @@ class ProvenDocument:
         """Where passage `index` stands. Its last line is the one that its last character is on."""
         ref = self.manifest.passages[index]
         start_line, start_byte = self.line_starts[index], self.offsets[index]
-        ends_line = text.endswith("\n") or (not text and ref.newlines > 0)
-        end_line = start_line + ref.newlines - (1 if ends_line and ref.newlines else 0)
+        newlines = text.count("\n") if text else ref.newlines
+        ends_line = text.endswith("\n") or not text
+        end_line = start_line + newlines - (1 if ends_line and newlines else 0)
         return ChunkPlace(index, ref.oid, start_line, end_line, start_byte, start_byte + ref.size)
 
 
@@ -128,7 +131,9 @@ class Auditor:
             data = snapshot.chunk(ref.oid)
         except IntegrityError:
             return PassageProof("", DAMAGED if snapshot.store.has(ref.oid) else COLD)
-        return PassageProof(decode_passage(data, passage_encoding(proven.document)), "")
+        encoding = passage_encoding(proven.document)
+        text = decode_passage(data, encoding)
+        return PassageProof(text, "" if fits(ref, data, encoding) else FALSE_LINES)
 
     def is_in_ledger(self, snapshot: Snapshot, path: str, oid: bytes) -> bool:
         """Whether the ledger holds this document at this path, followed from its root by hash.

@@ -9,20 +9,13 @@ import codecs
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
+from arbor.objects.model import ENCODINGS
 from arbor.text.detection import detect_unusual_encoding
 
 UTF8 = "utf-8"
 
 STATEFUL = frozenset(["iso2022_jp"])
 """Encodings whose bytes mean nothing when cut in the middle; their text is kept beside the original."""
-
-_KNOWN = frozenset(
-    """
-    utf-8 utf-16-le utf-16-be utf-32-le utf-32-be gb18030 big5hkscs cp932 euc_jp cp949 iso2022_jp koi8_r
-    latin_1 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp874
-    """.split()  # noqa: SIM905
-)
-"""All that is ever recorded. Nothing else is looked up, since a name may come from somebody else's object."""
 
 
 def detect_encoding(data: bytes) -> str:
@@ -50,7 +43,7 @@ def decode_passage(data: bytes, encoding: str) -> str:
     Returns:
         Text; bytes that cannot be decoded become U+FFFD. Never raises.
     """
-    text = data.decode(encoding if encoding in _KNOWN else UTF8, "replace")
+    text = data.decode(encoding if encoding in ENCODINGS else UTF8, "replace")
     return text[1:] if text[:1] == "\ufeff" else text
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import msgpack
 import pytest
 from backports import zstd
+from blake3 import blake3
 
 from arbor.errors import ArborError
-from arbor.objects import ledger, model
+from arbor.objects import ledger, merkle, model
 from arbor.objects.codec import encode
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger import Child
@@ -22,7 +23,9 @@ from arbor.remote.messages import FetchAnswer, encode_fetch_answer
 from arbor.remote.service import Service
 from arbor.remote.transfer import TransferOptions
 from arbor.remote.wire import PacketKind, decode_message
+from arbor.repo import adding, committing
 from arbor.repo.repository import open_repository
+from arbor.repo.verify import verify
 from tests.hostile_remote.liars import MAIN, WHO, Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes
 
@@ -137,6 +140,54 @@ def a_passage_is_longer_than_it_says(w: World) -> tuple[bytes, None]:
     chunk = object_id(Kind.CHUNK, b"# A\n")
     document = w.document(manifest_changes={"passages": (ChunkRef(chunk, 3, 1, ()),)}, size=3)
     return w.commit(w.ledger({"d/a.md": document}))[0], None
+
+
+@lie("does not have the lines it says")
+def a_passage_says_more_lines_than_it_has(w: World) -> tuple[bytes, None]:
+    data = b"# A\nhello world\n"
+    ref = ChunkRef(object_id(Kind.CHUNK, data), len(data), 4000, ("Fake heading",))
+    return w.commit(w.ledger({"d/a.md": w.document(data.decode(), {"passages": (ref,)})}))[0], None
+
+
+@lie("bytes and lines that are recorded")
+def a_passage_in_another_encoding_says_more_lines(w: World) -> tuple[bytes, None]:
+    # U+0A00 has a byte that is a line feed in ASCII, and is none.
+    data = "\u0a00\n\u0a00".encode("utf-16-le")
+    chunk = w.put(Kind.CHUNK, data)
+    passages = (ChunkRef(chunk, len(data), 3, ()),)
+    document = w.document(
+        manifest_changes={"passages": passages},
+        size=len(data),
+        file_hash=blake3(data).digest(),
+        encoding="utf-16-le",
+        text_root=merkle.tree_root([chunk]),
+    )
+    return w.commit(w.ledger({"d/a.md": document}))[0], None
+
+
+@lie("of another kind")
+def a_core_key_is_at_a_surface(w: World) -> tuple[bytes, None]:
+    return w.commit(w.ledger({"d/a.md": w.document(), "c/a.md": w.document()}))[0], None
+
+
+@lie("of another kind")
+def a_document_key_is_at_a_core(w: World) -> tuple[bytes, None]:
+    made = w.put(Kind.DERIVATION, model.encode_derivation(model.Derivation("manual", 1, {}, b"", ())))
+    return w.commit(w.ledger({"d/a.md": w.document(kind="core", derivation=made)}))[0], None
+
+
+for _field, _value in (
+    ("encoding", "rot13"),
+    ("encoding", "zlib_codec"),
+    ("encoding", "UTF-8"),
+    ("media_type", "markdown"),
+    ("media_type", "text/markdown\x1b[2J"),
+    ("media_type", "text/" + "x" * 200),
+):
+    LIES[f"{_field}_{_value[:14]!r}: is none"] = lambda w, field=_field, value=_value: (
+        w.commit(w.ledger({"d/a.md": w.document(**{field: value})}))[0],
+        None,
+    )
 
 
 @lie("log does not go on")
@@ -586,3 +637,25 @@ def test_a_node_that_was_here_is_not_said_to_be_another(tmp_path: Path) -> None:
     with pytest.raises(ArborError, match="does not fit its parent"):
         clone_to(Liar(shown(tip[0]), world.frames()), tmp_path / "b")
     assert replace(root, children=tuple(kids)).count != root.count
+
+
+def test_true_lines_in_another_encoding_are_taken(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", {"a.md": "plain\n"})
+    (tmp_path / "a/u.txt").write_bytes(b"\xff\xfe" + ("\u0a00 line\r\n" * 900).encode("utf-16-le"))
+    (tmp_path / "a/j.txt").write_bytes(("日本語の文章です。\n" * 900).encode("cp932"))
+    (tmp_path / "a/i.txt").write_bytes(("日本語の文章です。\n" * 900).encode("iso2022_jp"))
+    adding.add(source, [""], update=False)
+    committing.commit(source, "encodings")
+    clone_to(tmp_path / "a", tmp_path / "b")
+    assert verify(open_repository(tmp_path / "b"), source.refs.head_oid(), deep=True).ok
+
+
+def test_a_passage_that_is_here_already_is_measured_too(tmp_path: Path) -> None:
+    repo = make_kb(tmp_path / "b", {"a.md": "# A\n"})
+    world = World()
+    ref = ChunkRef(object_id(Kind.CHUNK, b"# A\n"), 4, 7, ())
+    tip, _ = world.commit(world.ledger({"d/a.md": world.document(manifest_changes={"passages": (ref,)})}))
+    world.objects = [(kind, data) for kind, data in world.objects if kind != Kind.CHUNK]
+    with pytest.raises(ArborError, match="bytes and lines"):
+        fetch_from(repo, Liar(shown(tip), world.frames()), "evil")
+    assert not list(repo.folder.glob("incoming-*"))

@@ -31,14 +31,14 @@ MANIFESTS = st.builds(
     LINKS,
 )
 DOCUMENTS = st.builds(
-    lambda kind, text, oid, count, original, front: encode(
+    lambda kind, media, encoding, text, oid, count, original, front: encode(
         [
             1,
             kind,
+            media,
             text,
             text,
-            text,
-            text,
+            encoding,
             count,
             oid,
             text,
@@ -54,6 +54,8 @@ DOCUMENTS = st.builds(
         ]
     ),
     st.sampled_from(model.KINDS),
+    st.sampled_from(["text/markdown", "application/vnd.x+y", "image/x.a-b_c"]),
+    st.sampled_from(["", *sorted(model.ENCODINGS)]),
     st.text(max_size=40),
     OIDS,
     COUNTS,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from arbor.errors import IntegrityError
 from arbor.objects import codec, model
 from arbor.objects.model import (
+    ENCODINGS,
     ChunkRef,
     Commit,
     CoreSource,
@@ -53,10 +54,10 @@ def documents(draw: st.DrawFn) -> Document:
     is_core, has_original = draw(st.booleans()), draw(st.booleans())
     return Document(
         kind="core" if is_core else "surface",
-        media_type=draw(TEXTS),
+        media_type=draw(st.sampled_from(["text/markdown", "application/vnd.x+y", "image/x.a-b_c"])),
         title=draw(TEXTS),
         source_uri=draw(TEXTS),
-        encoding=draw(TEXTS),
+        encoding=draw(st.sampled_from(["", *sorted(ENCODINGS)])),
         size=draw(COUNTS),
         file_hash=draw(OIDS),
         extractor=draw(TEXTS),

@@ -62,7 +62,9 @@ _OID = re.compile(r"[0-9a-fA-F]{64}")
 @click.option("--checkpoint", "checkpoint_file", metavar="FILE",
               help="Check that the history of REV goes on from this checkpoint instead.")  # fmt: skip
 @click.option(
-    "--deep", is_flag=True, help="Also the hash of each whole file, and the inside of the search index."
+    "--deep",
+    is_flag=True,
+    help="Also each whole file: its hash, and what was read in it; and the inside of the search index.",
 )
 @click.option(
     "--signatures",
@@ -77,7 +79,8 @@ def command(
     """Read everything again and check every hash, tree, root and proof.
 
     Without REV, everything that any branch, tag or the stage needs is checked, and the index against the
-    objects. With --deep every document's file is put together too, and must have the hash recorded for it.
+    objects. With --deep every document's file is put together too: it must have the hash recorded for it,
+    and what was read in it (lines, title, headings, links) is made again and compared.
     Ends with 12 when something is damaged or the root is another.
 
     With --proof FILE a proof made by arbor prove is checked. Give --commit or --root with what you

@@ -1,0 +1,111 @@
+"""Whether a document is what its file comes to: the file has its hash, and what was derived from it can be made again.
+
+Citations rest on derived fields: line and byte ranges are sums over the manifest, headings and titles stand beside
+them. They may come from somebody else, and no hash speaks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from arbor.errors import IntegrityError
+from arbor.objects import codec
+from arbor.objects.ids import Kind, object_id
+from arbor.objects.model import ChunkRef, Document, Manifest, decode_document, decode_manifest
+from arbor.repo.file_bytes import ObjectSource, iter_pieces
+from arbor.repo.snapshot import passage_encoding
+from arbor.text.encodings import UTF8, decode_passage
+from arbor.text.extraction import ChunkPolicy, Extraction
+from arbor.text.readers import FORMATS
+from arbor.text.reading import extract
+
+_EXTRACTED = frozenset(form.media_type for form in FORMATS if not form.is_text)
+_MAX_REMADE_BYTES = 4 * 1024 * 1024
+"""Much larger files were read as a stream, which looks for less."""
+
+
+def fits(ref: ChunkRef, data: bytes, encoding: str) -> bool:
+    """Whether a passage is as long as is recorded, in bytes and in lines.
+
+    Args:
+        ref: What is recorded.
+        data: The passage.
+        encoding: As `passage_encoding` gives it.
+    """
+    newlines = data.count(b"\n") if encoding == UTF8 else decode_passage(data, encoding).count("\n")
+    return ref.size == len(data) and ref.newlines == newlines
+
+
+def read_parts(source: ObjectSource, oid: bytes) -> tuple[Document, Manifest]:
+    """A document and its manifest; raises IntegrityError when they cannot be had."""
+    document = decode_document(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
+    return document, decode_manifest(source.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
+
+
+def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPolicy]) -> None:
+    """Put the file of a document together, measure its passages, and read it again.
+
+    Args:
+        source: Where everything lies.
+        oid: The document; nothing of it may be cold.
+        policies: The sizes of passages that may have been in force.
+
+    Raises:
+        IntegrityError: at the first thing that is not as it is recorded.
+    """
+    document, manifest = read_parts(source, oid)
+    check_measures(source, oid)
+    pieces = [each for each, _ in manifest.original] or [ref.oid for ref in manifest.passages]
+    data = b"".join(iter_pieces(source, pieces, document.file_hash))
+    if manifest.passages and not manifest.original and document.media_type in _EXTRACTED:
+        raise IntegrityError("it holds a text, and its media type is that of no text")
+    if document.kind == "surface" and not manifest.original and len(data) <= _MAX_REMADE_BYTES:
+        _compare(document, manifest, data, policies)
+
+
+def _compare(document: Document, manifest: Manifest, data: bytes, policies: Sequence[ChunkPolicy]) -> None:
+    """Read a text again as its media type is read; only where the same passages come out, the rest can be compared.
+
+    Other passages come of another version of the reader or the chunker, or of sizes that were in force once.
+    """
+    leaves = [ref.oid for ref in manifest.passages]
+    differs = False
+    for form, policy in product(FORMATS, policies):
+        if form.media_type != document.media_type or not form.is_text:
+            continue
+        made = extract(data, f"x{form.suffixes[0]}", policy)
+        remade = made.media_type, made.extractor, made.chunker
+        if remade != (document.media_type, document.extractor, document.chunker):
+            continue
+        if [object_id(Kind.CHUNK, passage.data) for passage in made.passages] != leaves:
+            continue
+        if _says_the_same(document, manifest, made):
+            return
+        differs = True
+    if differs:
+        raise IntegrityError("its title, headings, links or front matter are not those of its text")
+
+
+def _says_the_same(document: Document, manifest: Manifest, made: Extraction) -> bool:
+    said = document.title, document.encoding, document.front_matter, list(manifest.links)
+    remade = made.title, made.encoding, codec.canonical(made.front_matter), list(made.link_rows)
+    return said == remade and all(
+        tuple(ref.headings) == tuple(passage.headings)
+        for ref, passage in zip(manifest.passages, made.passages, strict=True)
+    )
+
+
+def check_measures(source: ObjectSource, oid: bytes) -> None:
+    """Compare all passages of a document with what is recorded of them.
+
+    Raises:
+        IntegrityError: at the first that differs or cannot be had.
+    """
+    document, manifest = read_parts(source, oid)
+    encoding = passage_encoding(document)
+    for number, ref in enumerate(manifest.passages):
+        if not fits(ref, source.get_kind(ref.oid, Kind.CHUNK), encoding):
+            raise IntegrityError(
+                f"passage {number} does not have the bytes and lines that are recorded for it"
+            )
