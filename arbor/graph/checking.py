@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arbor.errors import UsageError
 from arbor.graph.dangling import iter_dangling
 from arbor.graph.desk import ConsensusDesk
 from arbor.graph.ripple import NO_RIPPLE, Ripple
+from arbor.graph.rules import parse_rules
 from arbor.graph.staged import Staged, read_staged
 from arbor.graph.standing import Label
 from arbor.repo.repository import Repository
 
-SEVERITIES = ("off", "warn", "block")
-RULES = {"verified-becomes-novel": "warn", "dangling-link": "warn"}
-"""Rules and their severity where `[hooks]` says nothing."""
 _YES = frozenset({"true", "yes", "1"})
 
 
@@ -54,26 +51,6 @@ class StagedCheck:
     def blocked(self) -> bool:
         """Whether the policy refuses the commit."""
         return any(finding.blocks for finding in self.findings)
-
-
-def parse_rules(section: Mapping[str, Any]) -> dict[str, str]:
-    """Severity by rule, from the table `[hooks]`.
-
-    Raises:
-        UsageError: when a rule or a severity is unknown.
-    """
-    rules = dict(RULES)
-    for name, severity in section.items():
-        if name not in RULES:
-            raise UsageError(
-                f"arbor.toml: [hooks] has an unknown rule '{name}'", f"the rules are: {', '.join(RULES)}"
-            )
-        if severity not in SEVERITIES:
-            raise UsageError(
-                f"arbor.toml: [hooks] {name} is '{severity}'", f"it can be {', '.join(SEVERITIES)}"
-            )
-        rules[name] = severity
-    return rules
 
 
 def check_staged(repo: Repository, progress: Callable[[str], None] | None = None) -> StagedCheck:

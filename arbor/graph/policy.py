@@ -86,12 +86,16 @@ _NAMES = {
 }
 
 
+KEYS = tuple(_NAMES)
+
+
 def parse_policy(section: Mapping[str, Any]) -> ConsensusPolicy:
     """The policy from the table `[ripple]` of `arbor.toml`; what is not given keeps its published default.
 
     Args:
         section: `lambda`, `epsilon` and `min_similarity` as decimals with at most three places, `max_hops`,
-            `corroborated_from` and `extended_from` as whole numbers. Other names belong to other rooms.
+            `corroborated_from` and `extended_from` as whole numbers. Other names are passed over here, and reported
+            where the file is looked at as a whole.
 
     Raises:
         UsageError: when a value is no number, has more than three places or is out of range.

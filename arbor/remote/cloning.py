@@ -26,6 +26,7 @@ from arbor.remote.wire import Interrupted, Transport
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
 from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import remember
+from arbor.search.policy_check import policy_faults
 from arbor.store.files import write_atomically
 from arbor.store.refs import HEADS, TAGS, Refs
 
@@ -116,17 +117,20 @@ def clone(
                 if transport.is_peer:
                     heads = {ref.name: ref.oid for ref, _ in chosen if ref.name.startswith(HEADS)}
                     remember(repo, transport.url, heads)
-                result = _describe(target, transport, shown, head, tip, written, arrival)
+                result = _describe(repo, target, transport, shown, head, tip, written, arrival)
                 result = replace(result, warnings=(*_twins(repo, arrival, chosen), *result.warnings))
     return result
 
 
 def _describe(
-    target: Path, transport: Transport, shown: Advertisement, head: str, tip: bytes | None, written: int,
-    arrival: Arrival,
+    repo: Repository, target: Path, transport: Transport, shown: Advertisement, head: str, tip: bytes | None,
+    written: int, arrival: Arrival,
 ) -> CloneResult:  # fmt: skip
     branches = sum(1 for ref in shown.refs if ref.name.startswith(HEADS))
-    warnings = [] if tip else ["the other side has no commit yet"]
+    if tip is None:
+        warnings = ["the other side has no commit yet"]
+    else:
+        warnings = policy_faults(repo.committed_policy_file(repo.snapshot(tip)))
     return CloneResult(target, transport.url, head, tip.hex() if tip else "", branches, len(shown.refs) - branches,
                        written, arrival.objects, arrival.received_bytes, len(arrival.checked.cold),
                        tuple(warnings))  # fmt: skip

@@ -20,6 +20,7 @@ from arbor.text.extraction import ChunkPolicy
 POLICY_FILE = "arbor.toml"
 LOCAL_FILE = "config.toml"
 DEFAULT_MAX_FILE_BYTES = 64 * 1024 * 1024
+_MAX_TOML_BYTES = 1 << 20
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 LOCAL_KEYS: dict[str, type] = {
@@ -87,21 +88,39 @@ def parse_policy(data: bytes, name: str = POLICY_FILE) -> Policy:
     """
     tables = _parse_toml(data, name)
     for section, table in tables.items():
-        if section not in SECTIONS or not isinstance(table, dict):
-            raise UsageError(
-                f"{name} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}"
-            )
-    chunking = tables.get("chunking", {})
-    add = tables.get("add", {})
-    _known_keys(name, "chunking", chunking, ("target_bytes", "cap_bytes", "min_bytes"))
-    _known_keys(name, "add", add, ("max_file_size",))
+        check_section(section, table, name)
+    rest = {key: value for key, value in tables.items() if key not in ("chunking", "add")}
+    return Policy(
+        parse_chunking(tables.get("chunking", {}), name), parse_add(tables.get("add", {}), name), rest
+    )
+
+
+def parse_tables(data: bytes, name: str = POLICY_FILE) -> dict[str, Any]:
+    """The tables of an `arbor.toml`, whatever they are; raises UsageError when it is not TOML."""
+    return _parse_toml(data, name)
+
+
+def check_section(section: str, table: Any, name: str = POLICY_FILE) -> None:
+    """Raises UsageError when a policy has no such section, or it is no table."""
+    if section not in SECTIONS or not isinstance(table, dict):
+        raise UsageError(
+            f"{name} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}"
+        )
+
+
+def parse_chunking(table: Mapping[str, Any], name: str = POLICY_FILE) -> ChunkPolicy:
+    """The sizes in `[chunking]`; raises UsageError when a key or a value does not belong there."""
+    _known_keys(name, "chunking", table, ("target_bytes", "cap_bytes", "min_bytes"))
     try:
-        chunk_policy = ChunkPolicy(**chunking)
+        return ChunkPolicy(**table)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{name}: [chunking]: {error}") from error
-    limit = parse_size(add.get("max_file_size", DEFAULT_MAX_FILE_BYTES), f"{name}: max_file_size")
-    rest = {key: value for key, value in tables.items() if key not in ("chunking", "add")}
-    return Policy(chunk_policy, limit, rest)
+
+
+def parse_add(table: Mapping[str, Any], name: str = POLICY_FILE) -> int:
+    """The largest file that `[add]` lets in; raises UsageError when a key or a value does not belong there."""
+    _known_keys(name, "add", table, ("max_file_size",))
+    return parse_size(table.get("max_file_size", DEFAULT_MAX_FILE_BYTES), f"{name}: max_file_size")
 
 
 def read_policy(fs_root: Path | None) -> Policy:
@@ -125,6 +144,8 @@ def _known_keys(name: str, section: str, table: Mapping[str, Any], keys: tuple[s
 
 
 def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
+    if len(data) > _MAX_TOML_BYTES:
+        raise UsageError(f"{name} cannot be read: it is larger than {_MAX_TOML_BYTES:,} bytes")
     try:
         return tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:

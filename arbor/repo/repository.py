@@ -120,6 +120,17 @@ class Repository:
         except UsageError:
             return Policy()
 
+    def committed_policy_file(self, snapshot: Snapshot) -> bytes:
+        """The `arbor.toml` that a version of the KB carries; b"" where it carries none, or it is cold here."""
+        oid = snapshot.find("arbor.toml")
+        if oid is None:
+            return b""
+        document = snapshot.document(oid)
+        try:
+            return b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))
+        except IntegrityError:
+            return b""
+
     def close(self) -> None:
         """Give file handles back."""
         self.store.close()

@@ -11,13 +11,16 @@ from arbor.index import access
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.lazy import lazy_module
 from arbor.repo.committing import NewCommit
+from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.status import PathChange
 
 if TYPE_CHECKING:
     from arbor.graph import desk
     from arbor.graph.ripple import Ripple
+    from arbor.search import policy_check
 else:
+    policy_check = lazy_module("arbor.search.policy_check")
     desk = lazy_module("arbor.graph.desk")
 
 SKIPPED = "skipped"
@@ -36,7 +39,7 @@ class CommitResult:
         changes: What it changed.
         ripple: What it moved in the consensus; None where that waits until somebody asks.
         index: "updated", "rebuilt", "current" or "skipped".
-        warnings: Messages about what could not be done after the commit was safe.
+        warnings: Messages about what could not be done after the commit was safe, and about the policy that it brings.
     """
 
     commit: str
@@ -95,5 +98,12 @@ def after_commit(
         changes=changes,
         ripple=followed.ripple,
         index=followed.state,
-        warnings=followed.warnings,
+        warnings=(*_policy_warnings(repo, made, changes), *followed.warnings),
     )
+
+
+def _policy_warnings(repo: Repository, made: NewCommit, changes: tuple[PathChange, ...]) -> tuple[str, ...]:
+    """What is wrong with the policy, said once: by the commit that brings it."""
+    if not any(change.path == POLICY_FILE and change.status != "D" for change in changes):
+        return ()
+    return policy_check.policy_faults(repo.committed_policy_file(repo.snapshot(made.oid)))

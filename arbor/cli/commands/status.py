@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from arbor.cli.command import arbor_command, json_option
@@ -10,7 +12,14 @@ from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
+from arbor.repo.config import POLICY_FILE
 from arbor.repo.status import PathChange, Status
+
+if TYPE_CHECKING:
+    from arbor.search import policy_check
+else:
+    policy_check = lazy_module("arbor.search.policy_check")
 
 FIELDS = {
     "branch": "the current branch; null where HEAD is detached",
@@ -59,6 +68,7 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
     else:
         with session.out.paged():
             _for_people(session, state)
+        _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
         _report_policy(session)
@@ -72,6 +82,17 @@ def _report_policy(session: Session) -> None:
         session.out.warning(error.message)
         if error.hint:
             session.out.hint(error.hint)
+
+
+def _warn_of_policy(session: Session) -> None:
+    """Say what is wrong with the `arbor.toml` of the work tree, where there is one."""
+    fs_root = session.open().repo.fs_root
+    try:
+        data = (fs_root / POLICY_FILE).read_bytes() if fs_root is not None else b""
+    except OSError:
+        return
+    for fault in policy_check.policy_faults(data) if data else ():
+        session.out.warning(fault)
 
 
 def _pairs(state: Status) -> dict[tuple[str, str], str]:
