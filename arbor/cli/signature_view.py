@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, moment, short, verify_fields
-from arbor.errors import AnswerNo, IntegrityError, UsageError
+from arbor.errors import AnswerNo, IntegrityError
 from arbor.repo import checkpoint_notes, history, signing, tag_seals
 from arbor.repo.signing import SealReport
 from arbor.repo.tag_seals import SealedTag

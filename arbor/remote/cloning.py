@@ -130,7 +130,7 @@ def _describe(
     if tip is None:
         warnings = ["the other side has no commit yet"]
     else:
-        warnings = policy_faults(repo.committed_policy_file(repo.snapshot(tip)))
+        warnings = list(policy_faults(repo.committed_policy_file(repo.snapshot(tip))))
     return CloneResult(target, transport.url, head, tip.hex() if tip else "", branches, len(shown.refs) - branches,
                        written, arrival.objects, arrival.received_bytes, len(arrival.checked.cold),
                        tuple(warnings))  # fmt: skip

@@ -19,7 +19,6 @@ from arbor.repo.tiers import Tiers, read_tiers, write_tiers
 from arbor.store.journal import Journal
 
 
-
 @dataclass(frozen=True, slots=True)
 class TransferOptions:
     """How to receive.

@@ -142,6 +142,8 @@ def test_an_editor_that_is_named_opens_without_a_terminal(kb: Cli) -> None:
     kb("add", "new.md")
     kb("commit", env={"ARBOR_EDITOR": "sh -c 'echo by-editor > \"$0\"'"})
     assert "by-editor" in kb("log", "-1").out
+
+
 def test_status_names_a_policy_that_is_not_understood(kb: Cli) -> None:
     assert "arbor.toml" not in kb("status").err
     kb.write("arbor.toml", "[ripple]\nthreshold = 0\n")

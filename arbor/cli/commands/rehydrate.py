@@ -60,7 +60,7 @@ def command(
     """
     if bool(paths) == everything:
         raise UsageError("say which documents: paths, or --all")
-    if update and revision is not None:
+    if update and at is not None:
         raise UsageError("--update stages what goes on from HEAD, not from another revision")
     chosen = [session.kb_path(path) for path in paths]
     trust = desk.TrustDesk(session.open().repo)
