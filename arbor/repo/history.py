@@ -138,13 +138,17 @@ def is_ancestor(repo: Repository, older: bytes, newer: bytes) -> bool:
     return older in ancestors(repo, [newer])
 
 
-def merge_bases(repo: Repository, left: bytes, right: bytes) -> list[bytes]:
-    """The best common ancestors of two commits: those that no other common ancestor descends from."""
-    common = ancestors(repo, [left]) & ancestors(repo, [right])
+def merge_bases(repo: Repository, left: Iterable[bytes], right: Iterable[bytes]) -> list[bytes]:
+    """The best common ancestors of two merges of commits: those that no other common ancestor descends from.
+
+    Returns:
+        Their oids, the oldest first.
+    """
+    common = ancestors(repo, left) & ancestors(repo, right)
     covered: set[bytes] = set()
     for oid in common:
         covered.update(repo.commit(oid).parents)
-    return sorted(common - covered)
+    return sorted(common - covered, key=lambda oid: (repo.commit(oid).committer.seconds, oid))
 
 
 def touches(repo: Repository, commit: Commit, paths: Sequence[str]) -> bool:

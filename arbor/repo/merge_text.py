@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MAX_LINES = 50_000
+MARK_CHARS = 7
+"""How many characters a conflict marker has, as in git."""
 _MARKS = (b"<<<<<<< ", b"=======", b">>>>>>> ")
 
 
@@ -21,7 +23,9 @@ class MergedText:
     conflicts: int
 
 
-def merge_text(base: bytes, ours: bytes, theirs: bytes, our_name: str, their_name: str) -> MergedText | None:
+def merge_text(
+    base: bytes, ours: bytes, theirs: bytes, our_name: str, their_name: str, *, mark_chars: int = MARK_CHARS
+) -> MergedText | None:
     """Merge two changes of one text; None where it is too long to be compared line by line.
 
     Args:
@@ -30,6 +34,7 @@ def merge_text(base: bytes, ours: bytes, theirs: bytes, our_name: str, their_nam
         theirs: Their version, in the same encoding.
         our_name: Shown in conflict markers.
         their_name: The same for the other side.
+        mark_chars: How many characters a marker has; `holds_markers` looks for the usual number.
     """
     sides = [side.splitlines(keepends=True) for side in (base, ours, theirs)]
     if max(map(len, sides)) > MAX_LINES:
@@ -43,7 +48,7 @@ def merge_text(base: bytes, ours: bytes, theirs: bytes, our_name: str, their_nam
             merged += their_part
         else:
             conflicts += 1
-            merged += _marked(our_part, their_part, our_name, their_name)
+            merged += _marked(our_part, their_part, our_name, their_name, mark_chars)
     return MergedText(b"".join(merged), conflicts)
 
 
@@ -62,10 +67,12 @@ def holds_markers(data: bytes) -> bool:
     return False
 
 
-def _marked(ours: Sequence[bytes], theirs: Sequence[bytes], our_name: str, their_name: str) -> list[bytes]:
+def _marked(
+    ours: Sequence[bytes], theirs: Sequence[bytes], our_name: str, their_name: str, chars: int
+) -> list[bytes]:
     return [
-        f"<<<<<<< {our_name}\n".encode(), *_ended(ours), b"=======\n", *_ended(theirs),
-        f">>>>>>> {their_name}\n".encode(),
+        f"{'<' * chars} {our_name}\n".encode(), *_ended(ours), b"=" * chars + b"\n", *_ended(theirs),
+        f"{'>' * chars} {their_name}\n".encode(),
     ]  # fmt: skip
 
 

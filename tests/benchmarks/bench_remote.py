@@ -18,7 +18,8 @@ from arbor.objects.ledger_diff import diff
 from arbor.objects.model import encode_commit
 from arbor.repo.committing import build_commit
 from arbor.repo.ingest import store_extraction
-from arbor.repo.merging import merge, merge_ledgers
+from arbor.repo.merge_ledgers import Merging, merge_ledgers
+from arbor.repo.merging import merge
 from arbor.repo.repository import Repository, init_repository, open_repository
 from arbor.store.frames import FrameCollector
 from arbor.text.reading import extract
@@ -282,7 +283,8 @@ def merging(settings: Settings) -> Table:
         repo = open_repository(folder)
         start = time.perf_counter()
         made: list[bytes] = []
-        outcome = merge_ledgers(repo, base, left, right, FrameCollector(repo.store.holds), "theirs")
+        how = Merging(repo, FrameCollector(repo.store.holds))
+        outcome = merge_ledgers(how, base, left, right)
         ledger.apply(repo.store, left, outcome.changes, lambda oid, data, made=made: made.append(data))  # type: ignore[misc]
         merged.append(time.perf_counter() - start)
         if found != CHANGED_DOCUMENTS or outcome.conflicts:

@@ -118,7 +118,7 @@ def test_merge_bases_and_ancestry_are_the_same(twins: Twins) -> None:
     repo = twins.kb.repo
     for left in range(SIZE):
         for right in range(0, SIZE, 5):
-            found = twins.numbers(history.merge_bases(repo, twins.oids[left], twins.oids[right]))
+            found = twins.numbers(history.merge_bases(repo, [twins.oids[left]], [twins.oids[right]]))
             assert sorted(found) == sorted(twins.git_numbers("merge-base", "--all", f"c{left}", f"c{right}"))
             assert history.is_ancestor(repo, twins.oids[left], twins.oids[right]) == (left in found)
 
