@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arbor.cli.ripple_view import ripple_line
-from arbor.cli.safe_text import clean_line
+from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError
 from arbor.repo import twins
-from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
+from arbor.repo.stage import what_resolves
 
 if TYPE_CHECKING:
     from arbor.repo.merging import MergeResult
@@ -55,7 +56,7 @@ def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResu
             out.line(
                 f"[{clean_line(made.branch or 'detached HEAD')} {short(made.commit)}] {clean_line(made.subject)}"
             )
-            out.line(f"  {count(len(result.changed), 'document')} changed, root {made.ledger_root}")
+            out.line(f"  {_changed(result)} changed, root {made.ledger_root}")
             if made.ripple is not None and made.ripple.origins:
                 out.line(f"  {ripple_line(session, made.ripple)}")
         for text in made.warnings:
@@ -71,18 +72,42 @@ def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResu
             _WORDS[result.kind].format(
                 verb=verb,
                 commit=short(result.commit),
-                changed=count(len(result.changed), "document"),
+                changed=_changed(result),
             )
         )
         for path, reason in zip(result.conflicts, result.reasons, strict=True):
             out.line(f"  conflict: {session.shown(path)} ({reason})")
     if result.conflicts:
         out.hint(
-            f"resolve them, then run: arbor add PATH and arbor commit; or leave with: arbor {verb} --abort"
+            f"resolve them, then run: {what_resolves(result.conflicts)} and arbor commit; or leave with: "
+            f"arbor {verb} --abort"
         )
+    for name in [path for path in result.conflicts if path.startswith(CORE_MARK)][:_MAX_NAMED]:
+        there = short(result.commit) if verb == "merge" else f"{short(result.commit)}~1"
+        typed = f"arbor core restore {quote_path(name.removeprefix(CORE_MARK))}"
+        out.hint(f"take {clean_line(name)} from here: {typed} --at HEAD; from there: {typed} --at {there}")
     return result
 
 
+def _tell_stale(session: Session, result: MergeResult) -> None:
+    """Say which distilled cores a merge has left stale: making them again is all there is to do."""
+    if result.stale:
+        named = ", ".join(map(clean_line, result.stale[:_MAX_NAMED]))
+        more = " …" if len(result.stale) > _MAX_NAMED else ""
+        session.out.note(f"distilled on both sides, and stale after the merge: {named}{more}")
+        session.out.hint("make them again with: arbor distill PATH --with DISTILLER")
+
+
+def _changed(result: MergeResult) -> str:
+    """How many documents changed, and how many cores where there are any."""
+    cores = sum(1 for path in result.changed if path.startswith(CORE_MARK))
+    documents = count(len(result.changed) - cores, "document")
+    if not cores:
+        return documents
+    return f"{documents} and {count(cores, 'core')}" if len(result.changed) > cores else count(cores, "core")
+
+
+_MAX_NAMED = 3
 _WORDS = {
     "up-to-date": "already up to date",
     "fast-forward": "fast-forward to {commit}, {changed} changed",
@@ -93,11 +118,13 @@ _WORDS = {
 
 def end_merge(session: Session, command: str, result: MergeResult, *, as_json: bool, **more: Any) -> None:
     """End a command that has merged: its `--json` answer with `more` in front, and exit code 13 for conflicts."""
+    _tell_stale(session, result)
     if as_json:
         head = session.open().repo.refs.head_oid()
         session.out.json(command, {
             **more, "kind": result.kind, "commit": head.hex() if head else None, "merged": result.commit,
             "changed": list(result.changed), "conflicts": list(result.conflicts), "reasons": list(result.reasons),
+            "stale": list(result.stale),
         })  # fmt: skip
     if result.conflicts:
         raise click.exceptions.Exit(ConflictError.exit_code)

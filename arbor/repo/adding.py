@@ -391,9 +391,7 @@ def _remember(
     note_added(repo, pack, None if any(result.is_partly_stored for result in results) else fresh)
     if not changes:
         return
-    resolved = [path for path in stage.conflicts if DOCUMENTS + path not in changes]
-    new = stage.with_changes(repo.store, changes)
-    new = replace(new, conflicts=tuple(resolved))
+    new = stage.with_changes(repo.store, changes).resolved({key[len(DOCUMENTS) :] for key in changes})
     write_stage(repo.folder, new)
     came_back(repo, [result.oid for result in results])
     remember_states(repo, new, entries, looked_ns)

@@ -98,7 +98,9 @@ def commit(
             raise UsageError("the commit message is too long or not valid Unicode")
         if stage.conflicts:
             named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
-            raise ConflictError(f"still in conflict: {named}", "resolve them, then run: arbor add PATH")
+            raise ConflictError(
+                f"still in conflict: {named}", f"resolve them, then run: {stage.what_resolves}"
+            )
         return _record(repo, stage, head, message, allow_empty, amend, written_by, before_move, sign, waiting)
 
 

@@ -156,8 +156,13 @@ def add_core(
         with repo.store.writer() as writer:
             found = title or extract(text.encode("utf-8"), _FILE_NAME, DEFAULT_POLICY).title
             oid = write_core(writer, text, found, derivation)
-        write_stage(repo.folder, stage.with_changes(repo.store, {CORES + name: oid}))
+        _stage_core(repo, stage, name, oid)
         return oid
+
+
+def _stage_core(repo: Repository, stage: Stage, name: str, oid: bytes | None) -> None:
+    """Whatever is staged by hand resolves a conflict."""
+    write_stage(repo.folder, stage.with_changes(repo.store, {CORES + name: oid}).resolved({CORE_MARK + name}))
 
 
 def source_key(text: str) -> str:
@@ -201,7 +206,24 @@ def remove_core(repo: Repository, name: str) -> None:
         stage = repo.stage()
         if stage.find(repo.store, CORES + name) is None:
             raise UsageError(f"there is no core '{name}'", "run: arbor core list")
-        write_stage(repo.folder, stage.with_changes(repo.store, {CORES + name: None}))
+        _stage_core(repo, stage, name, None)
+
+
+def restore_core(repo: Repository, name: str, snapshot: Snapshot) -> bytes:
+    """Stage a core as it is in a version; its oid. In a conflict this takes the one side or the other.
+
+    Raises:
+        UsageError: when the version has no core of this name.
+        Locked: when another writer holds the lock.
+    """
+    oid = snapshot.find_key(CORES + name)
+    if oid is None:
+        raise UsageError(
+            f"there is no core '{name}' in this revision", f"remove it with: arbor core rm {name}"
+        )
+    with repo.lock():
+        _stage_core(repo, repo.stage(), name, oid)
+    return oid
 
 
 def list_cores(repo: Repository, snapshot: Snapshot | None = None) -> dict[str, bytes]:

@@ -253,6 +253,11 @@ class TrustDesk:
         """Stage the removal of a core; raises UsageError when there is none of this name."""
         cores.remove_core(self.repo, name)
 
+    def restore_core(self, name: str, revision: str = "HEAD") -> CoreInfo:
+        """Stage a core as it is in a revision, which also resolves a conflict; raises UsageError where it is not."""
+        oid = cores.restore_core(self.repo, name, self._snapshot(revision))
+        return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])
+
     def cores(self, revision: str | None = None) -> list[CoreInfo]:
         """The cores of a revision (as staged without one), by name."""
         found, find = self._cores_of(revision)

@@ -138,8 +138,11 @@ def distill(
             for each in results
             if each.state in ("new", "changed")
         }
-        if changes:
-            write_stage(repo.folder, stage.with_changes(repo.store, changes))
+        new = stage.with_changes(repo.store, changes).resolved(
+            {CORE_MARK + each.name for each in results if each.core}
+        )
+        if new != stage:
+            write_stage(repo.folder, new)
         return results
 
 

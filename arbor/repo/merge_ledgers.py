@@ -1,4 +1,4 @@
-"""Three ledgers become one: documents by content, renames followed, everything else as sets."""
+"""Three ledgers become one: documents by content, renames followed, cores as wholes, everything else as sets."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.model import Document
 from arbor.repo.ingest import Sink, store_extraction
+from arbor.repo.merge_cores import CoreMerge, is_core
 from arbor.repo.merge_moves import Moves, find_moves
 from arbor.repo.merge_text import MARK_CHARS, merge_text
 from arbor.repo.repository import Repository
@@ -25,22 +26,29 @@ class Conflict:
     """What two sides cannot be joined on.
 
     Attributes:
-        data: The bytes for the work tree.
+        data: The bytes for the work tree; None of a core, which has no file.
         reason: Why.
         is_marked: Whether `data` are both sides with markers, and no version of the document.
     """
 
-    data: bytes
+    data: bytes | None
     reason: str
     is_marked: bool = False
 
 
 @dataclass(slots=True)
 class Merged:
-    """The merged changes against our side; the conflicts by document path."""
+    """The outcome, by ledger key.
+
+    Attributes:
+        changes: What is different from our side.
+        conflicts: What is for a person to decide on.
+        stale: Distilled cores of which neither side has one that was made from the merged sources.
+    """
 
     changes: dict[str, bytes | None] = field(default_factory=dict)
     conflicts: dict[str, Conflict] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,7 @@ def merge_ledgers(how: Merging, base_root: bytes, our_root: bytes, their_root: b
             _merge_document(how, merged, key, change.after, base, ours[key].after)
         else:
             _merge_key(how, merged, moves.ours.get(key, key), change, ours)
+    _merge_cores(how, merged, ours, theirs, our_root)
     _mark_moves(how.repo, merged, moves, ours, theirs)
     merged.changes = {key: value for key, value in merged.changes.items()
                       if ledger.find(store, our_root, key) != value}  # fmt: skip
@@ -105,7 +114,7 @@ def _mark_moves(
     snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
     for key, oid, reason in marks:
         if oid is not None:
-            merged.conflicts.setdefault(_path(key), Conflict(_bytes_of(snapshot, oid), reason))
+            merged.conflicts.setdefault(key, Conflict(_bytes_of(snapshot, oid), reason))
 
 
 def _refuse_clash(repo: Repository, merged: Merged, our_root: bytes) -> None:
@@ -143,7 +152,7 @@ def _merge_key(how: Merging, merged: Merged, key: str, change: Change, ours: Map
     mine = ours.get(key)
     if mine is None:
         merged.changes[key] = change.after
-    elif mine.after == change.after:
+    elif mine.after == change.after or is_core(key):
         return
     elif not key.startswith(DOCUMENTS):
         merged.changes[key] = _merge_value(mine.after, change.after)
@@ -157,6 +166,29 @@ def _merge_value(ours: bytes | None, theirs: bytes | None) -> bytes | None:
     return max(values) if values else None
 
 
+def _merge_cores(
+    how: Merging, merged: Merged, ours: Mapping[str, Change], theirs: Mapping[str, Change], our_root: bytes
+) -> None:
+    """The cores that both sides changed, each in its way, when it is known what their sources have become."""
+
+    def find(key: str) -> bytes | None:
+        return merged.changes[key] if key in merged.changes else ledger.find(how.repo.store, our_root, key)
+
+    pairs = {
+        key: (ours[key], change)
+        for key, change in theirs.items()
+        if is_core(key) and key in ours and ours[key].after != change.after
+    }
+    cores = CoreMerge(how.repo.store, pairs, find)
+    for key, (mine, _) in pairs.items():
+        choice = cores.choose(key)
+        merged.changes[key] = mine.before if how.depth and choice.reason else choice.oid
+        if choice.reason:
+            merged.conflicts[key] = Conflict(None, choice.reason)
+        if choice.is_stale:
+            merged.stale.append(key)
+
+
 def _merge_document(
     how: Merging, merged: Merged, key: str, theirs: bytes | None, base: bytes | None, ours: bytes | None
 ) -> None:
@@ -167,7 +199,7 @@ def _merge_document(
         assert kept is not None
         merged.changes[key] = base if how.depth else kept
         reason = "deleted here, changed there" if ours is None else "changed here, deleted there"
-        merged.conflicts[path] = Conflict(_bytes_of(snapshot, kept), reason)
+        merged.conflicts[key] = Conflict(_bytes_of(snapshot, kept), reason)
         return
     documents = [snapshot.document(oid) if oid else None for oid in (base, ours, theirs)]
     source = documents[1].source_uri if documents[1] else ""
@@ -185,13 +217,13 @@ def _merge_document(
             return
         if result is not None:
             reason = "both changed the same lines" if base else "added on both sides"
-            merged.conflicts[path] = Conflict(result.data, reason, is_marked=True)
+            merged.conflicts[key] = Conflict(result.data, reason, is_marked=True)
             return
     if how.depth:
         merged.changes[key] = base
     act = "both changed it" if base else "added on both sides"
     reason = f"{act}, and it cannot be merged by lines: the file is as it was here"
-    merged.conflicts[path] = Conflict(_bytes_of(snapshot, ours), reason)
+    merged.conflicts[key] = Conflict(_bytes_of(snapshot, ours), reason)
 
 
 def _is_lines(document: Document) -> bool:

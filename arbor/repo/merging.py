@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger
-from arbor.objects.ledger_diff import Change
+from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.branching import move_to
 from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.cold_needs import Versions, needs_of_revert, needs_of_versions, refuse_absent
@@ -15,7 +16,7 @@ from arbor.repo.merge_bases import find_base
 from arbor.repo.merge_ledgers import Merging, merge_ledgers
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import UNKNOWN, Stage, clear_stage, write_stage
 from arbor.repo.status import remember_states
 from arbor.repo.worktree import check_out
@@ -28,10 +29,11 @@ class MergeResult:
     Attributes:
         kind: `up-to-date`, `fast-forward`, `clean` (staged, ready to commit) or `conflict`.
         commit: The commit that was merged, as hexadecimal digits.
-        changed: Document paths that the merge brought.
-        conflicts: Document paths to be resolved by hand.
+        changed: Document paths, and cores as `core:NAME`, that the merge brought.
+        conflicts: Those to be resolved by hand.
         reasons: Why each of them is in conflict, in the same order.
         message: The prepared commit message.
+        stale: Distilled cores that both sides made anew and that fit the merged sources on neither side.
     """
 
     kind: str
@@ -40,6 +42,7 @@ class MergeResult:
     conflicts: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     message: str = ""
+    stale: tuple[str, ...] = ()
 
 
 def merge(
@@ -60,10 +63,12 @@ def merge(
         if ours is not None and is_ancestor(repo, theirs, ours):
             return MergeResult("up-to-date", theirs.hex())
         if ours is None or (fast_forward and is_ancestor(repo, ours, theirs)):
-            changed = [c.key for c in repo.snapshot(theirs).changes_since(repo.ledger_root(ours))]
+            changed = _shown(
+                c.key for c in diff(repo.store, repo.ledger_root(ours), repo.ledger_root(theirs))
+            )
             move_to(repo, stage, repo.ledger_root(theirs))
             repo.refs.move_head(ours, theirs, repo.who(), f"merge {revision}: fast-forward")
-            return MergeResult("fast-forward", theirs.hex(), tuple(changed))
+            return MergeResult("fast-forward", theirs.hex(), changed)
         if only_fast_forward:
             raise ConflictError(
                 "the branches have diverged: no fast-forward is possible", "merge without --ff-only"
@@ -132,6 +137,8 @@ def _bring_back(repo: Repository, stage: Stage) -> None:
     changes = [
         Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)
     ]
+    # A core in conflict has no file, whatever stands in the folder under the name that it is shown by.
+    changes = [change for change in changes if change.before is not None or change.after is not None]
     plan = plan_checkout(repo, stage, changes, force=True)
     entries = apply_checkout(repo, plan, head)
     clear_stage(repo.folder)
@@ -147,26 +154,37 @@ def _three_way(
     documents = [
         Change(key[len(DOCUMENTS) :], ledger.find(repo.store, stage.base, key), value)
         for key, value in sorted(merged.changes.items())
-        if key.startswith(DOCUMENTS)
+        if key.startswith(DOCUMENTS) and key not in merged.conflicts
     ]
+    files = {
+        key[len(DOCUMENTS) :]: conflict.data
+        for key, conflict in merged.conflicts.items()
+        if conflict.data is not None
+    }
     snapshot = Snapshot(repo.store, their_root)
-    plan = plan_checkout(repo, stage, [c for c in documents if c.key not in merged.conflicts])
-    if merged.conflicts:  # their files must hold nothing that is not committed either
-        plan_checkout(repo, stage, [Change(p, snapshot_find(repo, stage, p), None) for p in merged.conflicts])
+    plan = plan_checkout(repo, stage, documents)
+    if files:  # they must hold nothing that is not committed either
+        plan_checkout(repo, stage, [Change(path, snapshot_find(repo, stage, path), None) for path in files])
     entries = apply_checkout(repo, plan, snapshot)
-    for path, conflict in merged.conflicts.items():
+    for path, data in files.items():
         if repo.fs_root is not None:
-            check_out(repo.fs_root, path, [conflict.data])
-    new = Stage(stage.base, merged.changes, parents, message, tuple(sorted(merged.conflicts)))
-    for path in new.conflicts:  # tracked like any other, so that it can be added, or removed
+            check_out(repo.fs_root, path, [data])
+    reasons = {shown_path(key): conflict.reason for key, conflict in sorted(merged.conflicts.items())}
+    new = Stage(stage.base, merged.changes, parents, message, tuple(reasons))
+    for path in files:  # tracked like any other, so that it can be added, or removed
         oid = new.find(repo.store, DOCUMENTS + path)
         if oid is not None:
             entries[path] = oid, UNKNOWN
     write_stage(repo.folder, new)
     remember_states(repo, new, entries)
-    kind = "conflict" if merged.conflicts else "clean"
-    reasons = tuple(merged.conflicts[path].reason for path in new.conflicts)
-    return MergeResult(kind, theirs.hex(), tuple(c.key for c in documents), new.conflicts, reasons, message)
+    kind = "conflict" if reasons else "clean"
+    return MergeResult(kind, theirs.hex(), _shown(merged.changes), new.conflicts, tuple(reasons.values()), message,
+                       _shown(merged.stale))  # fmt: skip
+
+
+def _shown(keys: Iterable[str]) -> tuple[str, ...]:
+    """Documents and cores among ledger keys, as people call them, in order."""
+    return tuple(sorted(shown_path(key) for key in keys if key.startswith((DOCUMENTS, CORES))))
 
 
 def snapshot_find(repo: Repository, stage: Stage, path: str) -> bytes | None:

@@ -74,8 +74,7 @@ def restore(
         if staged:
             in_the_way = displaced(tracked, [path for path in chosen if path in wanted]) - set(chosen)
             changes = {DOCUMENTS + path: wanted.get(path) for path in (*chosen, *in_the_way)}
-            new = stage.with_changes(repo.store, changes)
-            new = replace(new, conflicts=tuple(path for path in stage.conflicts if path not in states))
+            new = stage.with_changes(repo.store, changes).resolved(states)
             write_stage(repo.folder, new)
         else:
             new = stage
@@ -153,8 +152,7 @@ def remove(
             details = {"paths": chosen[:NAMED_IN_JOURNAL], "documents": len(chosen), "lost": lost}
             Journal(repo.folder).append("discard", details)
         gone = set(chosen)
-        new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen})
-        new = replace(new, conflicts=tuple(path for path in stage.conflicts if path not in gone))
+        new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen}).resolved(gone)
         write_stage(repo.folder, new)
         remember_states(repo, new, {path: entry for path, entry in tracked.items() if path not in gone})
         if not cached:

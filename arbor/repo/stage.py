@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from blake3 import blake3
 from arbor.errors import ConflictError, IntegrityError
 from arbor.memory import collector_paused
 from arbor.objects import ledger
+from arbor.repo.snapshot import CORE_MARK
 from arbor.store.files import seal, unseal, write_atomically
 
 _STAGE_VERSION = 1
@@ -30,7 +31,7 @@ class Stage:
         changes: Ledger key to value (None removes), only where it differs from `base`.
         merge_parents: Commits that the next commit merges, beside the current one.
         message: The prepared message of a merge or revert; "" else.
-        conflicts: Document paths with unresolved conflicts.
+        conflicts: Documents by path, and cores as `core:NAME`, with unresolved conflicts.
     """
 
     base: bytes
@@ -53,6 +54,11 @@ class Stage:
             )
 
     @property
+    def what_resolves(self) -> str:
+        """What to type for the conflicts there are."""
+        return what_resolves(self.conflicts)
+
+    @property
     def stamp(self) -> bytes:
         """A hash of what is staged: base and changes."""
         return blake3(msgpack.packb([self.base, sorted(self.changes.items())])).digest()
@@ -73,6 +79,10 @@ class Stage:
                 merged[key] = value
         return replace(self, changes=merged)
 
+    def resolved(self, names: Container[str]) -> Stage:
+        """The stage with the conflicts of these documents and cores resolved."""
+        return replace(self, conflicts=tuple(name for name in self.conflicts if name not in names))
+
     def entries(self, source: ledger.NodeSource, prefix: str) -> dict[str, bytes]:
         """All staged entries whose key starts with `prefix`."""
         found = dict(ledger.iter_entries(source, self.base, prefix))
@@ -83,6 +93,15 @@ class Stage:
                 else:
                     found[key] = value
         return found
+
+
+def what_resolves(conflicts: Iterable[str]) -> str:
+    """What to type for documents, and cores as `core:NAME`, that are in conflict."""
+    of_cores = {name.startswith(CORE_MARK) for name in conflicts}
+    typed = ["arbor add PATH"] if False in of_cores else []
+    if True in of_cores:
+        typed.append("arbor core restore NAME --at REV (or core add, or core rm)")
+    return ", and ".join(typed)
 
 
 def read_stage(folder: Path, head_root: bytes) -> Stage:

@@ -35,8 +35,8 @@ _STYLES = {"current": ("green",), "stale": ("yellow",), "broken": ("red", "bold"
 
 
 @arbor_command("core", fields=FIELDS)
-@click.argument("action", default="list", type=click.Choice(["list", "add", "show", "check", "rm"]),
-                metavar="[list | add | show | check | rm]")  # fmt: skip
+@click.argument("action", default="list", type=click.Choice(["list", "add", "show", "check", "restore", "rm"]),
+                metavar="[list | add | show | check | restore | rm]")  # fmt: skip
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--from", "sources", metavar="PATH[:LINES]", multiple=True, type=DOCUMENT,
               help="With add: what it comes from; a document, some of its lines (10-20), or core:NAME.")  # fmt: skip
@@ -50,7 +50,8 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
     """Keep short texts that are bound to the passages they come from.
 
     A core is written by a person or an agent, or made by arbor distill. Check says whether it is
-    current, stale (a source has changed: which, and since when) or broken.
+    current, stale (a source has changed: which, and since when) or broken. Restore stages a core as it is in
+    the revision --at, HEAD without one: in a merge, this takes one of the two sides.
 
     For example:
 
@@ -67,6 +68,10 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
         for name in names:
             trust.remove_core(name)
         found: list[CoreInfo] = []
+    elif action == "restore":
+        if not names:
+            raise UsageError("name the cores to restore", "run: arbor core restore NAME --at REV")
+        found = [trust.restore_core(name, options["at"] or "HEAD") for name in names]
     elif action == "add":
         found = [_add(session, trust, names, options)]
     else:

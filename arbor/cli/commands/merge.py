@@ -19,9 +19,10 @@ FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
     "commit": "the commit HEAD stands at now",
     "merged": "the commit that was merged",
-    "changed": "documents that the merge brought",
-    "conflicts": "documents to be resolved by hand",
+    "changed": "documents, and cores as core:NAME, that the merge brought",
+    "conflicts": "those to be resolved by hand",
     "reasons": "why each of them is in conflict",
+    "stale": "distilled cores that both sides made anew and that fit the merged documents on neither side",
 }
 
 
@@ -43,7 +44,8 @@ def command(
     """Merge another branch or commit into the current branch.
 
     Documents are merged by content, renames followed; where both sides changed the same lines, the file gets
-    conflict markers: resolve them, `arbor add` the document, and `arbor commit`.
+    conflict markers: resolve them, `arbor add` the document, and `arbor commit`. A core that both sides changed is
+    resolved with `arbor core restore NAME --at REV`, `core add` or `core rm`.
     """
     kb = session.open()
     set_identity(kb)

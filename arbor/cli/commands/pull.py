@@ -28,9 +28,10 @@ FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
     "commit": "the commit HEAD stands at now",
     "merged": "the commit that was merged",
-    "changed": "documents that the merge brought",
-    "conflicts": "documents to be resolved by hand",
+    "changed": "documents, and cores as core:NAME, that the merge brought",
+    "conflicts": "those to be resolved by hand",
     "reasons": "why each of them is in conflict",
+    "stale": "distilled cores that both sides made anew and that fit the merged documents on neither side",
 }
 
 

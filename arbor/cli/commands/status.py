@@ -14,6 +14,7 @@ from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, s
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE
+from arbor.repo.stage import what_resolves
 from arbor.repo.status import PathChange, Status
 
 if TYPE_CHECKING:
@@ -168,10 +169,9 @@ def _upstream_line(state: Status) -> str:
 
 def _give_hint(out: Output, state: Status) -> None:
     if any(change.status == "U" for change in state.unstaged):
-        out.hint(
-            "resolve the conflicts, then run: arbor add PATH, and arbor commit; or arbor "
-            f"{'merge' if state.merging else 'revert'} --abort"
-        )
+        typed = what_resolves(change.path for change in state.unstaged if change.status == "U")
+        leave = f"arbor {'merge' if state.merging else 'revert'} --abort"
+        out.hint(f"resolve the conflicts, then run: {typed}, and arbor commit; or {leave}")
     elif not state.staged and not state.clean:
         out.hint("run: arbor add PATH to stage a document for the next commit")
 
