@@ -121,7 +121,7 @@ def add(
     """
     if dry_run:
         return _add(repo, selections, update, force, True, progress)
-    with repo.lock():
+    with repo.changing_stage():
         return _add(repo, selections, update, force, False, progress)
 
 
@@ -415,8 +415,8 @@ def add_bytes(
         Locked: when another writer holds the lock.
     """
     check_path(path)
-    with repo.lock():
-        fs_root, stage, looked_ns = repo.work_tree(), repo.stage(), time.time_ns()
+    with repo.changing_stage() as stage:
+        fs_root, looked_ns = repo.work_tree(), time.time_ns()
         if not overwrite and _holds_other(fs_root / name_on_disk(fs_root, path), data):
             raise UsageError(
                 f"'{path}' exists and holds something else", "replace it with -f, or give another name"
@@ -454,8 +454,8 @@ def add_items(
     Raises:
         Locked: when another writer holds the lock.
     """
-    with repo.lock():
-        fs_root, stage, looked_ns = repo.work_tree(), repo.stage(), time.time_ns()
+    with repo.changing_stage() as stage:
+        fs_root, looked_ns = repo.work_tree(), time.time_ns()
         tracked, policy = tracked_files(repo, stage), repo.policy().chunking
         found, results = _Found(), []
         with repo.store.writer() as writer:

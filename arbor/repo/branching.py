@@ -8,17 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from arbor.errors import ConflictError, UsageError
-from arbor.objects import ledger
 from arbor.objects.ids import Kind
-from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Tag, decode_tag, encode_tag
-from arbor.repo.checkout import apply_checkout, plan_checkout, staged_keys, tree_changes
 from arbor.repo.history import is_ancestor
+from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref, resolve
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, clear_stage, write_stage
-from arbor.repo.status import remember_states
 from arbor.repo.upstreams import follow_start, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
@@ -223,24 +219,50 @@ def switch(
         UsageError: when there is no such branch.
         ConflictError: when local changes would be overwritten and `force` is not given.
     """
-    if create:
-        create_branch(repo, target, start)
-    ref = HEADS + target
     with repo.lock():
-        if not detach:
-            _check_branch_name(repo, target)
-            oid = repo.refs.read(ref)
-            if oid is None:
-                oid = _adopt_remote(repo, target)
-        else:
-            oid = resolve(repo, target)
+        undo_move(repo)
         stage = repo.stage()
         if not force:
             stage.refuse_unfinished()
-        move_to(repo, stage, repo.ledger_root(oid), force=force)
+        if create and start == "HEAD" and repo.refs.head_oid() is None:
+            _follow_unborn(repo, target)
+            return None
+        upstream, oid = "", None if detach or create else repo.refs.read(_checked_branch(repo, target))
+        if create:
+            oid = _new_branch_at(repo, target, start)
+        elif detach:
+            oid = resolve(repo, target)
+        elif oid is None:
+            upstream, oid = _find_remote_branch(repo, target)
+        ref, is_new = HEADS + target, create or bool(upstream)
         came_from = current_branch(repo) or "a commit"
-        repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
+
+        def move_ref() -> None:
+            if is_new:
+                reason = f"branch: from {REMOTES + upstream if upstream else start}"
+                repo.refs.move(ref, None, oid, repo.who(), reason)
+            if upstream:
+                write_upstream(repo, target, upstream)
+            elif create:
+                follow_start(repo, target, start)
+            repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
+
+        move = Move("switch", f"switch {target}", oid if detach else ref, oid, Stage(repo.ledger_root(oid)),
+                    new_ref=ref if is_new else "")  # fmt: skip
+        move_to(repo, stage, move, move_ref, force=force)
     return oid
+
+
+def _follow_unborn(repo: Repository, name: str) -> None:
+    """Let HEAD follow a branch that begins with the first commit."""
+    repo.refs.set_head(_branch_ref(name), repo.who(), f"switch: from {current_branch(repo)} to {name}")
+
+
+def _new_branch_at(repo: Repository, name: str, start: str) -> bytes:
+    """The commit for a new branch; raises UsageError when the name may not be used or is taken."""
+    if repo.refs.read(_branch_ref(name)) is not None:
+        raise UsageError(f"branch '{name}' exists already", f"go to it: arbor switch {name}")
+    return resolve(repo, start)
 
 
 def previous_branch(repo: Repository) -> str:
@@ -252,11 +274,10 @@ def previous_branch(repo: Repository) -> str:
     raise UsageError("there is no branch that you came from", "run: arbor branch")
 
 
-def _check_branch_name(repo: Repository, name: str) -> None:
-    """Raises UsageError for a name that no branch may have, with what to type where it is a revision."""
+def _checked_branch(repo: Repository, name: str) -> str:
+    """The full name; raises UsageError for one that no branch may have, with what to type where it is a revision."""
     try:
-        check_ref_name(HEADS + name)
-        return
+        return check_ref_name(HEADS + name)
     except UsageError as error:
         refusal = error
     with contextlib.suppress(UsageError):
@@ -265,8 +286,12 @@ def _check_branch_name(repo: Repository, name: str) -> None:
     raise refusal
 
 
-def _adopt_remote(repo: Repository, name: str) -> bytes:
-    """A branch that one remote has becomes a local one that follows it."""
+def _find_remote_branch(repo: Repository, name: str) -> tuple[str, bytes]:
+    """(short name, commit) of the one remote-tracking branch that a new local one of this name can follow.
+
+    Raises:
+        UsageError: when there is none, or more than one.
+    """
     matches = [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
     if len(matches) != 1:
         found = find_ref(repo, name)
@@ -278,46 +303,7 @@ def _adopt_remote(repo: Repository, name: str) -> bytes:
         )
     oid = repo.refs.read(matches[0])
     assert oid is not None
-    repo.refs.move(HEADS + name, None, oid, repo.who(), f"branch: from {matches[0]}")
-    write_upstream(repo, name, matches[0].removeprefix(REMOTES))
-    return oid
-
-
-def move_to(repo: Repository, stage: Stage, new_root: bytes, *, force: bool = False) -> None:
-    """Bring work tree and stage to a ledger root; staged changes elsewhere are kept (not with `force`)."""
-    snapshot = Snapshot(repo.store, new_root)
-    changes = [Change(path, old, new) for path, old, new in tree_changes(snapshot, stage.base)]
-    staged = staged_keys(stage)
-    clash = [change.key for change in changes if change.key in staged]
-    if clash and not force:
-        raise ConflictError(
-            f"staged changes would be overwritten: {', '.join(clash[:5])}", "commit them first"
-        )
-    if force:
-        known = {change.key: change for change in changes}
-        for path in staged:
-            known[path] = Change(path, stage.find(repo.store, DOCUMENTS + path), snapshot.find(path))
-        changes = list(known.values()) + _edited(repo, stage, known)
-    plan = plan_checkout(repo, stage, changes, force=force)
-    entries = apply_checkout(repo, plan, snapshot)
-    kept = {} if force else {key: value for key, value in stage.changes.items()
-                             if ledger.find(repo.store, new_root, key) != value}  # fmt: skip
-    new_stage = Stage(new_root, kept)
-    if kept:
-        write_stage(repo.folder, new_stage)
-    else:
-        clear_stage(repo.folder)
-    remember_states(repo, new_stage, entries)
-
-
-def _edited(repo: Repository, stage: Stage, known: dict[str, Change]) -> list[Change]:
-    """Tracked files that differ from the stage and that a forced move brings back as well."""
-    from_stage = stage.entries(repo.store, DOCUMENTS)
-    return [
-        Change(key[len(DOCUMENTS) :], oid, oid)
-        for key, oid in from_stage.items()
-        if key[len(DOCUMENTS) :] not in known
-    ]
+    return matches[0].removeprefix(REMOTES), oid
 
 
 def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> bytes:
@@ -335,15 +321,26 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
         raise UsageError(f"'{mode}' is not a way to reset", "the ways are soft, mixed and hard")
     target = resolve(repo, revision)
     with repo.lock():
+        if mode == "hard":
+            undo_move(repo)
+        elif (record := repo.interrupted()) is not None:
+            record.refuse()
         stage, head = repo.stage(), repo.refs.head_oid()
-        root = repo.ledger_root(target)
+
+        def move_ref() -> None:
+            repo.refs.move_head(head, target, repo.who(), f"reset: to {revision}")
+
         if mode == "hard":
             details = {"reset": target.hex(), "from": head.hex() if head is not None else ""}
             Journal(repo.folder).append("discard", details)
-            move_to(repo, stage, root, force=True)
-        repo.refs.move_head(head, target, repo.who(), f"reset: to {revision}")
+            follows = repo.refs.head()
+            move = Move("reset", f"reset --hard {revision}", follows if isinstance(follows, str) else target, target,
+                        Stage(repo.ledger_root(target)))  # fmt: skip
+            move_to(repo, stage, move, move_ref, force=True)
+            return target
+        move_ref()
         if mode == "mixed":
             clear_stage(repo.folder)
-        elif mode == "soft":
+        else:
             write_stage(repo.folder, replace(stage, merge_parents=(), message="", conflicts=()))
     return target

@@ -17,7 +17,7 @@ from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
 from arbor.repo.status import remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import read_tiers
-from arbor.repo.worktree import check_out, name_on_disk, remove_file
+from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_file, scan
 from arbor.store.sequential import SequentialReader
 
 _NAMED = 5
@@ -60,9 +60,10 @@ def plan_checkout(
     if repo.fs_root is None:
         return CheckoutPlan(tuple(changes), frozenset(change.key for change in changes), tracked)
     equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
+    going = {path for path, _, new in changes if new is None}
     blocked, already = [], set()
     for path, old, new in changes:
-        verdict = _look_at(repo.fs_root, path, old, new, tracked, equal)
+        verdict = _look_at(repo.fs_root, path, old, new, tracked, equal, going)
         if verdict == "new":
             already.add(path)
         elif verdict == "old" and not force and old in absent and os.path.lexists(repo.fs_root / path):
@@ -110,9 +111,9 @@ def absent_documents(repo: Repository, oids: Iterable[bytes | None]) -> frozense
 
 def _look_at(
     fs_root: Path, path: str, old: bytes | None, new: bytes | None,
-    tracked: Entries, equal: object,
+    tracked: Entries, equal: object, going: Container[str],
 ) -> str:  # fmt: skip
-    """What a file holds: `old`, `new` or `other`."""
+    """What a file holds: `old`, `new` or `other`. A folder whose files are all going is no other."""
     fs_path = fs_root / path
     try:
         state = state_of(os.lstat(fs_path))
@@ -122,12 +123,18 @@ def _look_at(
     if old is not None and known is not None and known[0] == old and known[1] == state:
         return "old"
     if fs_path.is_dir() and not fs_path.is_symlink():
-        return "old" if new is None or not any(fs_path.iterdir()) else "other"
+        return "old" if new is None or _is_going(fs_root, path, going) else "other"
     if new is not None and equal(new, path):  # type: ignore[operator]
         return "new"
     if old is not None and equal(old, path):  # type: ignore[operator]
         return "old"
     return "other"
+
+
+def _is_going(fs_root: Path, path: str, going: Container[str]) -> bool:
+    """Whether no file is left in a folder when the paths that go are gone."""
+    listing = scan(fs_root, path, use_ignore=False)
+    return not listing.skipped and not listing.unreadable and all(file in going for file in listing.files)
 
 
 def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> Entries:
@@ -151,6 +158,7 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
             entries[path] = (new, UNKNOWN)
             continue
         document = snapshot.document(new)
+        remove_bare_folders(repo.fs_root, path)
         state = check_out(repo.fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
         entries[path] = (new, state)
     return entries

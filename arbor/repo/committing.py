@@ -81,9 +81,9 @@ def commit(
         Locked: when another writer holds the lock.
     """
     written_by = None if author is None else _author(repo, author)
-    with repo.lock():
-        waiting = repo.stage() if instead is not None else None
-        stage = instead or repo.stage()
+    with repo.changing_stage() as current:
+        waiting = current if instead is not None else None
+        stage = instead or current
         if expect is not None and stage.stamp != expect:
             raise ConflictError("the stage has changed while the hooks ran", "run the command again")
         head = repo.refs.head_oid()

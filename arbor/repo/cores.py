@@ -147,8 +147,7 @@ def add_core(
         raise UsageError(f"a core is at most {MAX_TEXT_BYTES:,} bytes long")
     if not sources:
         raise UsageError("a core needs a source", "name one with --from PATH")
-    with repo.lock():
-        stage = repo.stage()
+    with repo.changing_stage() as stage:
         documents: dict[bytes, tuple[Document, Manifest]] = {}
         bindings = [each for source in sources for each in _bindings(repo, stage, source, documents)]
         parameters = {"by": by} if by else {}
@@ -202,8 +201,7 @@ def _bindings(
 
 def remove_core(repo: Repository, name: str) -> None:
     """Stage the removal of a core; raises UsageError when there is none of this name."""
-    with repo.lock():
-        stage = repo.stage()
+    with repo.changing_stage() as stage:
         if stage.find(repo.store, CORES + name) is None:
             raise UsageError(f"there is no core '{name}'", "run: arbor core list")
         _stage_core(repo, stage, name, None)
@@ -221,8 +219,8 @@ def restore_core(repo: Repository, name: str, snapshot: Snapshot) -> bytes:
         raise UsageError(
             f"there is no core '{name}' in this revision", f"remove it with: arbor core rm {name}"
         )
-    with repo.lock():
-        _stage_core(repo, repo.stage(), name, oid)
+    with repo.changing_stage() as stage:
+        _stage_core(repo, stage, name, oid)
     return oid
 
 

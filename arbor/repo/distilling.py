@@ -112,8 +112,7 @@ def distill(
         UsageError: when a selection matches nothing.
         Locked: when another writer holds the lock.
     """
-    with repo.lock():
-        stage = repo.stage()
+    with repo.changing_stage() as stage:
         jobs = _jobs(repo, stage, selections)
         recipe = make_recipe(repo, distiller, parameters)
         before = stage.entries(repo.store, CORES)

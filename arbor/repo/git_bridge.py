@@ -145,7 +145,7 @@ def follow_git(repo: Repository) -> NewCommit | None:
         path: known[path][1] for path, blob in files.items() if known.get(path, ("", b""))[0] == blob
     }
     policy = repo.policy()
-    with repo.lock():
+    with repo.changing_stage():
         head_root = repo.head_root()
         with repo.store.writer() as writer:
             for (path, _), data in zip(fresh, _read_blobs(fs_root, [blob for _, blob in fresh]), strict=True):

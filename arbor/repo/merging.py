@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
-from arbor.repo.branching import move_to
 from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.cold_needs import Versions, needs_of_revert, needs_of_versions, refuse_absent
 from arbor.repo.history import is_ancestor, merge_bases
 from arbor.repo.merge_bases import find_base
 from arbor.repo.merge_ledgers import Merging, merge_ledgers
+from arbor.repo.moving import Move, move_files, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
-from arbor.repo.stage import UNKNOWN, Stage, clear_stage, write_stage
+from arbor.repo.stage import Stage, clear_stage
 from arbor.repo.status import remember_states
-from arbor.repo.worktree import check_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,7 @@ def merge(
     """
     theirs = resolve(repo, revision)
     with repo.lock():
+        undo_move(repo)
         ours, stage = repo.refs.head_oid(), repo.stage()
         stage.refuse_unfinished()
         if ours is not None and is_ancestor(repo, theirs, ours):
@@ -66,8 +66,7 @@ def merge(
             changed = _shown(
                 c.key for c in diff(repo.store, repo.ledger_root(ours), repo.ledger_root(theirs))
             )
-            move_to(repo, stage, repo.ledger_root(theirs))
-            repo.refs.move_head(ours, theirs, repo.who(), f"merge {revision}: fast-forward")
+            _fast_forward(repo, stage, ours, theirs, revision)
             return MergeResult("fast-forward", theirs.hex(), changed)
         if only_fast_forward:
             raise ConflictError(
@@ -99,6 +98,7 @@ def revert(repo: Repository, revision: str) -> MergeResult:
     if len(commit.parents) > 1:
         raise UsageError("a merge cannot be reverted as a whole", "revert the commits that it brought")
     with repo.lock():
+        undo_move(repo)
         stage = repo.stage()
         stage.refuse_unfinished()
         if stage.changes:
@@ -107,7 +107,7 @@ def revert(repo: Repository, revision: str) -> MergeResult:
         before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         subject = commit.message.split("\n", 1)[0]
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
-        return _three_way(repo, stage, commit.ledger_root, before, oid, f"parent of {revision}", message, ())
+        return _three_way(repo, stage, commit.ledger_root, before, oid, revision, message, ())
 
 
 def abort(repo: Repository, what: str) -> None:
@@ -121,12 +121,27 @@ def abort(repo: Repository, what: str) -> None:
         UsageError: when no such thing is in progress.
     """
     with repo.lock():
+        record = repo.interrupted()
+        if record is not None and record.kind == what:
+            undo_move(repo)
+            return
         stage = repo.stage()
         found = stage.in_progress
-        if found != what:
+        if found != what or record is not None:
             hint = f"leave the {found} with: arbor {found} --abort" if found else ""
-            raise UsageError(f"there is no {what} in progress", hint)
+            raise UsageError(f"there is no {what} in progress", record.hint if record else hint)
         _bring_back(repo, stage)
+
+
+def _fast_forward(repo: Repository, stage: Stage, ours: bytes | None, theirs: bytes, revision: str) -> None:
+    head = repo.refs.head()
+    move = Move("merge", f"merge {revision}", head if isinstance(head, str) else theirs, theirs,
+                Stage(repo.ledger_root(theirs)))  # fmt: skip
+
+    def move_ref() -> None:
+        repo.refs.move_head(ours, theirs, repo.who(), f"merge {revision}: fast-forward")
+
+    move_to(repo, stage, move, move_ref)
 
 
 def _bring_back(repo: Repository, stage: Stage) -> None:
@@ -146,11 +161,16 @@ def _bring_back(repo: Repository, stage: Stage) -> None:
 
 
 def _three_way(
-    repo: Repository, stage: Stage, base_root: bytes, their_root: bytes, theirs: bytes, name: str, message: str,
+    repo: Repository, stage: Stage, base_root: bytes, their_root: bytes, theirs: bytes, typed: str, message: str,
     parents: tuple[bytes, ...],
 ) -> MergeResult:  # fmt: skip
     with repo.store.writer() as writer:
-        merged = merge_ledgers(Merging(repo, writer, name), base_root, stage.base, their_root)
+        merged = merge_ledgers(
+            Merging(repo, writer, typed if parents else f"parent of {typed}"),
+            base_root,
+            stage.base,
+            their_root,
+        )
     documents = [
         Change(key[len(DOCUMENTS) :], ledger.find(repo.store, stage.base, key), value)
         for key, value in sorted(merged.changes.items())
@@ -165,18 +185,11 @@ def _three_way(
     plan = plan_checkout(repo, stage, documents)
     if files:  # they must hold nothing that is not committed either
         plan_checkout(repo, stage, [Change(path, snapshot_find(repo, stage, path), None) for path in files])
-    entries = apply_checkout(repo, plan, snapshot)
-    for path, data in files.items():
-        if repo.fs_root is not None:
-            check_out(repo.fs_root, path, [data])
     reasons = {shown_path(key): conflict.reason for key, conflict in sorted(merged.conflicts.items())}
     new = Stage(stage.base, merged.changes, parents, message, tuple(reasons))
-    for path in files:  # tracked like any other, so that it can be added, or removed
-        oid = new.find(repo.store, DOCUMENTS + path)
-        if oid is not None:
-            entries[path] = oid, UNKNOWN
-    write_stage(repo.folder, new)
-    remember_states(repo, new, entries)
+    what = "merge" if parents else "revert"
+    move = Move(what, f"{what} {typed}", repo.refs.head(), repo.refs.head_oid(), new, files)
+    move_files(repo, move, plan, snapshot)
     kind = "conflict" if reasons else "clean"
     return MergeResult(kind, theirs.hex(), _shown(merged.changes), new.conflicts, tuple(reasons.values()), message,
                        _shown(merged.stale))  # fmt: skip

@@ -62,6 +62,8 @@ class Reach:
         self._nodes([self._repo.commit(oid).ledger_root for oid in self.needed.commits])
         self._nodes([stage.base])
         self._values((key, value) for key, value in stage.changes.items() if value is not None)
+        record = self._repo.interrupted()
+        self.needed.documents.update(record.documents() if record else ())
         self._documents()
         return self.needed
 

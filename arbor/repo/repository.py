@@ -15,6 +15,7 @@ from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, decode_commit
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
+from arbor.repo.move_record import MOVE_FILE, MoveRecord, clear_move, read_move
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
 from arbor.store.files import make_folders, remove_temporaries, storing, write_atomically
@@ -60,6 +61,10 @@ class Repository:
             remove_temporaries(self.folder, _STALE_S)
             remove_temporaries(self.folder / "cache", _STALE_S)
             self.store.refresh()
+            # Of a move that is done; what follows changes the state by which that is known.
+            with contextlib.suppress(IntegrityError):
+                if (self.folder / MOVE_FILE).exists() and self.interrupted() is None:
+                    clear_move(self.folder)
             yield
             # What an add stored is told from the rest until the commit, while packs are not too many.
             waits = (self.folder / "cache" / ADDED_FILE).exists()
@@ -69,6 +74,25 @@ class Repository:
                     before = [pack.name for pack in self.store.packs()]
                     repacking.merge_packs(self.store)
                     whole_packs.follow_merge(self, before)
+
+    @contextlib.contextmanager
+    def changing_stage(self) -> Iterator[Stage]:
+        """Hold the writer lock for the block, which changes what is staged; the stage.
+
+        Raises:
+            ConflictError: when a move of the work tree was interrupted: the files are not those of the stage.
+            Locked, StorageError: as `lock`.
+        """
+        with self.lock():
+            record = self.interrupted()
+            if record is not None:
+                record.refuse()
+            yield self.stage()
+
+    def interrupted(self) -> MoveRecord | None:
+        """What was moving the work tree when it was interrupted; None for nothing."""
+        record, is_done = read_move(self.folder, self.refs)
+        return None if is_done else record
 
     def who(self, now: float | None = None) -> Signature:
         """The signature of the person at work: explicit identity, then settings, then a neutral one."""
@@ -96,8 +120,13 @@ class Repository:
         return Snapshot(self.store, self.ledger_root(commit_oid))
 
     def stage(self) -> Stage:
-        """What is staged now."""
-        return read_stage(self.folder, self.head_root())
+        """What is staged now, without what HEAD holds already."""
+        head = self.refs.head_oid()
+        head_root = self.ledger_root(head)
+        stage = read_stage(self.folder, head_root)
+        if head is None or (stage.base == head_root and not stage.merge_parents):
+            return stage
+        return stage.after_commit(self.store, head_root, self.commit(head).parents)
 
     def work_tree(self) -> Path:
         """The work tree's folder; raises UsageError for a bare repository."""

@@ -21,6 +21,7 @@ from arbor.repo.worktree import (
     check_out,
     name_on_disk,
     refuse_beyond_link,
+    remove_bare_folders,
     remove_empty_folders,
     remove_file,
 )
@@ -52,8 +53,7 @@ def restore(
         ColdDocument: when files would be written whose passages are cold here; nothing is changed then.
         Locked: when another writer holds the lock.
     """
-    with repo.lock():
-        stage = repo.stage()
+    with repo.changing_stage() as stage:
         tracked = tracked_files(repo, stage)
         if source is None and not staged:
             wanted = {path: oid for path, (oid, _) in tracked.items()}
@@ -68,7 +68,9 @@ def restore(
             path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
         }
         if worktree:
-            for path in chosen:
+            for path in sorted(
+                chosen, key=lambda path: path in wanted
+            ):  # what goes makes room for what comes
                 states[path], is_other = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
                 changed |= {path} if is_other else set()
         if staged:
@@ -115,6 +117,7 @@ def _bring_back(
         if same_bytes(snapshot, fs_root)(oid, name):
             return UNKNOWN, False
     document = snapshot.document(oid)
+    remove_bare_folders(fs_root, path)
     return check_out(fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document))), True
 
 
@@ -129,8 +132,7 @@ def remove(
         ConflictError: when a file has changes that are not committed and `force` is not given.
         Locked: when another writer holds the lock.
     """
-    with repo.lock():
-        stage = repo.stage()
+    with repo.changing_stage() as stage:
         tracked = tracked_files(repo, stage)
         chosen = select_tracked(selections, tracked)
         if not recursive:
@@ -201,8 +203,8 @@ def move(
         PartlyDone: when the system refuses; what was moved before is staged.
         Locked: when another writer holds the lock.
     """
-    with repo.lock():
-        fs_root, stage = repo.work_tree(), repo.stage()
+    with repo.changing_stage() as stage:
+        fs_root = repo.work_tree()
         tracked = tracked_files(repo, stage)
         pairs = _plan_moves(repo, sources, target, tracked)
         for _, new in pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -39,6 +39,11 @@ class Stage:
     merge_parents: tuple[bytes, ...] = ()
     message: str = ""
     conflicts: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is staged, merged or in conflict."""
+        return not (self.changes or self.merge_parents or self.message or self.conflicts)
 
     @property
     def in_progress(self) -> str:
@@ -78,6 +83,19 @@ class Stage:
             else:
                 merged[key] = value
         return replace(self, changes=merged)
+
+    def after_commit(self, source: ledger.NodeSource, head_root: bytes, parents: Sequence[bytes]) -> Stage:
+        """What is left of the stage when HEAD has this root and these parents.
+
+        A crash can come after a commit has moved its branch and before the stage is emptied. Then HEAD holds what is
+        staged; and what was merged is merged, whatever was added to the stage since.
+        """
+        merged = tuple(parents[1:]) == self.merge_parents
+        if self.conflicts or not (merged or not self.merge_parents):
+            return self
+        if ledger.apply(source, self.base, self.changes, lambda oid, data: None) == head_root:
+            return Stage(head_root)
+        return replace(self, merge_parents=(), message="") if self.merge_parents else self
 
     def resolved(self, names: Container[str]) -> Stage:
         """The stage with the conflicts of these documents and cores resolved."""
@@ -121,8 +139,8 @@ def read_stage(folder: Path, head_root: bytes) -> Stage:
     return Stage(base, changes, tuple(parents), message, tuple(conflicts))
 
 
-def write_stage(folder: Path, stage: Stage) -> None:
-    """Replace the stage file."""
+def encode_stage(stage: Stage) -> bytes:
+    """The bytes of the stage file."""
     row = [
         _STAGE_VERSION,
         stage.base,
@@ -131,7 +149,20 @@ def write_stage(folder: Path, stage: Stage) -> None:
         stage.message,
         stage.conflicts,
     ]
-    write_atomically(folder / "stage", seal(msgpack.packb(row)))
+    return seal(msgpack.packb(row))
+
+
+def write_stage(folder: Path, stage: Stage) -> None:
+    """Replace the stage file."""
+    write_atomically(folder / "stage", encode_stage(stage))
+
+
+def put_stage(folder: Path, stage: Stage) -> None:
+    """Replace the stage file, or remove it where the stage is empty and HEAD will be at its base."""
+    if stage.is_empty:
+        clear_stage(folder)
+    else:
+        write_stage(folder, stage)
 
 
 def clear_stage(folder: Path) -> None:

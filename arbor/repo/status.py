@@ -66,6 +66,8 @@ class Status:
         merging: Whether a merge waits for its commit.
         upstream: What the branch follows, such as `origin/main`; "" where it follows nothing that was seen.
         ahead, behind: Commits that the upstream lacks, and that it has beyond the branch, as it was last seen.
+        interrupted: The command that was moving files when it was interrupted; "" for none.
+        way_out: What to type then.
     """
 
     branch: str
@@ -78,11 +80,13 @@ class Status:
     upstream: str = ""
     ahead: int = 0
     behind: int = 0
+    interrupted: str = ""
+    way_out: str = ""
 
     @property
     def clean(self) -> bool:
         """Whether nothing differs and nothing is untracked."""
-        return not (self.staged or self.unstaged or self.untracked or self.merging)
+        return not (self.staged or self.unstaged or self.untracked or self.merging or self.interrupted)
 
 
 def tracked_files(repo: Repository, stage: Stage) -> Entries:
@@ -123,9 +127,11 @@ def get_status(repo: Repository) -> Status:
         unstaged = _unstaged(repo, stage, repo.fs_root, tracked, listing, looked_ns)
         untracked = _collapse([path for path in listing.files if path not in tracked], folders)
     branch = head.removeprefix("refs/heads/") if isinstance(head, str) else ""
+    record = repo.interrupted()
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
                   tuple(listing.skipped), bool(stage.merge_parents),
-                  *_compare_upstream(repo, branch, head_oid))  # fmt: skip
+                  *_compare_upstream(repo, branch, head_oid), record.command if record else "",
+                  record.hint if record else "")  # fmt: skip
 
 
 def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int]:

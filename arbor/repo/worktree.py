@@ -380,6 +380,19 @@ def remove_file(fs_root: Path, path: str) -> None:
     remove_empty_folders(fs_root, folder)
 
 
+def remove_bare_folders(fs_root: Path, path: str) -> None:
+    """Remove the folder at a path, with those in it, where no file is in any of them; else nothing."""
+    target = fs_root / name_on_disk(fs_root, path)
+    if target.is_symlink() or not target.is_dir():
+        return
+    folders = [Path(folder) for folder, _, _ in os.walk(target, topdown=False)]
+    with contextlib.suppress(
+        OSError
+    ):  # one with a file in it stops this, and the write says what is in the way
+        for folder in folders:
+            folder.rmdir()
+
+
 def remove_empty_folders(fs_root: Path, folder: Path) -> None:
     """Remove a folder of the work tree and those above it as long as they are empty."""
     while folder != fs_root:

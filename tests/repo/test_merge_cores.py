@@ -98,7 +98,9 @@ def test_two_edits_of_one_core_are_a_conflict(kb: KnowledgeBase, taken: str) -> 
 def test_a_merge_with_a_core_in_conflict_can_be_left(kb: KnowledgeBase) -> None:
     assert kb.fs_root is not None
     (kb.fs_root / "core:digest").write_text("a file of that name\n")
-    two_sides(kb, both(say("ours"), edit("Sentence 1", "Ours 1")), both(say("theirs"), edit("Sentence 6", "T 6")))
+    two_sides(
+        kb, both(say("ours"), edit("Sentence 1", "Ours 1")), both(say("theirs"), edit("Sentence 6", "T 6"))
+    )
     kb.branches.abort_merge()
     assert text_of(kb) == "ours"
     assert (kb.fs_root / "core:digest").read_text() == "a file of that name\n"
@@ -178,7 +180,9 @@ def test_distilled_anew_on_both_sides_from_what_neither_has_now_is_stale_and_sai
     distill()(kb)
     kb.commit("distilled", index=False)
     here = both(edit("Sentence 0", f"Zero {seed}"), distill())
-    there = both(edit("Sentence 7", "Seven"), edit("Sentence 0", f"Zero {seed}"), distill(), edit("Seven", "7"))
+    there = both(
+        edit("Sentence 7", "Seven"), edit("Sentence 0", f"Zero {seed}"), distill(), edit("Seven", "7")
+    )
     result = two_sides(kb, both(here, edit("Sentence 3", "Three")), there)
     assert (result.kind, result.conflicts) == ("merged", ())
     assert result.stale == ("core:first-sentence/a.md",)

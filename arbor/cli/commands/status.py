@@ -27,6 +27,7 @@ FIELDS = {
     "head": "oid of the current commit; null before the first",
     "clean": "whether nothing differs and nothing is untracked",
     "merging": "whether a merge waits for its commit",
+    "interrupted": "the command that was moving files when it was interrupted; null for none",
     "upstream": "what the branch follows, `name`, and how many commits it is `ahead` and `behind` of what was last "
     "seen there; null where it follows nothing",
     "staged": "what the next commit changes: `status` (A, M, D, R), `path`, `old_path` of a rename",
@@ -56,7 +57,7 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
     if as_json:
         session.out.json("status", {
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
-            "merging": state.merging,
+            "merging": state.merging, "interrupted": state.interrupted or None,
             "upstream": {"name": state.upstream, "ahead": state.ahead, "behind": state.behind}
             if state.upstream else None,
             "staged": [change_fields(change) for change in state.staged],
@@ -137,6 +138,8 @@ def _for_people(session: Session, state: Status) -> None:
     out.line(out.style(where, "bold") + (f" at {short(state.head)}" if state.head else ", no commit yet"))
     if state.upstream:
         out.line(_upstream_line(state))
+    if state.interrupted:
+        out.line(f"'arbor {clean_line(state.interrupted)}' was interrupted, and some files are moved.")
     if state.merging:
         out.line("A merge waits to be committed.")
     elif any(change.status == "U" for change in state.unstaged):
@@ -168,7 +171,9 @@ def _upstream_line(state: Status) -> str:
 
 
 def _give_hint(out: Output, state: Status) -> None:
-    if any(change.status == "U" for change in state.unstaged):
+    if state.interrupted:
+        out.hint(state.way_out)
+    elif any(change.status == "U" for change in state.unstaged):
         typed = what_resolves(change.path for change in state.unstaged if change.status == "U")
         leave = f"arbor {'merge' if state.merging else 'revert'} --abort"
         out.hint(f"resolve the conflicts, then run: {typed}, and arbor commit; or {leave}")
