@@ -318,7 +318,7 @@ class KnowledgeBase:
         if revision is not None and ".." in revision:
             old, new = revisions.resolve_range(self.repo, revision)
             is_symmetric = revisions.is_symmetric(revision)
-            exclude = history.merge_bases(self.repo, old, new) if is_symmetric else [old]
+            exclude = history.merge_bases(self.repo, [old], [new]) if is_symmetric else [old]
             tips = [old, new] if is_symmetric else [new]
         else:
             tips = [self.resolve(revision or "HEAD")]

@@ -46,7 +46,7 @@ class BranchDesk:
         Raises:
             UsageError: when they have no history in common.
         """
-        bases = history.merge_bases(self._repo, resolve(self._repo, left), resolve(self._repo, right))
+        bases = history.merge_bases(self._repo, [resolve(self._repo, left)], [resolve(self._repo, right)])
         if not bases:
             raise UsageError(f"'{left}' and '{right}' have no commit in common")
         return bases[0].hex()

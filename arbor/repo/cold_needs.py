@@ -51,7 +51,7 @@ def needs_of_merge(repo: Repository, revision: str) -> list[Need]:
         return []
     if ours is None or is_ancestor(repo, ours, theirs):
         return needs_of_checkout(repo, theirs)
-    bases = merge_bases(repo, ours, theirs)
+    bases = merge_bases(repo, [ours], [theirs])
     return needs_of_versions(repo, Versions(bases[0] if bases else None, ours, theirs))
 
 

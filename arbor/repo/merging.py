@@ -74,7 +74,7 @@ def merge(
             )
         if stage.changes:
             raise ConflictError("there are staged changes", "commit them before merging")
-        bases = merge_bases(repo, ours, theirs)
+        bases = merge_bases(repo, [ours], [theirs])
         refuse_absent(needs_of_versions(repo, Versions(bases[0] if bases else None, ours, theirs)))
         base_root = find_base(repo, ours, theirs)
         if base_root is None and not unrelated:

@@ -70,7 +70,7 @@ def arriving_twins(repo: Repository, tips: Sequence[bytes], fresh: Collection[st
 
 def _bases(repo: Repository, head: bytes | None, tips: Sequence[bytes]) -> Iterator[Snapshot]:
     for tip in dict.fromkeys(tips):
-        bases = merge_bases(repo, head, tip) if head is not None else []
+        bases = merge_bases(repo, [head], [tip]) if head is not None else []
         yield repo.snapshot(bases[0] if bases else None)
 
 
