@@ -104,7 +104,7 @@ def _candidates(wanted: Wanted, found: Found, policy: ChunkPolicy) -> Iterable[b
     yield from _slices(view, [size for _, size in pieces] or [ref.size for ref in refs])
     same = is_same_file(wanted.document, found.data)
     if pieces or not same:
-        extraction = extract(found.data, wanted.paths[0], policy)
+        extraction = extract(found.data, wanted.paths[0], policy, extractor=wanted.document.extractor)
         text = b"".join([passage.data for passage in extraction.passages])
         yield from (passage.data for passage in extraction.passages)
         yield from _slices(memoryview(text), [ref.size for ref in refs])

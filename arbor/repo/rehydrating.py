@@ -276,7 +276,7 @@ def changed_bytes(repo: Repository, done: Rehydration, sources: Iterable[ByteSou
 
 def leaf_diff(wanted: Wanted, data: bytes, policy: ChunkPolicy) -> LeafDiff:
     """How the passages of a changed file differ from the committed ones."""
-    extraction = extract(data, wanted.paths[0], policy)
+    extraction = extract(data, wanted.paths[0], policy, extractor=wanted.document.extractor)
     now = [object_id(Kind.CHUNK, passage.data) for passage in extraction.passages]
     before = [ref.oid for ref in wanted.manifest.passages]
     there, known = set(now), set(before)

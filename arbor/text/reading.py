@@ -31,7 +31,12 @@ HEAD_BYTES = 256 * 1024
 
 
 def extract(
-    data: bytes, name: str, policy: ChunkPolicy = DEFAULT_POLICY, *, title: str | None = None
+    data: bytes,
+    name: str,
+    policy: ChunkPolicy = DEFAULT_POLICY,
+    *,
+    title: str | None = None,
+    extractor: str = "",
 ) -> Extraction:
     """Read a file.
 
@@ -40,6 +45,8 @@ def extract(
         name: Its name or path, which helps to tell the kind of file; may be empty.
         policy: Passage sizes in bytes.
         title: Takes the place of the title found in the content.
+        extractor: As a document records it: text that is extracted is made as that version of its reader makes it,
+            where this arbor still has it.
 
     Returns:
         Everything found. Whatever is wrong with the file becomes a warning; this never raises.
@@ -58,7 +65,7 @@ def extract(
             form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ()
         )
     try:
-        reading = get_reader(form.reader)(data, policy)
+        reading = get_reader(form.reader, extractor)(data, policy)
     except Exception as error:  # noqa: BLE001  (a library may be absent, or fail in any way on a hostile file)
         remark = f"the text cannot be read: {' '.join(str(error).split())[:200] or type(error).__name__}"
         return Extraction(

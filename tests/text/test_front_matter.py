@@ -60,7 +60,7 @@ def test_the_block_is_measured(line_end: str, mark: str, closing: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "---", "--- a\n---\n", "text\n---\na: 1\n---\n", "---\na: 1\n", "----\na: 1\n----\n",
     "---\nwords\n---\n",
-             "---\n- a\n- b\n---\n", " ---\na: 1\n---\n"]
+             " ---\na: 1\n---\n"]
 )  # fmt: skip
 def test_no_front_matter(text: str) -> None:
     assert read_front_matter(text.encode()) == (0, {}, ())

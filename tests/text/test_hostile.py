@@ -62,7 +62,7 @@ def test_the_analyzer_takes_any_text(text: str) -> None:
 
 
 def test_a_reader_that_fails_leaves_the_file_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(name: str) -> None:
+    def fail(name: str, extractor: str) -> None:
         raise ModuleNotFoundError(f"No module named {name!r}")
 
     monkeypatch.setattr("arbor.text.reading.get_reader", fail)

@@ -318,16 +318,26 @@ def test_mail() -> None:
     assert extraction.front_matter == {
         "from": "Jörg <j@x.org>", "to": "a@b.c", "date": "Mon, 1 Jan 2024 10:00:00 +0000",
     }  # fmt: skip
-    assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
+    head = "From: Jörg <j@x.org>\nTo: a@b.c\nDate: Mon, 1 Jan 2024 10:00:00 +0000\nSubject: 中文 hello\n\n"
+    body = "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
+    assert text_of(extraction) == head + body
+    assert extraction.extractor == "email/2"
     assert links_of(extraction) == [("links", "https://x.org/p", "", "")]
-    assert extraction.links[0].line == 1
+    assert extraction.links[0].line == 6
+
+
+def test_mail_is_still_read_as_the_first_version_did() -> None:
+    extraction = extract(MAIL.encode("gb18030"), "a.eml", extractor="email/1")
+    assert (extraction.extractor, extraction.title) == ("email/1", "中文 hello")
+    assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
+    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/2"
 
 
 def test_mail_in_html_only() -> None:
     data = b'Subject: T\nContent-Type: text/html\n\n<h1>A</h1><p>words <a href="b.html">b</a></p>'
     extraction = extract(data, "a.eml")
-    assert text_of(extraction) == "A\n\nwords b\n"
-    assert [(link.target, link.line) for link in extraction.links] == [("b.html", 3)]
+    assert text_of(extraction) == "Subject: T\n\nA\n\nwords b\n"
+    assert [(link.target, link.line) for link in extraction.links] == [("b.html", 5)]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from arbor.repo.rehydrating import RehydrateReport, rehydrate
 from arbor.repo.tiering import Criteria, choose, report_tiers
 from arbor.repo.tiers import read_tiers
 from arbor.store.journal import Journal
+from arbor.text import readers
 from tests.trust.conftest import MakeKb, fill, long_note
 
 NOTES: dict[str, str | bytes] = {
@@ -102,6 +103,26 @@ def test_cold_and_back(make_kb: MakeKb, tmp_path: Path) -> None:
         assert b"".join(kb.cat(path, "HEAD")) == data
     assert [record.act for record in Journal(kb.folder).records()] == ["evict", "rehydrate"]
     assert Journal(kb.folder).check().faults == ()
+
+
+def test_text_that_an_earlier_reader_extracted_comes_back(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(
+            "arbor.text.reading.get_reader", lambda name, _="": readers.get_reader(name, "email/1")
+        )
+        kb = make_kb(
+            {"mail.eml": "From: ann@example.com\nTo: b@example.com\nSubject: Plums\n\nThey are ripe.\n"}
+        )
+    [(_, oid)] = picked(kb)
+    assert kb.snapshot().document(oid).extractor == "email/1"
+    folder = copied(kb, tmp_path / "copy")
+    assert len(go_cold(kb, [FolderSource(folder)]).evicted) == 1
+    remove_files(kb, "mail.eml")
+    assert len(come_back(kb, FolderSource(folder)).whole) == 1
+    assert kb.verify().ok
+    assert kb.status().clean
 
 
 def test_the_last_copy_is_kept(make_kb: MakeKb, tmp_path: Path) -> None:

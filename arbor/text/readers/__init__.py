@@ -1,7 +1,8 @@
 """One module per kind of file, and the table that names them all.
 
 To add a kind of file, add a line to `FORMATS` and, unless a module here already reads it, a module with
-a function `read(data, policy) -> Reading`; one that can also read piece by piece has a `STREAMER`.
+a function `read(data, policy) -> Reading`; one that can also read piece by piece has a `STREAMER`, and one
+whose extracted text has changed keeps the versions before in `EARLIER`.
 Modules are imported when the first such file comes along, so that a library needed for one kind costs
 nothing elsewhere.
 """
@@ -109,10 +110,16 @@ FORMATS_BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixe
 
 
 @cache
-def get_reader(name: str) -> Callable[[bytes, ChunkPolicy], Reading]:
-    """The `read` function of a reader module, imported now if it was not before."""
+def get_reader(name: str, extractor: str = "") -> Callable[[bytes, ChunkPolicy], Reading]:
+    """The `read` function of a reader module, imported now if it was not before.
+
+    A module whose text changes from one version to the next keeps the earlier functions in `EARLIER`, so that the
+    passages of cold documents can be made again. With an `extractor`, as a document records it, this is the function
+    of that version where the module still has it.
+    """
     module = importlib.import_module(f"arbor.text.readers.{name}")
-    return cast("Callable[[bytes, ChunkPolicy], Reading]", module.read)
+    earlier = getattr(module, "EARLIER", {}).get(extractor)
+    return cast("Callable[[bytes, ChunkPolicy], Reading]", earlier or module.read)
 
 
 @cache

@@ -18,9 +18,12 @@ from arbor.text.readers import get_reader
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = "email/1"
+EXTRACTOR_ID = "email/2"
 
 _FIELDS = ("from", "to", "cc", "date", "message-id", "in-reply-to", "list-id")
+_SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
+"""They begin the text, so that a search finds a message by them."""
+
 _PARTS_MAX = 200
 
 
@@ -32,8 +35,20 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
         policy: Passage sizes.
 
     Returns:
-        Passages of extracted text; the subject is the title and the other headers are fields.
+        Passages of extracted text, which begins with who wrote to whom, when and about what; the subject is the title
+        and the other headers are fields.
     """
+    return _read(data, policy, EXTRACTOR_ID, _SHOWN_FIELDS)
+
+
+def _read_without_headers(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, "email/1", ())
+
+
+EARLIER = {"email/1": _read_without_headers}
+
+
+def _read(data: bytes, policy: ChunkPolicy, extractor: str, shown_fields: Sequence[str]) -> Reading:
     text = ExtractedText()
     warnings: list[str] = []
     fields: dict[str, FrontValue] = {}
@@ -42,11 +57,13 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
         message = email.message_from_bytes(data, policy=email.policy.compat32)
         title = _read_header(message, "subject")
         fields = {name: value for name in _FIELDS if (value := _read_header(message, name))}
+        headers = [(name, value) for name in shown_fields if (value := _read_header(message, name))]
+        text.add_paragraph("\n".join(f"{name}: {value}" for name, value in headers))
         for part in _iter_texts(message):
             _add_part(part, text, policy)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
         warnings.append(f"the message is damaged: {error}")
-    return text.finish(policy, EXTRACTOR_ID, title, fields, warnings)
+    return text.finish(policy, extractor, title, fields, warnings)
 
 
 def _read_header(message: Message, name: str) -> str:
