@@ -45,9 +45,10 @@ VERIFIED = "read now and hashed to its leaf; leaf, document and ledger lead to t
 class ProvenDocument:
     """A document with its manifest, whose passages are known to be the leaves of its `text_root`."""
 
-    __slots__ = ("document", "line_starts", "manifest", "offsets", "sections")
+    __slots__ = ("document", "line_starts", "manifest", "offsets", "oid", "sections")
 
-    def __init__(self, document: Document, manifest: Manifest) -> None:
+    def __init__(self, oid: bytes, document: Document, manifest: Manifest) -> None:
+        self.oid = oid
         self.document = document
         self.manifest = manifest
         self.sections: Sections | None = None  # read when a hit asks for them; not proven
@@ -109,7 +110,7 @@ class Auditor:
         leaves = [ref.oid for ref in manifest.passages]
         if len(leaves) != document.passage_count or merkle.tree_root(leaves) != document.text_root:
             raise IntegrityError(f"the passages of document {oid.hex()[:12]} are not those of its root")
-        proven = ProvenDocument(document, manifest)
+        proven = ProvenDocument(oid, document, manifest)
         with self._mutex:
             self._documents[oid] = proven
             self._passages += len(leaves)
@@ -120,17 +121,26 @@ class Auditor:
                 self._passages -= len(dropped.manifest.passages)
         return proven
 
-    def passage(self, snapshot: Snapshot, proven: ProvenDocument, index: int) -> PassageProof:
+    def passage(
+        self, snapshot: Snapshot, proven: ProvenDocument, index: int, cold: frozenset[bytes]
+    ) -> PassageProof:
         """Read one passage from the store and hash it to its leaf.
 
         That the leaf is in the document's tree was shown by hashing all leaves to `text_root`, which is an
         inclusion proof of each of them at once.
+
+        Args:
+            snapshot: Where to read.
+            proven: The document.
+            index: The passage's number in it.
+            cold: The documents whose passages need not be here; what others lack is damage.
         """
         ref = proven.manifest.passages[index]
         try:
             data = snapshot.chunk(ref.oid)
         except IntegrityError:
-            return PassageProof("", DAMAGED if snapshot.store.has(ref.oid) else COLD)
+            is_cold = proven.oid in cold and not snapshot.store.has(ref.oid)
+            return PassageProof("", COLD if is_cold else DAMAGED)
         encoding = passage_encoding(proven.document)
         text = decode_passage(data, encoding)
         return PassageProof(text, "" if fits(ref, data, encoding) else FALSE_LINES)

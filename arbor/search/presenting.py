@@ -80,6 +80,7 @@ class HitMaker:
         self._query = query
         self._wishes = wishes
         self._path_condition = path_condition(query.paths)
+        self._cold = snapshot.tiers().cold
         self._audited = wishes.mode is not AuditMode.VISUAL
         self._units: tuple[RankedUnit, ...] | None = None
         self._matcher = self._evidence_matcher = Matcher((), tokenizer)
@@ -214,7 +215,7 @@ class HitMaker:
         if ordinal >= len(proven.manifest.passages):
             label, reasons = self._label(standing, audit.NO_TEXT, "")
             return PassageHit(None, (), "", "", (), None, score, label, reasons)
-        found = self._auditor.passage(self._snapshot, proven, ordinal)
+        found = self._auditor.passage(self._snapshot, proven, ordinal, self._cold)
         spans = self._matcher.spans(found.text)
         evidence = self._evidence(found.text, spans) if self._audited else ""
         label, reasons = self._label(standing, found.problem, evidence)

@@ -13,6 +13,8 @@ from arbor.errors import IntegrityError
 from arbor.index.access import index_path
 from arbor.objects import merkle
 from arbor.objects.ids import Kind, object_id
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.tiers import Tiers
 from arbor.search import audit
 from arbor.search.results import AuditMode, Hit
 from tests.search.conftest import Library, Shelve
@@ -140,11 +142,17 @@ def lose(library: Library, monkeypatch: pytest.MonkeyPatch, gone: set[bytes], *,
     monkeypatch.setattr(library.kb.store, "has", lambda oid: stored if oid in gone else real_has(oid))
 
 
-@pytest.mark.parametrize(("stored", "reason"), [(False, audit.COLD), (True, audit.DAMAGED)])
+@pytest.mark.parametrize(
+    ("cold", "stored", "reason"),
+    [(True, False, audit.COLD), (True, True, audit.DAMAGED), (False, False, audit.DAMAGED)],
+)
 def test_a_passage_without_its_bytes_is_not_strict(
-    library: Library, monkeypatch: pytest.MonkeyPatch, stored: bool, reason: str
+    library: Library, monkeypatch: pytest.MonkeyPatch, cold: bool, stored: bool, reason: str
 ) -> None:
-    document = library.snapshot.document(library.snapshot.get("merkle.md"))
+    oid = library.snapshot.get("merkle.md")
+    document = library.snapshot.document(oid)
+    tiers = Tiers(cold=frozenset({oid} if cold else ()))
+    monkeypatch.setattr(Snapshot, "tiers", lambda _: tiers)
     passages = {ref.oid for ref in library.snapshot.manifest(document).passages}
     lose(library, monkeypatch, passages, stored=stored)
     hit = by_path(library, mode=HYBRID)["copy of merkle.md"]

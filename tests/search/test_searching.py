@@ -399,6 +399,8 @@ def test_one_letter_and_a_star_are_the_most_frequent_words_that_begin_so(shelve:
     assert library.paths("title:c*") == ["can.md"]
     assert library.paths("其*") == ["其.md"]
     assert library.paths("z*") == []
+
+
 def test_mail_is_found_by_who_wrote_it_to_whom_and_about_what(shelve: Shelve) -> None:
     mail = "From: Ann <ann@example.com>\nTo: bob@example.org\nCc: carol@example.net\nSubject: Ripe plums\n\nCome by.\n"
     library = shelve({"mail.eml": mail, "other.md": "# Other\n\nwords\n"})
