@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -154,7 +155,8 @@ def refuse_absent(needs: Sequence[Need]) -> None:
 def cold_error(message: str, needs: Sequence[Need]) -> ColdDocument:
     """An error that says what would help: the first document's passages from a place that has them."""
     first = needs[0]
-    hint = f"name a place that has its passages: arbor rehydrate-cold --at {first.revision} {first.path} --from PLACE"
+    words = f"--at {shlex.quote(first.revision)} {shlex.quote(first.path)}"
+    hint = f"name a place that has its passages: arbor rehydrate-cold {words} --from PLACE"
     return ColdDocument(message, hint, tuple((need.path, need.document) for need in needs))
 
 
