@@ -10,10 +10,19 @@ from arbor.remote.chunks import fetch_chunks
 from arbor.remote.connecting import ConnectOptions, connect
 from arbor.remote.remotes import list_remotes
 from arbor.remote.wire import Transport
-from arbor.repo.copies import ByteSource, ChunkSource, file_identity
+from arbor.repo.copies import (
+    ByteSource,
+    ChunkSource,
+    Found,
+    Wanted,
+    WorkTreeSource,
+    file_identity,
+    is_same_file,
+    open_place,
+)
 from arbor.repo.rehydrating import RehydrateReport, rehydrate
 from arbor.repo.repository import Repository
-from arbor.repo.tiering import close_sources, default_sources
+from arbor.repo.tiering import close_sources
 
 Warn = Callable[[str], None]
 """Told in a sentence when a place cannot be asked."""
@@ -52,12 +61,28 @@ class FarPlaces:
             transport.close()
 
 
+class _OwnFiles:
+    """The work tree's files, where one is the very version that is wanted: a file that was edited since is no drift."""
+
+    name = "the work tree"
+
+    def __init__(self, fs_root: Path) -> None:
+        self._files = WorkTreeSource(fs_root)
+
+    def find(self, wanted: Wanted) -> Found | None:
+        """The file at one of the document's paths."""
+        found = self._files.find(wanted)
+        same = found is not None and found.data is not None and is_same_file(wanted.document, found.data)
+        return found if same else None
+
+
 def bring_documents(
     repo: Repository, documents: Iterable[tuple[str, bytes]], options: ConnectOptions, warn: Warn
 ) -> RehydrateReport:
     """Bring cold documents of any version back from the remotes; call it without the writer lock.
 
-    A document's own address on the web is not asked: what a clone says is not followed by merely reading it.
+    A document's own address, on the web or this disk, is not asked: what a clone says is not followed by merely
+    reading it.
 
     Args:
         repo: Where.
@@ -69,15 +94,15 @@ def bring_documents(
         Locked: when another writer holds the lock.
     """
     far = FarPlaces(options, warn)
-    folders: list[Path] = []
-    others: list[ByteSource] = []
+    sources: list[ByteSource] = []
     for remote in list_remotes(repo):
         fs_path = Path(options.cwd or ".", remote.url)
         if fs_path.is_dir():
-            folders.append(fs_path)
+            sources += open_place(fs_path, repo.store)
         else:
-            others.append(far.source(remote.name, remote.url))
-    sources = default_sources(repo, folders, others=others)
+            sources.append(far.source(remote.name, remote.url))
+    if repo.fs_root is not None:
+        sources.append(_OwnFiles(repo.fs_root))
     try:
         return rehydrate(repo, documents, sources)
     finally:

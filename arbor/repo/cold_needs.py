@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from arbor.repo.tiers import read_tiers
 
 _NAMED = 3
 _REVISION_DIGITS = 12
+_PLAIN = re.compile(r"[\w./^-][\w./~^-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,8 @@ def refuse_absent(needs: Sequence[Need]) -> None:
 def cold_error(message: str, needs: Sequence[Need]) -> ColdDocument:
     """An error that says what would help: the first document's passages from a place that has them."""
     first = needs[0]
-    words = f"--at {shlex.quote(first.revision)} {shlex.quote(first.path)}"
+    revision = first.revision if _PLAIN.fullmatch(first.revision) else shlex.quote(first.revision)
+    words = f"--at {revision} {shlex.quote(first.path)}"
     hint = f"name a place that has its passages: arbor rehydrate-cold {words} --from PLACE"
     return ColdDocument(message, hint, tuple((need.path, need.document) for need in needs))
 

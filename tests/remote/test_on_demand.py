@@ -180,6 +180,7 @@ def test_the_settings_of_a_kb_are_never_left_out(cli: Cli, filter_words: tuple[s
     cli("init")
     cli.write("arbor.toml", "[chunking]\ntarget_bytes = 1500\n")
     cli.write("one.md", "# One\n")
+    cli.write("notes/two.md", "# Two\n")
     cli.commit("first")
     cli("clone", *filter_words, ".", "../cold")
     cold = Cli(cli.folder.parent / "cold")
@@ -189,3 +190,12 @@ def test_the_settings_of_a_kb_are_never_left_out(cli: Cli, filter_words: tuple[s
     (cold.folder / "arbor.toml").unlink()
     cold("rehydrate", "arbor.toml")
     assert (cold.folder / "arbor.toml").read_bytes() == (cli.folder / "arbor.toml").read_bytes()
+
+
+def test_an_edited_file_is_no_drift_of_an_old_version(cold: Cli) -> None:
+    cold("rehydrate", "notes/two.md")
+    lose_remote(cold)
+    cold("cat", "HEAD~1:notes/two.md", code=1)
+    assert "drift" not in cold("journal").out
+    cold.write("notes/two.md", "# Two\n")
+    assert cold("cat", "HEAD~1:notes/two.md").out == "# Two\n"
