@@ -226,7 +226,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when the path may not be used, or holds something else already.
         """
-        return adding.add_bytes(self.repo, path, data, source_uri, overwrite=overwrite)
+        return adding.add_own_bytes(self.repo, path, data, source_uri, overwrite=overwrite)
 
     def rm(
         self, paths: Sequence[str], *, cached: bool = False, force: bool = False, recursive: bool = False,

@@ -16,6 +16,7 @@ from arbor.objects.paths import check_path, collision_key, path_fault, windows_f
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
+from arbor.repo.known_sources import remember_file
 from arbor.repo.origins import follows_source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
@@ -403,6 +404,15 @@ def came_back(repo: Repository, stored: Iterable[bytes]) -> None:
     if warmed:
         journal.Journal(repo.folder).append("rehydrate", {"from": "add", "documents": len(warmed)})
         make_hot(repo.folder, warmed)
+
+
+def add_own_bytes(
+    repo: Repository, path: str, data: bytes, source_uri: str = "", *, overwrite: bool = False
+) -> AddResult:
+    """As `add_bytes`, for a person who names the source: a file of theirs may be looked at again unasked."""
+    done = add_bytes(repo, path, data, source_uri, overwrite=overwrite)
+    remember_file(repo, source_uri)
+    return done
 
 
 def add_bytes(

@@ -8,17 +8,20 @@ none.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-from arbor.errors import ArborError, IntegrityError
+from arbor.errors import ArborError, IntegrityError, UsageError
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import Document, Manifest
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.git_sources import GIT_SCHEME, read_git_source
+from arbor.repo.known_sources import path_of
 from arbor.repo.worktree import read_file
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import ChunkPolicy
@@ -26,6 +29,9 @@ from arbor.text.reading import extract
 
 Fetch = Callable[[str], bytes]
 """Gives the bytes behind an http(s) address, or raises an ArborError."""
+
+MayOpen = Callable[[str], bool]
+"""Whether the file behind a `file:` URI may be opened: the URI is what a document says, and it may be anybody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +154,19 @@ def _store_identity(folder: Path) -> bytes:
     return b"store " + file_identity(folder / "packs")
 
 
+def read_copy(fs_path: Path, size: int) -> bytes:
+    """The bytes of a file that may hold a document of this size, or what became of it.
+
+    Raises:
+        UsageError: when it is no regular file, which is told before it is opened: to open a device can do things; or
+            when it is larger than any file that is added unasked, and than the document.
+        OSError: as the system says.
+    """
+    if not stat.S_ISREG(os.lstat(fs_path).st_mode):
+        raise UsageError(f"'{fs_path}' is not a regular file")
+    return read_file(fs_path, max(DEFAULT_MAX_FILE_BYTES, size))[0]
+
+
 class FolderSource:
     """A folder that holds the document under its path, or anywhere under another name."""
 
@@ -164,20 +183,21 @@ class FolderSource:
 
     def find(self, wanted: Wanted) -> Found | None:
         """The file at the document's path, any file with its bytes, or a changed file at its path or of its name."""
-        at_path = [found for path in wanted.paths if (found := self._read(self._folder / path)) is not None]
+        size = wanted.document.size
+        tried = [self._read(self._folder / path, size) for path in wanted.paths]
+        at_path = [found for found in tried if found is not None]
         for found in at_path:
             if found.data is not None and is_same_file(wanted.document, found.data):
                 return found
         found_whole = self._find_by_content(wanted.document)
         return found_whole or (at_path[0] if at_path else self._find_by_name(wanted))
 
-    def _read(self, fs_path: Path) -> Found | None:
+    def _read(self, fs_path: Path, size: int) -> Found | None:
         try:
             real = fs_path.resolve(strict=True)
             if self._private is not None and real.is_relative_to(self._private):
                 return None
-            data, _ = read_file(real)
-            return Found(str(fs_path), file_identity(real), data, owner=owner_of(real))
+            return Found(str(fs_path), file_identity(real), read_copy(real, size), owner=owner_of(real))
         except (OSError, ArborError, RuntimeError):
             return None
 
@@ -198,11 +218,11 @@ class FolderSource:
         nearest = min(
             named, key=lambda found: (abs(found[0] - wanted.document.size), str(found[1])), default=None
         )
-        return self._read(nearest[1]) if nearest is not None else None
+        return self._read(nearest[1], wanted.document.size) if nearest is not None else None
 
     def _find_by_content(self, document: Document) -> Found | None:
         for fs_path in self._files().get(document.size, ()):
-            found = self._read(fs_path)
+            found = self._read(fs_path, document.size)
             if found is not None and found.data is not None and is_same_file(document, found.data):
                 return found
         return None
@@ -238,7 +258,7 @@ class WorkTreeSource:
         for path in wanted.paths:
             fs_path = self._fs_root / path
             try:
-                data, _ = read_file(fs_path)
+                data = read_copy(fs_path, wanted.document.size)
                 found = Found(str(fs_path), file_identity(fs_path), data)
             except (OSError, ArborError):
                 continue
@@ -249,10 +269,13 @@ class WorkTreeSource:
 
 
 class UriSource:
-    """The source URI that a document was added with: a file or a git commit here, http(s) through a fetcher."""
+    """The source URI that a document was added with: a file or git commit that may be read, or http(s)."""
 
-    def __init__(self, fetch: Fetch | None = None, private: Path | None = None) -> None:
+    def __init__(
+        self, fetch: Fetch | None = None, private: Path | None = None, may_open: MayOpen = lambda uri: False
+    ) -> None:
         self._fetch = fetch
+        self._may_open = may_open
         self._private = private.resolve() if private is not None else None
 
     @property
@@ -266,24 +289,26 @@ class UriSource:
         scheme = urlsplit(uri).scheme if uri else ""
         try:
             if scheme == "file":
-                return self._file(uri)
+                return self._file(uri, wanted.document.size) if self._may_open(uri) else None
             if scheme == GIT_SCHEME:
-                return Found(uri, b"git " + uri.partition("@")[0].encode(), read_git_source(uri))
+                found = read_git_source(uri) if self._may_open(uri) else None
+                return (
+                    Found(uri, b"git " + uri.partition("@")[0].encode(), found) if found is not None else None
+                )
             if scheme in ("http", "https") and self._fetch is not None:
                 return Found(uri, b"uri " + uri.encode(), self._fetch(uri))
         except (OSError, ArborError, ValueError):
             return None
         return None
 
-    def _file(self, uri: str) -> Found | None:
-        parts = urlsplit(uri)
-        if parts.netloc not in ("", "localhost"):
+    def _file(self, uri: str, size: int) -> Found | None:
+        fs_path = path_of(uri)
+        if fs_path is None:
             return None
-        real = Path(unquote(parts.path)).resolve(strict=True)
+        real = fs_path.resolve(strict=True)
         if self._private is not None and real.is_relative_to(self._private):
             return None
-        data, _ = read_file(real)
-        return Found(uri, file_identity(real), data, owner=owner_of(real))
+        return Found(uri, file_identity(real), read_copy(real, size), owner=owner_of(real))
 
 
 class StoreSource:

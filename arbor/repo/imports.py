@@ -24,6 +24,7 @@ from arbor.errors import ConflictError, RemoteError, UsageError
 from arbor.objects.paths import path_fault
 from arbor.repo.adding import AddResult, Item, add_items
 from arbor.repo.git_sources import GIT_SCHEME, git_command, parse_git_address, run_git
+from arbor.repo.known_sources import remember, remember_file
 from arbor.repo.origins import came_from
 from arbor.repo.repository import Repository
 from arbor.repo.restoring import remove
@@ -132,6 +133,7 @@ def import_git(
     items = _noted(_git_items(fs_path, commit, origin, folder, skipped), kept)
     same_source = origin.rpartition("@")[0] + "@"
     report = _import(repo, origin, items, skipped, overwrite, progress, same_source)
+    remember(repo, [(same_source, "", "")])
     return replace(
         report, result=join_results([report.result, _remove_gone(repo, folder, same_source, kept)])
     )
@@ -234,6 +236,7 @@ def import_okf(
         raise UsageError(f"'{folder}' holds no Markdown file, so it is no Open Knowledge Format folder")
     skipped: list[tuple[str, str]] = []
     items = _okf_items(folder, names, prefix or folder.resolve().name, skipped)
+    remember_file(repo, folder.resolve().as_uri())
     return _import(repo, folder.resolve().as_uri(), items, skipped, overwrite, progress)
 
 

@@ -7,32 +7,26 @@ it (ETag, date) is local, since it differs from one fetch to the next and must n
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import msgpack
-
-from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
+from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.objects.ids import Kind, file_hash
 from arbor.objects.model import Document, decode_document
 from arbor.objects.paths import MAX_NAME_BYTES, check_path, path_fault
 from arbor.repo.adding import AddResult, add_bytes
-from arbor.repo.copies import UriSource, Wanted
+from arbor.repo.copies import MayOpen, UriSource, Wanted
 from arbor.repo.fetching import Answer, Fetcher, SourceGone
 from arbor.repo.git_sources import GIT_SCHEME
+from arbor.repo.known_sources import KnownSource, OwnFiles, read_known, remember
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.journal import Journal
 
-SOURCES_FILE = "sources"
 MAX_FEED_LINES = 100_000
-_VERSION = 1
 _BAD = re.compile(r"[^\w.\- ()\[\]{}+,;=@!~&'%]+")
 _SUFFIXES = {
     "text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "text/markdown": ".md",
@@ -69,15 +63,6 @@ class SourceState:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What a server said when it was last asked."""
-
-    etag: str
-    last_modified: str
-    seconds: int
-
-
 def add_url(
     repo: Repository, url: str, fetcher: Fetcher, *, path: str = "", overwrite: bool = False
 ) -> Fetched:
@@ -101,7 +86,7 @@ def add_url(
     if not answer.data:
         raise RemoteError(f"'{url}' is empty")
     result = add_bytes(repo, target, answer.data, url, overwrite=overwrite)
-    _remember(repo, {url: answer})
+    remember(repo, [(url, answer.etag, answer.last_modified)])
     _journal(repo, url, target, answer)
     return Fetched(target, url, len(answer.data), answer.media_type, result)
 
@@ -191,10 +176,13 @@ def recheck(
         repo: Where.
         snapshot: The version that the documents are of.
         documents: (path, document oid).
-        fetcher: How to fetch http(s) sources.
+        fetcher: How to fetch http(s) sources. Where its rules let it ask private networks, files that were not added
+            from here are opened too.
         progress: Called with (sources asked, sources in all).
     """
-    known = _read_known(repo.folder)
+    known = read_known(repo.folder)
+    own = OwnFiles(repo.folder)
+    may_open: MayOpen = (lambda uri: True) if fetcher.rules.private else own
     asked = list(_with_source(repo, documents))
     states, answers = [], {}
     for number, (path, oid, document) in enumerate(asked, 1):
@@ -203,12 +191,12 @@ def recheck(
             if answer is not None and state.state == "fresh":
                 answers[document.source_uri] = answer
         else:
-            state = _look_at_file(path, oid, document, snapshot)
+            state = _look_at_file(path, oid, document, snapshot, may_open)
         states.append(state)
         if progress:
             progress(number, len(asked))
     if answers:
-        _remember(repo, answers)
+        remember(repo, [(url, answer.etag, answer.last_modified) for url, answer in answers.items()])
     return states
 
 
@@ -222,7 +210,7 @@ def _with_source(
 
 
 def _ask_server(
-    path: str, document: Document, fetcher: Fetcher, known: _Known | None
+    path: str, document: Document, fetcher: Fetcher, known: KnownSource | None
 ) -> tuple[SourceState, Answer | None]:
     uri = document.source_uri
     try:
@@ -242,29 +230,15 @@ def _ask_server(
     ), answer
 
 
-def _look_at_file(path: str, oid: bytes, document: Document, snapshot: Snapshot) -> SourceState:
-    found = UriSource().find(Wanted(oid, document, snapshot.manifest(document), (path,)))
+def _look_at_file(
+    path: str, oid: bytes, document: Document, snapshot: Snapshot, may_open: MayOpen
+) -> SourceState:
+    if not may_open(document.source_uri):
+        how = "the file was not added from here, so it is not opened; open it all the same: --private"
+        return SourceState(path, document.source_uri, "unreachable", how)
+    found = UriSource(may_open=may_open).find(Wanted(oid, document, snapshot.manifest(document), (path,)))
     if found is None or found.data is None:
         return SourceState(path, document.source_uri, "gone", "it is not there, or cannot be read")
     if file_hash(found.data) == document.file_hash:
         return SourceState(path, document.source_uri, "fresh", "the bytes are the same")
     return SourceState(path, document.source_uri, "changed", "the bytes differ")
-
-
-def _read_known(folder: Path) -> dict[str, _Known]:
-    """What servers said, by address; nothing where the record is absent or damaged: then bytes are compared."""
-    try:
-        version, rows = msgpack.unpackb(unseal((folder / SOURCES_FILE).read_bytes(), "the record of sources"))
-        return {row[0]: _Known(row[1], row[2], row[3]) for row in rows} if version == _VERSION else {}
-    except (FileNotFoundError, IntegrityError, ValueError, TypeError, IndexError):
-        return {}
-
-
-def _remember(repo: Repository, answers: dict[str, Answer]) -> None:
-    now = int(time.time())
-    with repo.lock():
-        known = _read_known(repo.folder)
-        for url, answer in answers.items():
-            known[url] = _Known(answer.etag, answer.last_modified, now)
-        rows = [[url, each.etag, each.last_modified, each.seconds] for url, each in sorted(known.items())]
-        write_atomically(repo.folder / SOURCES_FILE, seal(msgpack.packb([_VERSION, rows])))

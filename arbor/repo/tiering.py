@@ -14,6 +14,7 @@ from arbor.objects.model import decode_document
 from arbor.repo.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.gc import packed_bytes
 from arbor.repo.history import ancestors
+from arbor.repo.known_sources import OwnFiles
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
 from arbor.repo.selections import select_tracked
@@ -195,7 +196,7 @@ def default_sources(
     if work_tree and repo.fs_root is not None:
         sources.append(WorkTreeSource(repo.fs_root))
     own_files = repo.folder if work_tree or repo.fs_root is None else repo.fs_root
-    sources.append(UriSource(fetch, own_files))
+    sources.append(UriSource(fetch, own_files, OwnFiles(repo.folder)))
     return sources
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import path_fault
-from arbor.repo import fetching, git_sources, imports, sources
+from arbor.repo import adding, fetching, git_sources, imports, sources
 from arbor.repo.desk import TrustDesk
 from arbor.repo.fetching import Fetcher, FetchRules, check_url, is_public
 from arbor.repo.git_sources import parse_git_address
@@ -469,3 +469,22 @@ def test_a_git_source_is_asked_and_is_a_copy(make_kb: MakeKb, repository: Path) 
     shutil.rmtree(repository / ".git")
     assert {state.state for state in sources.recheck(kb.repo, kb.snapshot(), documents, fetcher)} == {"gone"}
     assert kb.trust.evict(["from git/b.md"]).refused
+
+
+def test_a_file_that_a_document_names_is_opened_with_consent_only(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb()
+    own, secret = tmp_path / "own.txt", tmp_path / "secret.txt"
+    own.write_text("mine\n")
+    secret.write_text("a secret\n")
+    kb.add_bytes("own.txt", b"mine\n", source_uri=own.as_uri())
+    adding.add_bytes(kb.repo, "foreign.txt", b"a guess\n", secret.as_uri())  # as a clone brings it
+    kb.commit("both", index=False)
+
+    def states(rules: FetchRules) -> dict[str, str]:
+        found = sources.recheck(kb.repo, kb.snapshot(), list(kb.snapshot().paths()), Fetcher(rules))
+        return {each.path: each.state for each in found}
+
+    assert states(FetchRules()) == {"own.txt": "fresh", "foreign.txt": "unreachable"}
+    assert states(FetchRules(private=True)) == {"own.txt": "fresh", "foreign.txt": "changed"}
+    (kb.folder / "sources").write_bytes(b"damaged")
+    assert states(FetchRules())["own.txt"] == "unreachable"

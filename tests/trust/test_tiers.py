@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import arbor
 from arbor import KnowledgeBase
 from arbor.errors import ColdDocument, ConflictError, UsageError
 from arbor.objects.ids import Kind
-from arbor.repo import rehydrating
+from arbor.repo import adding, rehydrating
+from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.copies import (
     ByteSource,
     FolderSource,
@@ -24,12 +26,14 @@ from arbor.repo.copies import (
     Wanted,
     WorkTreeSource,
     open_place,
+    read_copy,
 )
 from arbor.repo.evicting import EvictReport, evict
 from arbor.repo.gc import packed_bytes, stored_objects
+from arbor.repo.known_sources import OwnFiles, remember_file
 from arbor.repo.proving import prove
 from arbor.repo.rehydrating import RehydrateReport, rehydrate
-from arbor.repo.tiering import Criteria, choose, report_tiers
+from arbor.repo.tiering import Criteria, choose, default_sources, report_tiers
 from arbor.repo.tiers import read_tiers
 from arbor.store.journal import Journal
 from arbor.text import readers
@@ -338,14 +342,58 @@ def test_a_source_uri_of_a_file_is_asked(make_kb: MakeKb, tmp_path: Path) -> Non
     kb.add_bytes("in.md", origin.read_bytes(), source_uri=origin.as_uri())
     kb.commit("in", index=False)
     remove_files(kb, "in.md")
-    assert go_cold(kb, [UriSource()]).evicted
-    assert come_back(kb, UriSource()).whole
+    assert go_cold(kb, [UriSource(may_open=OwnFiles(kb.folder))]).evicted
+    assert come_back(kb, UriSource(may_open=OwnFiles(kb.folder))).whole
     pages = {"https://example.org/a": b"page"}
     kb.add_bytes("web.txt", b"page", source_uri="https://example.org/a")
     kb.commit("web", index=False)
     remove_files(kb, "web.txt")
     assert go_cold(kb, [UriSource(), UriSource(pages.__getitem__)], "web.txt").evicted
     assert come_back(kb, UriSource(pages.__getitem__)).whole
+
+
+def test_a_file_that_a_stranger_names_is_not_opened(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb()
+    own, other = tmp_path / "own", tmp_path / "other.md"
+    own.mkdir()
+    for fs_path in (own / "a.md", other):
+        fs_path.write_text(long_note(2))
+    (own / "link.md").symlink_to(other)
+    remember_file(kb.repo, own.as_uri())
+    may_open = OwnFiles(kb.folder)
+    assert may_open((own / "a.md").as_uri())
+    for uri in (
+        other.as_uri(),
+        (own / "link.md").as_uri(),
+        own.as_uri() + "/../other.md",
+        own.as_uri() + "/%2e%2e/other.md",
+        own.as_uri() + "er",
+        (own / "a.md").as_uri().replace("file://", "file://elsewhere"),
+        "file:///etc/hostname",
+        "file:",
+        "file:///%00",
+        "https://example.org/a.md",
+    ):
+        assert not may_open(uri), uri
+    # As it comes in a clone: the document is here, and nobody here has added the file.
+    adding.add_bytes(kb.repo, "in.md", other.read_bytes(), other.as_uri())
+    kb.commit("in", index=False)
+    remove_files(kb, "in.md")
+    assert not go_cold(kb, default_sources(kb.repo)).evicted
+    assert go_cold(kb, [UriSource()]).evicted == ()
+    assert go_cold(kb, [UriSource(may_open=lambda uri: True)]).evicted
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
+def test_special_files_are_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for fs_path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(UsageError, match="regular"):
+            read_copy(fs_path, 10)
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(DEFAULT_MAX_FILE_BYTES + 1)
+    with pytest.raises(UsageError, match="larger"):
+        read_copy(tmp_path / "large", 10)
 
 
 def test_warm_is_stored_and_only_marked(make_kb: MakeKb) -> None:

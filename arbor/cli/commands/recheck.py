@@ -29,13 +29,18 @@ _STYLES = {"fresh": ("green",), "changed": ("yellow",), "gone": ("red",), "unrea
 
 @arbor_command("recheck", fields=FIELDS)
 @documents_argument()
-@click.option("--private", is_flag=True, help="Sources on private networks may be asked.")
+@click.option(
+    "--private",
+    is_flag=True,
+    help="Ask sources on private networks, and open files that were not added from here.",
+)
 @click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
 @json_option
 def command(session: Session, paths: tuple[str, ...], private: bool, no_robots: bool, as_json: bool) -> int:
     """Ask the source of each document whether it has changed.
 
-    A server is asked by ETag or date where it gave one, else the bytes are compared. Ends with 1 when
+    A server is asked by ETag or date where it gave one, else the bytes are compared. A file that a document names
+    is opened where it was added from here; any other, which a clone may name, with --private. Ends with 1 when
     a source has changed or is gone, with 14 when one could not be asked.
     """
     repo = session.open().repo
