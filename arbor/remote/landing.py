@@ -10,10 +10,13 @@ import contextlib
 from pathlib import Path
 
 from arbor.remote.limits import HELD_BYTES
+from arbor.remote.wire import MAX_MESSAGE_BYTES
 from arbor.repo.repository import Repository
 from arbor.store.files import write_atomically
 
 _NOTE = "landing"
+_MAX_OBJECTS = MAX_MESSAGE_BYTES // 2 // HELD_BYTES
+"""More than fit into one question are fetched again."""
 
 
 def begin(repo: Repository) -> None:
@@ -37,4 +40,6 @@ def landed(repo: Repository) -> bytes:
         return b""
     repo.store.refresh()
     fresh = [pack for pack in repo.store.packs() if pack.name not in before]
+    if sum(pack.index.count for pack in fresh) > _MAX_OBJECTS:
+        return b""
     return b"".join(key[:HELD_BYTES] for pack in fresh for key in pack.index.keys())  # noqa: SIM118 - not a mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arbor.errors import ColdDocument
 from arbor.objects import ledger
@@ -55,7 +55,11 @@ def needs_of_merge(repo: Repository, revision: str) -> list[Need]:
     if ours is None or is_ancestor(repo, ours, theirs):
         return needs_of_checkout(repo, theirs)
     bases = merge_bases(repo, [ours], [theirs])
-    return needs_of_versions(repo, Versions(bases[0] if bases else None, ours, theirs))
+    found = needs_of_versions(repo, Versions(bases[0] if bases else None, ours, theirs))
+    for base in bases[1:]:  # of criss-cross histories: what they have may be looked at, too
+        more = needs_of_versions(repo, Versions(base, ours, theirs))
+        found += [replace(need, required=False) for need in more]
+    return found
 
 
 def needs_of_revert(repo: Repository, revision: str) -> list[Need]:
