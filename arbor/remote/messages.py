@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.paths import path_fault
-from arbor.remote.limits import HELD_BYTES, MAX_HAVES, MAX_REFS, MAX_UPDATES, MAX_WANTS
+from arbor.remote.limits import HELD_BYTES, MAX_ERROR_CHARS, MAX_HAVES, MAX_REFS, MAX_UPDATES, MAX_WANTS
 from arbor.remote.wire import VERSION, Message
 from arbor.store.refs import HEADS, TAGS, check_ref_name
 
@@ -223,7 +223,7 @@ def check_filter(value: Any) -> str:
     text = _text(value)
     if text in (FULL, COLD) or (text.startswith(AT) and not path_fault(text[len(AT) :])):
         return text
-    raise UsageError(f"'{text[:100]}' is not a filter", "the filters are: cold, at:FOLDER")
+    raise UsageError(f"{text[:100]!r} is not a filter", "the filters are: cold, at:FOLDER")
 
 
 def parse_filter(text: str) -> str:
@@ -246,7 +246,9 @@ def _built(what: str, make: Callable[[], T]) -> T:
     try:
         return make()
     except UsageError as error:
-        raise RemoteError(f"the other side sent a broken '{what}' message: {error.message}") from error
+        # A name that may not be used is quoted in it, as the other side wrote it.
+        plain = "".join(char if char.isprintable() else "?" for char in error.message[:MAX_ERROR_CHARS])
+        raise RemoteError(f"the other side sent a broken '{what}' message: {plain}") from error
     except (ValueError, TypeError, KeyError) as error:
         raise RemoteError(f"the other side sent a broken '{what}' message") from error
 

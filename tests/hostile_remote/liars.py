@@ -158,10 +158,12 @@ class Liar:
         pass
 
 
-def write_bundle(fs_path: Path, refs: Message, frames: Sequence[bytes], objects: int | None = None) -> Path:
+def write_bundle(
+    fs_path: Path, refs: Message, frames: Sequence[bytes], objects: int | None = None, **changes: str
+) -> Path:
     """A bundle file with a right header check and trailer around wrong things."""
     objects = count(frames) if objects is None else objects
-    header = encode(dict(sorted({**refs, "filter": "", "cold": b"", "objects": objects}.items())))
+    header = encode(dict(sorted({**refs, "filter": "", "cold": b"", "objects": objects, **changes}.items())))
     body = b"ARBBNDL1" + struct.pack("<I", len(header)) + header + blake3(header).digest(8) + b"".join(frames)
     body += fmt.encode_trailer(len(frames), objects)
     fs_path.write_bytes(body + blake3(body).digest())

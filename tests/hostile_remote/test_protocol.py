@@ -172,6 +172,22 @@ def test_what_the_other_side_says_cannot_draw_on_the_terminal(tmp_path: Path) ->
     assert len(caught.value.message) < 700
 
 
+@pytest.mark.parametrize(
+    "name", ["\x00", "\u200brefs/heads/main", "refs/heads/\x1b[2J", "refs/heads/" + "x" * 8000 + "\n"]
+)
+def test_a_name_that_is_refused_is_quoted_in_print(tmp_path: Path, name: str) -> None:
+    tip, frames = truth()
+    with pytest.raises(RemoteError) as caught:
+        clone_to(Liar(shown(tip, head=name), frames), tmp_path / "b")
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) < 800
+    for field in ("head", "filter"):
+        file = write_bundle(tmp_path / field, shown(tip), frames, **{field: name})
+        with pytest.raises(ArborError) as refused:
+            clone_to(file, tmp_path / "b")
+        assert refused.value.message.isprintable()
+
+
 # --- pushes
 
 
