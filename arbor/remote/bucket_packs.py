@@ -73,7 +73,7 @@ class BucketPack(Pack):
     def frame_count(self, number: int) -> int:
         """How many objects are in a frame, from the index: a header would cost a read of its own.
 
-        What is pushed here has no object twice.
+        What is pushed here has no object twice, see `BucketStore.may_repeat`.
         """
         if self._counts is None:
             self._counts = Counter(frame for _, frame, _ in self.index.rows())
@@ -82,6 +82,8 @@ class BucketPack(Pack):
 
 class BucketStore(ObjectStore):
     """The packs of a bucket. A pack that appears in the local folder is uploaded at the next refresh."""
+
+    may_repeat = False
 
     def __init__(self, bucket: Bucket, folder: Path) -> None:
         super().__init__(folder)

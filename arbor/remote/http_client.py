@@ -94,6 +94,8 @@ class HttpTransport:
             raise RemoteError(
                 f"{self.url} does not allow this", "set ARBOR_TOKEN, or ask its owner for a token"
             )
+        if status == 503:
+            raise Interrupted(f"{self.url} has too much to do now", "try again in a moment")
         if status != 200:
             hint = "is there a knowledge base at this address?"
             raise RemoteError(f"{self.url} answers with status {status}", hint)

@@ -187,7 +187,8 @@ class Quarantine:
         Call it under the writer lock, when everything has been checked.
         """
         rows = inspection.rows
-        if _repeats_too_much(rows) or (store.packs() and _mostly_known(store, inspection)):
+        repeats = _repeats_too_much(rows) if store.may_repeat else _count_repeated(rows) > 0
+        if repeats or (store.packs() and _mostly_known(store, inspection)):
             with store.writer() as writer:
                 for kind, oid, data in self._objects():
                     writer.add(kind, data, oid)
@@ -265,7 +266,11 @@ def open_quarantine(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMIT
 
 def _repeats_too_much(rows: list[bytes]) -> bool:
     """Whether more objects came twice than in packs that several processes filled at once, which hold a few."""
-    return (len(rows) - len({row[:KEY_BYTES] for row in rows})) * _REPEATED_SHARE > len(rows)
+    return _count_repeated(rows) * _REPEATED_SHARE > len(rows)
+
+
+def _count_repeated(rows: list[bytes]) -> int:
+    return len(rows) - len({row[:KEY_BYTES] for row in rows})
 
 
 def _mostly_known(store: ObjectStore, inspection: Inspection) -> bool:

@@ -43,6 +43,9 @@ MERGE_ABOVE = 16
 class ObjectStore:
     """Objects by oid. Reading is safe from several threads; writing is done under the writer lock."""
 
+    may_repeat = True
+    """Whether an object may lie twice in a pack of this store."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._packs: dict[str, Pack] = {}

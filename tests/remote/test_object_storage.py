@@ -9,11 +9,14 @@ import pytest
 from obstore.store import MemoryStore
 
 from arbor.errors import ArborError, ConflictError, RemoteError
+from arbor.remote import receiving
 from arbor.remote.chunks import fetch_chunks
 from arbor.remote.object_storage import BucketRefs, StoreTransport
 from arbor.remote.transfer import TransferOptions
-from arbor.repo.repository import open_repository
+from arbor.repo.repository import Repository, open_repository
+from arbor.store.pack_writer import PackWriter
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
+from tests.remote.test_http import serving
 
 
 def names(bucket: MemoryStore) -> list[str]:
@@ -113,3 +116,40 @@ def test_a_store_that_fails_is_an_error_of_the_remote(tmp_path: Path) -> None:
     with pytest.raises((RemoteError, ArborError)):
         clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
     assert not (tmp_path / "b").exists()
+
+
+def with_repeats(repo: Repository) -> int:
+    """Put everything into one pack in which most objects lie twice, as several processes may fill one; how many."""
+    places = [
+        (pack, number) for pack in repo.store.packs() for number in range(len(pack.index.frame_offsets))
+    ]
+    frames = [(pack.packed_frame(number), pack.read_frame(number).oids()) for pack, number in places]
+    old = list(repo.store.folder.glob("*"))
+    writer = PackWriter(repo.store.folder)
+    for frame, oids in frames + frames[:2]:
+        writer.add_frame(frame, oids)
+    writer.seal()
+    for path in old:
+        path.unlink()
+    repo.store.refresh()
+    return sum(len(oids) for _, oids in frames)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_objects_that_lie_twice_in_a_pack_come_through(
+    tmp_path: Path, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if few:
+        monkeypatch.setattr(receiving, "_REPEATED_SHARE", 1)  # so that the packs are moved as they are
+    bucket = MemoryStore()
+    repo = make_kb(tmp_path / "a", notes(20))
+    objects = with_repeats(repo)
+    assert clone_to(tmp_path / "a", tmp_path / "local", bare=True).objects > objects
+    push_to(repo, StoreTransport(bucket, "memory://x"))
+    for number in range(2):
+        result = clone_to(StoreTransport(bucket, "memory://x"), tmp_path / f"b{number}")
+        assert result.objects == objects
+    with serving(tmp_path / "a") as url:
+        clone_to(url, tmp_path / "c")
+    for folder in ("local", "b0", "c"):
+        assert_whole(open_repository(tmp_path / folder))
