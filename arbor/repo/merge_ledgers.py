@@ -12,13 +12,18 @@ from arbor.objects.model import Document
 from arbor.repo.ingest import Sink, store_extraction
 from arbor.repo.merge_cores import CoreMerge, is_core
 from arbor.repo.merge_moves import Moves, find_moves
-from arbor.repo.merge_text import MARK_CHARS, merge_text
+from arbor.repo.merge_text import MARK_CHARS, common_encoding, merge_text
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.text.readers import DOCX, PDF
 from arbor.text.reading import extract
 
 _MARK_CHARS_PER_DEPTH = 2
 """Markers inside of a base are longer, as in git: they must not be taken for those around them."""
+
+
+_PACKED_TYPES = frozenset([PDF.media_type, DOCX.media_type])
+"""Kinds of files that have text, and are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +208,16 @@ def _merge_document(
         return
     documents = [snapshot.document(oid) if oid else None for oid in (base, ours, theirs)]
     source = documents[1].source_uri if documents[1] else ""
-    if all(document is None or _is_lines(document) for document in documents):
+    encoding = ""
+    if all(document is None or _may_be_lines(document) for document in documents):
         sides = [_bytes_of(snapshot, oid) if oid else b"" for oid in (base, ours, theirs)]
+        encoding = common_encoding(sides)
+    if encoding:
         names = "HEAD", how.their_name
         if how.depth:
             sides[1:], names = sorted(sides[1:]), ("one side", "other side")
         width = MARK_CHARS + _MARK_CHARS_PER_DEPTH * how.depth
-        result = merge_text(sides[0], sides[1], sides[2], *names, mark_chars=width)
+        result = merge_text(sides[0], sides[1], sides[2], *names, encoding=encoding, mark_chars=width)
         if result is not None and (how.depth or not result.conflicts):
             # In a base, markers are text like any other: what they enclose is not taken for anybody's version.
             extraction = extract(result.data, path, how.repo.policy().chunking)
@@ -226,8 +234,9 @@ def _merge_document(
     merged.conflicts[key] = Conflict(_bytes_of(snapshot, ours), reason)
 
 
-def _is_lines(document: Document) -> bool:
-    return document.original_count == 0 and not document.encoding.startswith(("utf-16", "utf-32"))
+def _may_be_lines(document: Document) -> bool:
+    """Whether a document's file is text, whatever its passages are; of what was not read as text nothing is known."""
+    return bool(document.encoding) and document.media_type not in _PACKED_TYPES
 
 
 def _bytes_of(snapshot: Snapshot, oid: bytes) -> bytes:

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+
+from arbor.repo.line_matching import match_lines
+from arbor.text.encodings import detect_encoding
 
 MAX_LINES = 50_000
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_WIDE = ("utf-16", "utf-32")
+"""How the names of encodings begin in which a line feed is not one byte."""
 MARK_CHARS = 7
 """How many characters a conflict marker has, as in git."""
 _MARKS = (b"<<<<<<< ", b"=======", b">>>>>>> ")
@@ -23,23 +28,50 @@ class MergedText:
     conflicts: int
 
 
+def common_encoding(sides: Sequence[bytes]) -> str:
+    """The encoding in which several versions of a text can be merged by lines; "" where there is none.
+
+    Plain ASCII, and no text at all, go with any encoding that has ASCII in it as it is.
+    """
+    found = [(detect_encoding(side), side) for side in sides]
+    telling = {encoding for encoding, side in found if not side.isascii() or encoding.startswith(_WIDE)}
+    if len(telling) > 1 or not all(encoding for encoding, _ in found):
+        return ""
+    encoding = telling.pop() if telling else "utf-8"
+    if encoding.startswith(_WIDE) and any(side and other != encoding for other, side in found):
+        return ""
+    return encoding
+
+
 def merge_text(
-    base: bytes, ours: bytes, theirs: bytes, our_name: str, their_name: str, *, mark_chars: int = MARK_CHARS
-) -> MergedText | None:
-    """Merge two changes of one text; None where it is too long to be compared line by line.
+    base: bytes, ours: bytes, theirs: bytes, our_name: str, their_name: str, *, encoding: str = "utf-8",
+    mark_chars: int = MARK_CHARS,
+) -> MergedText | None:  # fmt: skip
+    """Merge two changes of one text; None where it cannot be compared line by line: it is too long, or damaged.
 
     Args:
-        base: The common version, in an encoding whose line feed is the byte 0x0A.
+        base: The common version.
         ours: Our version, in the same encoding.
         theirs: Their version, in the same encoding.
         our_name: Shown in conflict markers.
         their_name: The same for the other side.
+        encoding: Theirs all; markers are written in it, and with the line ends around them.
         mark_chars: How many characters a marker has; `holds_markers` looks for the usual number.
     """
-    sides = [side.splitlines(keepends=True) for side in (base, ours, theirs)]
+    texts = [base, ours, theirs]
+    if encoding.startswith(_WIDE):
+        try:
+            texts = [text.decode(encoding).encode() for text in texts]
+        except UnicodeError:
+            return None
+    # Where a file begins with a byte order mark, no conflict marker may come before it.
+    marks = [text.startswith(_BYTE_ORDER_MARK) for text in texts]
+    sides = [text.removeprefix(_BYTE_ORDER_MARK).splitlines(keepends=True) for text in texts]
     if max(map(len, sides)) > MAX_LINES:
         return None
-    merged: list[bytes] = []
+    narrow = "utf-8" if encoding.startswith(_WIDE) else encoding
+    names = our_name.encode(narrow, "replace"), their_name.encode(narrow, "replace")
+    merged = [_BYTE_ORDER_MARK] if marks[1 if marks[1] != marks[0] else 2] else []
     conflicts = 0
     for base_part, our_part, their_part in _regions(*sides):
         if our_part == their_part or their_part == base_part:
@@ -48,16 +80,21 @@ def merge_text(
             merged += their_part
         else:
             conflicts += 1
-            merged += _marked(our_part, their_part, our_name, their_name, mark_chars)
-    return MergedText(b"".join(merged), conflicts)
+            end = next(filter(None, map(_line_end, (our_part, their_part, *sides))), b"\n")
+            merged += _marked(our_part, their_part, names, mark_chars, end)
+    data = b"".join(merged)
+    return MergedText(data.decode().encode(encoding) if encoding.startswith(_WIDE) else data, conflicts)
 
 
 def holds_markers(data: bytes) -> bool:
     """Whether a place in a text is still marked as `merge_text` marks conflicts: the three lines, in this order."""
+    encoding = detect_encoding(data) if b"\0" in data else ""
+    if encoding.startswith(_WIDE):
+        data = data.decode(encoding, "replace").encode("utf-8", "replace")
     if not all(mark in data for mark in _MARKS):
         return False
     seen, (ours, between, theirs) = 0, _MARKS
-    for line in data.splitlines():
+    for line in data.removeprefix(_BYTE_ORDER_MARK).splitlines():
         if seen == 0 and line.startswith(ours):
             seen = 1
         elif seen == 1 and line == between:
@@ -68,19 +105,26 @@ def holds_markers(data: bytes) -> bool:
 
 
 def _marked(
-    ours: Sequence[bytes], theirs: Sequence[bytes], our_name: str, their_name: str, chars: int
+    ours: Sequence[bytes], theirs: Sequence[bytes], names: tuple[bytes, bytes], chars: int, end: bytes
 ) -> list[bytes]:
     return [
-        f"{'<' * chars} {our_name}\n".encode(), *_ended(ours), b"=" * chars + b"\n", *_ended(theirs),
-        f"{'>' * chars} {their_name}\n".encode(),
+        b"<" * chars + b" " + names[0] + end, *_ended(ours, end), b"=" * chars + end, *_ended(theirs, end),
+        b">" * chars + b" " + names[1] + end,
     ]  # fmt: skip
 
 
-def _ended(lines: Sequence[bytes]) -> list[bytes]:
+def _line_end(lines: Sequence[bytes]) -> bytes:
+    """The first line end of a text; b"" where there is none."""
+    for line in lines[:1]:
+        return line[len(line.rstrip(b"\r\n")) :]
+    return b""
+
+
+def _ended(lines: Sequence[bytes], end: bytes) -> list[bytes]:
     """The lines with a line end after the last, so that a marker stands on its own line."""
     ended = list(lines)
     if ended and not ended[-1].endswith((b"\n", b"\r")):
-        ended[-1] += b"\n"
+        ended[-1] += end
     return ended
 
 
@@ -102,8 +146,7 @@ def _stable(
     base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
 ) -> Iterator[tuple[int, int, int, int]]:
     """(start, end in base, start in ours, start in theirs) of lines that neither side touched, then the very end."""
-    left = SequenceMatcher(None, base, ours, autojunk=False).get_matching_blocks()
-    right = SequenceMatcher(None, base, theirs, autojunk=False).get_matching_blocks()
+    left, right = match_lines(base, ours), match_lines(base, theirs)
     i = j = 0
     while i < len(left) and j < len(right):
         our_block, their_block = left[i], right[j]

@@ -161,6 +161,32 @@ def test_the_reason_of_a_conflict_is_said(kb: KnowledgeBase) -> None:
     assert (kb.fs_root / "pixel.png").read_bytes().endswith(b"ours")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", ["page.html", "mail.eml", "note.md"])
+def test_what_is_text_is_merged_by_lines_whatever_is_read_from_it(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    head = "From: a@b\r\nTo: c@d\r\nSubject: x\r\n\r\n" if name == "mail.eml" else "<!doctype html>\r\n"
+    text = head + "".join(f"<p>line {n}</p>\r\n" for n in range(20))
+    kb = new_kb(tmp_path, {name: text.encode(encoding)})
+    kb.branches.switch("side", create=True)
+    record(kb, {name: text.replace("line 3<", "three<").encode(encoding)})
+    kb.branches.switch("main")
+    record(kb, {name: text.replace("line 17<", "seventeen<").encode(encoding)})
+    assert kb.branches.merge("side").kind == "merged"
+    joined = text.replace("line 3<", "three<").replace("line 17<", "seventeen<")
+    assert (tmp_path / name).read_bytes() == joined.encode(encoding)
+    kb.branches.switch("side")
+    record(kb, {name: joined.replace("seventeen", "A").encode(encoding)})
+    kb.branches.switch("main")
+    record(kb, {name: joined.replace("seventeen", "B").encode(encoding)})
+    assert kb.branches.merge("side").reasons == ("both changed the same lines",)
+    marked = "<<<<<<< HEAD\r\n<p>B</p>\r\n=======\r\n<p>A</p>\r\n>>>>>>> side\r\n"
+    found = joined.replace("<p>seventeen</p>\r\n", marked)
+    assert (tmp_path / name).read_bytes() == found.encode(encoding)
+    assert kb.add([name]).warnings[0][1] == "it still holds conflict markers"
+
+
 def test_adding_what_still_has_conflict_markers_is_warned_of(kb: KnowledgeBase) -> None:
     conflict(kb)
     kb.branches.merge("ideas")
