@@ -316,6 +316,7 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
 
     Raises:
         UsageError: when the revision or mode is unknown.
+        ConflictError: for `soft` while a merge or revert waits to be finished, of which it would keep only half.
     """
     if mode not in ("soft", "mixed", "hard"):
         raise UsageError(f"'{mode}' is not a way to reset", "the ways are soft, mixed and hard")
@@ -326,6 +327,8 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
         elif (record := repo.interrupted()) is not None:
             record.refuse()
         stage, head = repo.stage(), repo.refs.head_oid()
+        if mode == "soft":
+            stage.refuse_unfinished()
 
         def move_ref() -> None:
             repo.refs.move_head(head, target, repo.who(), f"reset: to {revision}")
@@ -342,5 +345,5 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
         if mode == "mixed":
             clear_stage(repo.folder)
         else:
-            write_stage(repo.folder, replace(stage, merge_parents=(), message="", conflicts=()))
+            write_stage(repo.folder, replace(stage, message=""))
     return target

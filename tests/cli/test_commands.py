@@ -535,3 +535,88 @@ def test_contested_is_shown_beside_the_label(kb: Cli) -> None:
     listed = kb("consensus", "--label", "contested").out
     assert listed.splitlines() == ["EXTENDED CONTESTED   1  denial.md", "EXTENDED CONTESTED   1  tides.md"]
     assert len(kb("consensus", "--label", "CONTESTED", "--json").json["documents"]) == 2
+
+
+# --- branches, tags and resets as in git
+
+
+def branches_of(kb: Cli) -> list[str]:
+    return [branch["name"] for branch in kb("branch", "--json").json["branches"]]
+
+
+def test_a_rename_goes_from_the_old_name_to_the_new_one(kb: Cli) -> None:
+    kb("branch", "a")
+    kb("branch", "b", "HEAD")
+    assert "branch 'b' exists already" in kb("branch", "-m", "a", "b", code=2).err
+    assert branches_of(kb) == ["a", "b", "main"]
+    kb("branch", "-m", "a", "c")
+    kb("branch", "b", "-m", "d")
+    kb("branch", "-m", "trunk")
+    assert branches_of(kb) == ["c", "d", "trunk"]
+    kb("branch", "-f", "-m", "c", "d")
+    assert branches_of(kb) == ["d", "trunk"]
+    assert "no branch 'gone'" in kb("branch", "-m", "gone", "d", code=2).err
+    assert "too many names" in kb("branch", "one", "HEAD", "two", code=2).err
+
+
+def test_every_name_is_removed(kb: Cli) -> None:
+    for name in ("a", "b", "c"):
+        kb("tag", name)
+        kb("branch", name)
+    assert kb("tag", "-d", "a", "b").out.count("removed tag") == 2
+    assert [tag["name"] for tag in kb("tag", "--json").json["tags"]] == ["c"]
+    assert kb("branch", "-d", "a", "b").out.count("removed branch") == 2
+    assert branches_of(kb) == ["c", "main"]
+    assert "too many names" in kb("tag", "x", "HEAD", "y", code=2).err
+
+
+def test_a_branch_can_be_begun_before_the_first_commit(cli: Cli) -> None:
+    cli("init", ".")
+    cli.write("a.md", "a\n")
+    cli("add", ".")
+    assert cli("switch", "-c", "ideas").out == "on branch ideas\n"
+    cli("commit", "-m", "first")
+    assert branches_of(cli) == ["ideas"]
+    assert cli("status", "--json").json["clean"]
+
+
+def test_ways_to_reset_exclude_each_other(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "edited\n")
+    assert "--soft and --hard exclude each other" in kb("reset", "--hard", "--soft", code=2).err
+    assert kb("status", "--json").json["unstaged"]
+
+
+def test_a_soft_reset_drops_no_revert_and_others_say_so(kb: Cli) -> None:
+    for text in ("one\n", "two\n", "three\n"):
+        kb.write("notes/merkle.md", text)
+        kb("commit", "-a", "-m", text.strip())
+    kb("revert", "HEAD~1", code=13)
+    assert "a revert is in progress" in kb("reset", "--soft", "HEAD~1", code=13).err
+    assert kb("status", "--json").json["unstaged"][0]["status"] == "U"
+    assert "the revert in progress is left\n" in kb("reset", "--hard").err
+    assert kb("status", "--json").json["clean"]
+
+
+def test_a_merge_counts_cores_and_says_what_to_type_for_them(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb("core", "add", "one", "--from", "notes/merkle.md", "--text", "theirs")
+    kb("core", "add", "two", "--from", "notes/merkle.md", "--text", "theirs")
+    kb("commit", "-m", "cores")
+    kb("switch", "main")
+    assert "2 cores changed" in kb("merge", "--no-ff", "side").out
+    kb("switch", "side")
+    kb("core", "add", "one", "--from", "notes/merkle.md", "--text", "there")
+    kb("commit", "-m", "there")
+    kb("switch", "main")
+    kb("core", "add", "one", "--from", "notes/merkle.md", "--text", "here")
+    kb("commit", "-m", "here")
+    done = kb("merge", "side", code=13)
+    assert "conflict: core:one (both changed it)" in done.out
+    assert "U" in kb("status", "--short").out
+    typed = next(line for line in done.err.splitlines() if "from there" in line).split("from there: ")[1]
+    kb(*typed.split()[1:])
+    kb("commit")
+    assert kb("core", "show", "one", "--json").json["cores"][0]["text"] == "there\n"
+    kb("core", "rm", "two")
+    kb("commit", "-m", "one less")
+    assert "staged, 1 core changed" in kb("revert", "HEAD", "--no-commit").out

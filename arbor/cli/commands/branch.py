@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from arbor.cli.command import arbor_command, json_option
@@ -20,65 +22,69 @@ FIELDS = {
 
 
 @arbor_command("branch", fields=FIELDS)
-@click.argument("name", required=False, metavar="[NAME]", type=REVISION)
-@click.argument("start", required=False, metavar="[REV]", type=REVISION)
+@click.argument("names", nargs=-1, metavar="[NAME] [REV]", type=REVISION)
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-d", "--delete", is_flag=True, help="Remove a branch whose commits are also elsewhere.")
 @click.option(
     "-D", "force_delete", is_flag=True, help="Remove a branch even if its commits are nowhere else."
 )
-@click.option(
-    "-m",
-    "--move",
-    "new_name",
-    metavar="NEW",
-    help="Give the branch (the current one without NAME) another name.",
-)
+@click.option("-m", "--move", is_flag=True, help="Rename: -m OLD NEW, or -m NEW for the current branch.")
 @click.option("-u", "--set-upstream-to", "upstream", metavar="UPSTREAM",
               help="Let the branch (the current one without NAME) follow a remote's, such as origin/main.")  # fmt: skip
 @click.option("--unset-upstream", is_flag=True, help="Let the branch follow nothing.")
 @click.option("-f", "--force", is_flag=True, help="Move a branch that exists.")
 @json_option
 def command(
-    session: Session, name: str | None, start: str | None, remotes: bool, delete: bool, force_delete: bool,
-    new_name: str | None, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
+    session: Session, names: tuple[str, ...], remotes: bool, delete: bool, force_delete: bool, move: bool,
+    upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """List branches, or make, rename or remove one, or say what it follows.
+    """List branches, or make, rename or remove some, or say what one follows.
 
     arbor branch NAME makes a branch at HEAD (or REV) and stays where it is; arbor switch -c NAME also goes
-    there. A branch made at a remote's, such as origin/main, follows it. With --json, the branches that are there
-    afterwards.
+    there. A branch made at a remote's, such as origin/main, follows it. -d takes any number of names. With
+    --json, the branches that are there afterwards.
     """
     kb = session.open()
     set_identity(kb)
-    if (upstream is not None and unset_upstream) or upstream == "":
-        raise UsageError("name what the branch is to follow, or say --unset-upstream")
-    if upstream is not None or unset_upstream:
-        branch = name or _required(branching.current_branch(kb.repo))
-        kb.sharing.follow(branch, "" if unset_upstream else upstream or "")
-        if not as_json:
-            follows = f"follows {clean_line(upstream or '')}" if not unset_upstream else "follows nothing"
-            session.out.line(f"branch {clean_line(branch)} {follows}")
-    elif delete or force_delete:
-        oid = branching.delete_branch(kb.repo, _required(name), force=force_delete)
-        if not as_json:
-            session.out.line(f"removed branch {clean_line(name or '')} (it was at {short(oid.hex())})")
-    elif new_name is not None:
-        old = name or _required(branching.current_branch(kb.repo))
-        names = {branch.name for branch in branching.list_branches(kb.repo)}
-        if old not in names and new_name in names:  # typed as in git: -m OLD NEW
-            old, new_name = new_name, old
-        branching.rename_branch(kb.repo, old, new_name, force=force)
-    elif name is not None:
-        branching.create_branch(kb.repo, name, start or "HEAD", force=force)
-    if as_json or not (delete or force_delete or new_name or name or upstream or unset_upstream):
+    follows = upstream is not None or unset_upstream
+    if delete or force_delete:
+        for name in _at_least_one(names):
+            oid = branching.delete_branch(kb.repo, name, force=force_delete)
+            if not as_json:
+                session.out.line(f"removed branch {clean_line(name)} (it was at {short(oid.hex())})")
+    elif len(names) > (1 if follows else 2):
+        raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor branch --help")
+    elif follows:
+        _follow(session, names, upstream, unset_upstream=unset_upstream, quiet=as_json)
+    elif move:
+        *old, new = _at_least_one(names)
+        current = old[0] if old else branching.current_branch(kb.repo)
+        branching.rename_branch(kb.repo, _at_least_one([current] if current else [])[0], new, force=force)
+    elif names:
+        branching.create_branch(kb.repo, names[0], *names[1:], force=force)
+    if as_json or not (delete or force_delete or names or follows):
         _list(session, remotes, as_json)
 
 
-def _required(name: str | None) -> str:
-    if not name:
+def _follow(
+    session: Session, names: Sequence[str], upstream: str | None, *, unset_upstream: bool, quiet: bool
+) -> None:
+    """Let the branch that is named, or the current one, follow a remote's branch, or nothing."""
+    if upstream == "" or (upstream is not None and unset_upstream):
+        raise UsageError("name what the branch is to follow, or say --unset-upstream")
+    kb = session.open()
+    current = branching.current_branch(kb.repo)
+    [branch] = _at_least_one(names or ([current] if current else []))
+    kb.sharing.follow(branch, upstream or "")
+    if not quiet:
+        follows = f"follows {clean_line(upstream)}" if upstream else "follows nothing"
+        session.out.line(f"branch {clean_line(branch)} {follows}")
+
+
+def _at_least_one(names: Sequence[str]) -> Sequence[str]:
+    if not names:
         raise UsageError("name a branch", "run: arbor branch")
-    return name
+    return names
 
 
 def _list(session: Session, remotes: bool, as_json: bool) -> None:

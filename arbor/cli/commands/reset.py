@@ -22,26 +22,22 @@ FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"
 
 @arbor_command("reset", fields=FIELDS)
 @click.argument("revision", default="HEAD", metavar="[REV]", type=REVISION)
-@click.option("--soft", "mode", flag_value="soft", help="Move the branch only; stage and files stay.")
-@click.option(
-    "--mixed",
-    "mode",
-    flag_value="mixed",
-    default="mixed",
-    help="Also empty the stage; files stay (the default).",
-)
-@click.option(
-    "--hard", "mode", flag_value="hard", help="Also bring back the files: what is not committed is LOST."
-)
+@click.option("--soft", is_flag=True, help="Move the branch only; stage and files stay.")
+@click.option("--mixed", is_flag=True, help="Also empty the stage; files stay (the default).")
+@click.option("--hard", is_flag=True, help="Also bring back the files: what is not committed is LOST.")
 @offline_option
 @quiet_option
 @json_option
-def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
+def command(session: Session, revision: str, soft: bool, mixed: bool, hard: bool, as_json: bool) -> None:
     """Move the current branch to a revision.
 
     --hard throws away every change to tracked documents that is not committed. The commits that the branch leaves
     behind stay in the reflog: `arbor reflog` finds them.
     """
+    chosen = [name for name, given in (("soft", soft), ("mixed", mixed), ("hard", hard)) if given]
+    if len(chosen) > 1:
+        raise UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other", "choose one")
+    mode = chosen[0] if chosen else "mixed"
     kb = session.open()
     set_identity(kb)
     if mode == "hard":
@@ -58,9 +54,12 @@ def command(session: Session, revision: str, mode: str, as_json: bool) -> None:
         raise
     if mode == "hard":
         bring_needs(session, cold_needs.needs_of_checkout(kb.repo, kb.resolve(revision)))
+    left = kb.repo.stage().in_progress
     with cold_noticed(session) if mode == "hard" else contextlib.nullcontext():
         oid = branching.reset(kb.repo, revision, mode)
     kb.bring_up_to_date()
+    if left:
+        session.out.note(f"the {left} in progress is left")
     if as_json:
         session.out.json("reset", {"commit": oid.hex(), "mode": mode})
     else:

@@ -32,25 +32,24 @@ FIELDS = {
 
 
 @arbor_command("tag", fields=FIELDS)
-@click.argument("name", required=False, metavar="[NAME]", type=REVISION)
-@click.argument("revision", required=False, metavar="[REV]", type=REVISION)
+@click.argument("names", nargs=-1, metavar="[NAME] [REV]", type=REVISION)
 @click.option("-a", "--annotate", is_flag=True, help="Make an annotated tag; needs -m.")
 @click.option("-m", "--message", metavar="TEXT", help="The tag's message; makes it an annotated one.")
 @click.option("-s", "--sign", is_flag=True, help="Sign it with the key in sign.key; needs -m.")
 @click.option(
     "-v", "--verify", "verifies", is_flag=True, help="Check a tag's signature: 0 good, 12 bad, else 1."
 )
-@click.option("-d", "--delete", is_flag=True, help="Remove a tag.")
+@click.option("-d", "--delete", is_flag=True, help="Remove tags: any number of names.")
 @click.option(
     "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match the pattern NAME."
 )
 @click.option("-f", "--force", is_flag=True, help="Replace a tag that exists.")
 @json_option
 def command(
-    session: Session, name: str | None, revision: str | None, annotate: bool, message: str | None, sign: bool,
-    verifies: bool, delete: bool, lists: bool, force: bool, as_json: bool,
+    session: Session, names: tuple[str, ...], annotate: bool, message: str | None, sign: bool, verifies: bool,
+    delete: bool, lists: bool, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """List tags, or make, check or remove one.
+    """List tags, or make, check or remove some.
 
     With --json, the tags that are there afterwards.
     """
@@ -58,20 +57,23 @@ def command(
     set_identity(kb)
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
+    if not delete and len(names) > (1 if lists else 2):
+        raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, name or "*")
+        _list(session, as_json, *names)
         return 0
     if verifies:
-        return _verify(session, name, as_json=as_json)
+        return _verify(session, names[0] if names else None, as_json=as_json)
     if delete:
-        if name is None:
+        if not names:
             raise UsageError("name a tag", "run: arbor tag")
-        oid = branching.delete_tag(kb.repo, name)
-        if not as_json:
-            session.out.line(f"removed tag {clean_line(name)} (it was at {short(oid.hex())})")
-    elif name is not None:
-        kb.branches.tag(name, revision or "HEAD", message=message or "", force=force, sign=sign)
-    if as_json or name is None:
+        for name in names:
+            oid = branching.delete_tag(kb.repo, name)
+            if not as_json:
+                session.out.line(f"removed tag {clean_line(name)} (it was at {short(oid.hex())})")
+    elif names:
+        kb.branches.tag(*names, message=message or "", force=force, sign=sign)
+    if as_json or not names:
         _list(session, as_json)
     return 0
 
