@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arbor.arguments import checked, checked_desk
-from arbor.errors import IntegrityError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
         restoring,
         results,
         signing,
-        verify,
     )
     from arbor.repo import desk as trust_desk
     from arbor.repo.adding import AddResult
@@ -69,7 +65,6 @@ else:
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
     signing = lazy_module("arbor.repo.signing")
-    verify = lazy_module("arbor.repo.verify")
     asking = lazy_module("arbor.search.asking")
     following = lazy_module("arbor.search.following")
     searching = lazy_module("arbor.search.searching")
@@ -472,25 +467,8 @@ class KnowledgeBase:
             root: Hexadecimal ledger root that the revision must have.
             deep: Also every document's file against the hash recorded for it, and the structure of the index.
         """
-        tip = None
-        # A damaged HEAD or branch is one of the findings and hides none of the others.
-        with contextlib.suppress(IntegrityError) if revision is None else contextlib.nullcontext():
-            tip = self.resolve(revision) if revision is not None else self.repo.refs.head_oid()
         expected = parse_oid(root) if root is not None else None
-        problems: list[tuple[str, str]] = []
-
-        def check_caches() -> None:
-            if revision is not None:
-                return
-            with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
-                problems.extend(index_checking.check_caches(self.repo, deep=deep))
-
-        report = verify.verify(self.repo, tip, expected_root=expected, all_refs=revision is None, deep=deep,
-                               meanwhile=check_caches)  # fmt: skip
-        if not problems or not report.ok:
-            return report
-        found = tuple(verify.Finding("", where, problem) for where, problem in problems)
-        return replace(report, ok=False, damaged=found)
+        return index_checking.verify_everything(self.repo, revision, expected_root=expected, deep=deep)
 
     def config_get(self, name: str) -> Any:
         """A setting's value, or None."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
@@ -13,9 +15,46 @@ from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
 from arbor.objects.ledger import EMPTY_LEDGER
 from arbor.repo.repository import Repository
+from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
+from arbor.repo.verify import Finding, VerifyReport, verify
 
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
+
+
+def verify_everything(
+    repo: Repository, revision: str | None, *, expected_root: bytes | None = None, deep: bool = False
+) -> VerifyReport:
+    """Check what a revision needs, or without one what every ref needs and the caches.
+
+    Args:
+        repo: What to check.
+        revision: Only this one.
+        expected_root: The ledger root that the revision must have.
+        deep: Also every document's file, and the structure of the index.
+
+    Raises:
+        UsageError: when there is no such revision.
+    """
+    tip = None
+    # A damaged HEAD or branch is one of the findings and hides none of the others.
+    with contextlib.suppress(IntegrityError) if revision is None else contextlib.nullcontext():
+        tip = resolve(repo, revision) if revision is not None else repo.refs.head_oid()
+    problems: list[tuple[str, str]] = []
+
+    def look_at_caches() -> None:
+        if revision is not None:
+            return
+        with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
+            problems.extend(check_caches(repo, deep=deep))
+
+    report = verify(repo, tip, expected_root=expected_root, all_refs=revision is None, deep=deep,
+                    meanwhile=look_at_caches)  # fmt: skip
+    if not problems or not report.ok:
+        return report
+    return replace(
+        report, ok=False, damaged=tuple(Finding("", where, problem) for where, problem in problems)
+    )
 
 
 def check_caches(repo: Repository, *, deep: bool = False) -> list[tuple[str, str]]:
