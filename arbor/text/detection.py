@@ -151,8 +151,12 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 def _rank_candidates(sample: bytes, even: bytes) -> str:
     """The likeliest encoding of a sample, or of the beginning of a file whose size UTF-16 could have."""
-    texts = {each.encoding: sample.decode(each.encoding, "replace") for each in CANDIDATES}
-    rough = {each.encoding: rate_characters(texts[each.encoding], each) for each in CANDIDATES}
+    texts: dict[str, str] = {}
+    rough: dict[str, float] = {}
+    for each in CANDIDATES:
+        name = each.encoding
+        texts[name] = texts.get(name) or sample.decode(name, "replace")
+        rough[name] = max(rough.get(name, float("-inf")), rate_characters(texts[name], each))
     ratings: dict[str, float] = {}
     if even:
         ratings |= {encoding: rate_wide(even.decode(encoding, "replace")) for encoding in _WIDE}
@@ -160,9 +164,10 @@ def _rank_candidates(sample: bytes, even: bytes) -> str:
         if rough[encoding] < max(ratings.values(), default=rough[encoding]) - _CLOSE:
             break  # this and what comes after is out of reach: more than the characters only makes it unlikelier
         ratings[encoding] = rough[encoding] + rate_seams(texts[encoding])
-    chinese, rival = ratings.get("gb18030"), max(ratings.values())
-    if chinese is not None and len(ratings) > 1 and chinese > rival - _CLOSE:
-        ratings["gb18030"] = chinese + rate_words(texts["gb18030"])
+    chinese = ratings.pop("gb18030", float("-inf"))
+    if abs(chinese - max(ratings.values(), default=float("-inf"))) < _CLOSE:
+        chinese += rate_words(texts["gb18030"])
+    ratings["gb18030"] = chinese
     best = max(ratings, key=ratings.__getitem__)
     text = texts.get(best, "")
     unreadable = text.count("\ufffd") * _UNREADABLE_MAX

@@ -30,6 +30,8 @@ from arbor.text.common_characters import (
     CYRILLIC_RARER,
     GREEK_COMMON,
     HEBREW_COMMON,
+    ICELANDIC,
+    ICELANDIC_SHARED,
     JAPANESE,
     JAPANESE_OFTEN,
     KOREAN,
@@ -49,7 +51,15 @@ _ASCII = -3.0
 
 _FREQUENT, _OFTEN, _USUAL, _RARE, _ABSURD = -6.0, -7.7, -10.3, -15.0, -16.0
 _MARK, _HIRAGANA, _KATAKANA, _HALF_KATAKANA, _WIDE_FORM = -5.5, -5.0, -6.5, -4.7, -9.0
-_LETTER, _RARER_LETTER, _SHARED_LETTER, _CAPITAL, _SIGN, _RARER_SIGN = -3.2, -4.0, -4.7, -5.5, -3.5, -5.0
+_OWN_LETTER, _LETTER, _RARER_LETTER, _SHARED_LETTER, _CAPITAL, _SIGN, _RARER_SIGN = (
+    -2.6,
+    -3.2,
+    -4.0,
+    -4.7,
+    -5.5,
+    -3.5,
+    -5.0,
+)
 _SIGN_ABROAD, _RAREST_LETTER, _UNKNOWN = -6.0, -7.5, -10.0
 
 _SEAM = lazy_pattern(
@@ -217,12 +227,17 @@ CANDIDATES = (
         ),
     ),
     Candidate("cp1253", -4.0, _rate_alphabet({_LETTER: GREEK_COMMON}, _rate_sign_abroad)),
-    Candidate("cp1254", -4.0, _rate_alphabet({_LETTER: TURKISH | TURKISH_SHARED}, _rate_sign_abroad)),
+    Candidate(
+        "cp1254", -4.0, _rate_alphabet({_OWN_LETTER: TURKISH, _LETTER: TURKISH_SHARED}, _rate_sign_abroad)
+    ),
     Candidate("cp1255", -9.0, _rate_alphabet({_LETTER: HEBREW_COMMON}, _rate_sign_abroad)),
     Candidate("cp1256", -9.0, _rate_alphabet({_LETTER: ARABIC_COMMON}, _rate_sign_abroad)),
     Candidate("cp874", -9.0, _rate_alphabet({_LETTER: THAI_COMMON}, _rate_sign_abroad)),
+    Candidate(
+        "cp1252", -4.5, _rate_alphabet({_OWN_LETTER: ICELANDIC, _LETTER: ICELANDIC_SHARED}, _rate_sign_abroad)
+    ),
 )
-"""In order of preference where two fit equally well."""
+"""In order of preference where two fit equally well. An encoding of many languages is as likely as its best."""
 
 _WIDE_PRIOR = -5.0
 

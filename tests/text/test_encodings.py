@@ -83,6 +83,7 @@ def test_a_line_or_two_is_enough(codec: str, text: str, around: str) -> None:
         ("cp1252", "Où est la bibliothèque ?"),
         ("cp1250", "Dnes je krásné počasí a všichni jsou šťastní."),
         ("cp1250", "Astăzi este vreme frumoasă şi toţi sunt fericiţi."),
+        ("cp1252", "Það er gott veður í dag og ég fer út að ganga með þér."),
         ("cp1254", "Bugün hava çok güzel, değil mi?"),
         ("koi8_r", "не так ли, мой друг? Он уже ушёл."),
     ],
