@@ -224,10 +224,12 @@ def _quote(out: Output, indent: str, hit: Hit | PassageHit) -> Iterator[str]:
 
 
 def _without_heading(snippet: str, marks: Marks, heading: Sequence[str]) -> tuple[str, Marks]:
+    """The path is that of the first match, so the snippet can begin with any heading of it."""
     found = _MARKDOWN_HEADING.match(snippet) if heading else None
-    if found is None or not snippet.startswith(heading[-1], found.end()):
+    shown = [part for part in heading if found is not None and snippet.startswith(part, found.end())]
+    if found is None or not shown:
         return snippet, marks
-    cut = found.end() + len(heading[-1])
+    cut = found.end() + max(map(len, shown))
     cut += len(snippet[cut:]) - len(snippet[cut:].lstrip(" #"))
     if cut == len(snippet):
         return snippet, marks
