@@ -75,15 +75,15 @@ def test_a_crowd_that_only_waits_keeps_nobody_out(tmp_path: Path, sent: bytes) -
             assert advertised(kept).refs[0].oid == source.refs.head_oid()
             kept.close()
             clone_to(url, tmp_path / "c")
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 20
 
 
 def test_a_request_has_little_time_for_its_head(tmp_path: Path) -> None:
     make_kb(tmp_path / "a", notes(2))
     with serving(tmp_path / "a", limits=Limits(head_s=0.5)) as url:
         with open_socket(url, b"") as silent, open_socket(url, HALF_A_LINE) as half:
-            assert seconds_until_ended(silent) < 5
-            assert seconds_until_ended(half) < 5
+            assert seconds_until_ended(silent) < 15
+            assert seconds_until_ended(half) < 15
         with open_socket(url, HALF_A_LINE) as dripping:
             assert drips_until_ended(dripping) < 100
         # The second head over one connection has no more time than the first.
@@ -91,7 +91,7 @@ def test_a_request_has_little_time_for_its_head(tmp_path: Path) -> None:
         with open_socket(url, first) as again:
             assert again.recv(65536).startswith(b"HTTP/1.1 415")
             again.sendall(HALF_A_LINE)
-            assert seconds_until_ended(again) < 5
+            assert seconds_until_ended(again) < 12
 
 
 def test_a_body_that_drips_is_ended(tmp_path: Path) -> None:
@@ -117,19 +117,19 @@ def bulky_fetch(folder: Path, url: str) -> socket.socket:
 @pytest.mark.parametrize("reads", [False, True])
 def test_an_answer_that_is_not_read_is_ended(tmp_path: Path, reads: bool) -> None:
     noise = random.Random(1)
-    make_kb(tmp_path / "a", {f"{number}.md": noise.randbytes(1_000_000).hex() for number in range(16)})
-    limits = Limits(grace_s=0.5, min_bytes_per_s=10_000_000) if reads else Limits(idle_s=0.5)
+    make_kb(tmp_path / "a", {f"{number}.md": noise.randbytes(1_000_000).hex() for number in range(24)})
+    whole = clone_to(tmp_path / "a", tmp_path / "whole", bare=True).received_bytes
+    assert whole > 12_000_000  # more than the system takes in between
+    limits = Limits(grace_s=0.5, min_bytes_per_s=20_000_000) if reads else Limits(idle_s=0.5)
     with serving(tmp_path / "a", limits=limits) as url, bulky_fetch(tmp_path / "a", url) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
-        came, began = 0, time.monotonic()
-        if not reads:
-            time.sleep(2)
+        came = 0
+        time.sleep(0 if reads else 5)
         with contextlib.suppress(ConnectionError):
             while data := client.recv(100_000):
                 came += len(data)
                 time.sleep(0.05 if reads else 0)
-        assert came < 16_000_000
-        assert time.monotonic() - began < 20
+        assert came < whole
 
 
 def test_requests_are_counted_while_they_are_answered() -> None:
