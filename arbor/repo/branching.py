@@ -247,7 +247,9 @@ def switch(
                 follow_start(repo, target, start)
             repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
 
-        move = Move("switch", f"switch {target}", oid if detach else ref, oid, Stage(repo.ledger_root(oid)),
+        options = "-c " * create + "--detach " * detach
+        command = f"switch {options}{target}{f' {start}' if create and start != 'HEAD' else ''}"
+        move = Move("switch", command, oid if detach else ref, oid, Stage(repo.ledger_root(oid)),
                     new_ref=ref if is_new else "")  # fmt: skip
         move_to(repo, stage, move, move_ref, force=force)
     return oid

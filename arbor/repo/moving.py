@@ -10,8 +10,9 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from arbor.errors import ArborError, ConflictError
+from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
 from arbor.objects.ledger_diff import Change
@@ -146,7 +147,7 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
         if not there or (fs_root / name).is_dir():
             is_ours = file.after is None
         elif file.marked_hash:
-            is_ours = hash_of_file(fs_root / name) == file.marked_hash
+            is_ours = _has_hash(fs_root / name, file.marked_hash)
         else:
             is_ours = file.after is not None and equal(file.after, name)
         if is_ours:
@@ -156,6 +157,13 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
     absent = absent_documents(repo, (change.after for change in changes))
     plan = CheckoutPlan(tuple(changes), frozenset(), {}, absent)
     apply_checkout(repo, plan, snapshot)
+
+
+def _has_hash(fs_path: Path, wanted: bytes) -> bool:
+    try:
+        return hash_of_file(fs_path) == wanted
+    except (OSError, UsageError):
+        return False
 
 
 def move_to(

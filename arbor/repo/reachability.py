@@ -12,6 +12,7 @@ from arbor.objects.model import decode_commit, decode_document, decode_tag, deri
 from arbor.objects.passages import chunk_oids
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
+from arbor.repo.stage import decode_stage
 from arbor.store.sequential import SequentialReader, in_stored_order
 
 
@@ -55,15 +56,16 @@ class Reach:
             IntegrityError: when something that a ref or the stage needs is absent or damaged: what cannot be
                 read cannot be followed, so nothing may be dropped then.
         """
-        stage = self._repo.stage()
-        roots = [*_ref_oids(self._repo), *stage.merge_parents]
-        self._commits(roots)
+        stages, record = [self._repo.stage()], self._repo.interrupted()
+        if record is not None:  # to undo it, what was staged and what was in the files is needed
+            stages += [decode_stage(record.stage)] if record.stage else []
+            self.needed.documents.update(record.documents())
+        self._commits([*_ref_oids(self._repo), *(oid for stage in stages for oid in stage.merge_parents)])
         self._commits(oid for oid in _reflog_oids(self._repo) if self._repo.store.holds(oid))
         self._nodes([self._repo.commit(oid).ledger_root for oid in self.needed.commits])
-        self._nodes([stage.base])
-        self._values((key, value) for key, value in stage.changes.items() if value is not None)
-        record = self._repo.interrupted()
-        self.needed.documents.update(record.documents() if record else ())
+        for stage in stages:
+            self._nodes([stage.base])
+            self._values((key, value) for key, value in stage.changes.items() if value is not None)
         self._documents()
         return self.needed
 

@@ -132,6 +132,11 @@ def read_stage(folder: Path, head_root: bytes) -> Stage:
         data = (folder / "stage").read_bytes()
     except FileNotFoundError:
         return Stage(head_root)
+    return decode_stage(data)
+
+
+def decode_stage(data: bytes) -> Stage:
+    """The stage of the bytes of a stage file; raises IntegrityError when they are damaged."""
     row = msgpack.unpackb(unseal(data, "the stage"), strict_map_key=True)
     if row[0] != _STAGE_VERSION:
         raise IntegrityError("the stage was written by another version of arbor")

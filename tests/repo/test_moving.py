@@ -127,6 +127,8 @@ def leave(folder: Path, name: str) -> None:
     kb = arbor.open(folder)
     state = kb.status()
     if state.interrupted:
+        assert state.interrupted in ("merge side", "merge clean", "merge later", "switch later", "switch -c made later",
+                                     "revert HEAD~1", "reset --hard side")  # fmt: skip
         for act in (
             kb.add,
             lambda: kb.commit("no"),
@@ -303,3 +305,25 @@ def test_a_folder_with_work_in_it_gives_way_to_nothing(folders: KnowledgeBase, c
             act()
         assert files_in(kb.fs_root) == before
     assert [branch.name for branch in kb.branches.listing()] == ["main"]
+
+
+def test_what_was_staged_before_a_forced_switch_is_kept_until_it_is_done(tmp_path: Path) -> None:
+    kb = make(tmp_path / "kb")
+    assert kb.fs_root is not None
+    (kb.fs_root / "a.md").write_text("staged, and nowhere else\n")
+    kb.add(["a.md"])
+    kb.close()
+    before, step, cut_off = see(tmp_path / "kb"), 0, 0
+    while True:
+        step += 1
+        folder = tmp_path / f"at{step}"
+        shutil.copytree(tmp_path / "kb", folder)
+        if not killed_at(folder, step, lambda kb: branching.switch(kb.repo, "later", force=True)):
+            break
+        kb = arbor.open(folder)
+        if kb.status().interrupted:
+            cut_off += 1
+            assert collect(kb.repo, grace_s=0).damaged == ()
+            kb.branches.switch("main")
+            assert see(folder) == before
+    assert cut_off > 3
