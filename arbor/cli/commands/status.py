@@ -73,22 +73,19 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
-        _report_policy(session)
 
 
-def _report_policy(session: Session) -> None:
-    """Say when what the next add will stumble over is the policy."""
+def _warn_of_policy(session: Session) -> None:
+    """Say what is wrong with the `arbor.toml` of the work tree, where there is one: the next add stumbles over it."""
+    repo = session.open().repo
+    fs_root = repo.fs_root
     try:
-        session.open().repo.policy()
+        repo.policy()
     except UsageError as error:
         session.out.warning(error.message)
         if error.hint:
             session.out.hint(error.hint)
-
-
-def _warn_of_policy(session: Session) -> None:
-    """Say what is wrong with the `arbor.toml` of the work tree, where there is one."""
-    fs_root = session.open().repo.fs_root
+        return
     try:
         data = (fs_root / POLICY_FILE).read_bytes() if fs_root is not None else b""
     except OSError:
