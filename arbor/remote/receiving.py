@@ -117,8 +117,9 @@ class Quarantine:
         self._end = size_bytes
 
     def receive(
-        self, frames: Iterable[bytes], announced: int, progress: TransferProgress | None = None
-    ) -> None:
+        self, frames: Iterable[bytes], announced: int, progress: TransferProgress | None = None, *,
+        some_held: bool = False,
+    ) -> None:  # fmt: skip
         """Write frames as they come; only their headers are looked at.
 
         Args:
@@ -126,12 +127,13 @@ class Quarantine:
             announced: Objects that are to come. Where an earlier try left some here they may be fewer: what is held
                 already is announced and not sent.
             progress: Told after each frame.
+            some_held: Whether the other side was told of more that is held here than an earlier try left.
 
         Raises:
             IntegrityError: when a frame has no sound header, the transfer goes beyond its limits, or other than what
                 was announced comes.
         """
-        came, may_be_fewer = Meter(self._limits, announced), bool(self._frames)
+        came, may_be_fewer = Meter(self._limits, announced), some_held or bool(self._frames)
         with open(self._path, "ab", buffering=0) as file:
             if not self._end:
                 file.write(fmt.MAGIC)

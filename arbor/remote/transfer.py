@@ -96,7 +96,7 @@ def download(
             message, frames = open_packets(transport.call("fetch", encode_fetch_request(request)))
             answer = decode_fetch_answer(message)
             cold = frozenset(answer.cold)
-            quarantine.receive(frames, answer.objects, options.progress)
+            quarantine.receive(frames, answer.objects, options.progress, some_held=bool(held))
         inspection = quarantine.inspect()
         with repo.lock():
             tiers = read_tiers(repo.folder)
