@@ -160,7 +160,7 @@ class HitMaker:
     def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
         """All paths of a document but the hidden ones, those before the others that the query asks for by `path:`.
 
-        None where no path is left that the query asks for.
+        Nothing where no path is left that the query asks for.
         """
         paths = [path for path in self._session.paths_of(first) if path not in hidden]
         if self._path_condition is None:

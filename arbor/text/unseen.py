@@ -7,6 +7,7 @@ counts as code only where the lines above show that none of them is open: a link
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _BLANK = bytes(10 if value == 10 else 32 for value in range(256))
 """Turns everything but line ends into spaces."""
@@ -18,6 +19,8 @@ _HOLDS_PARAGRAPHS = re.compile(
     rb" {0,3}+(?:[-*+](?:[ \t]|\r?\Z)|\d{1,9}[.)](?:[ \t]|\r?\Z)|\[\^[^\]]++\]:|:[ \t]|!!!|\?\?\?)"
 )
 """A line that begins an item of a list, a footnote, a definition or an admonition."""
+
+_SIGN = re.compile(rb"%%|`|\n")
 
 _LINES_LOOKED_BACK = 200
 
@@ -38,28 +41,26 @@ def blank_unseen(text: bytes) -> bytes:
 def _blank_comments(text: bytes) -> bytes:
     """Blank `%%…%%`, each from its first to its next pair of signs; within inline code they are none."""
     pieces: list[bytes] = []
-    done = 0
-    start = _find_sign(text, 0)
-    while start >= 0:
-        end = _find_sign(text, start + 2)
-        if end < 0:
-            break
-        pieces += text[done:start], text[start : end + 2].translate(_BLANK)
-        done = end + 2
-        start = _find_sign(text, done)
+    done, begin = 0, -1
+    for sign in _iter_signs(text):
+        if begin < 0:
+            begin = sign
+            continue
+        pieces += text[done:begin], text[begin : sign + 2].translate(_BLANK)
+        done, begin = sign + 2, -1
     pieces.append(text[done:])
     return b"".join(pieces)
 
 
-def _find_sign(text: bytes, start: int) -> int:
-    """The next `%%` outside of inline code; -1 when there is none."""
-    place = text.find(b"%%", start)
-    while place >= 0:
-        line = text.rfind(b"\n", 0, place) + 1
-        if not text.count(b"`", line, place) & 1:
-            return place
-        place = text.find(b"%%", place + 2)
-    return -1
+def _iter_signs(text: bytes) -> Iterator[int]:
+    """Where each `%%` outside of inline code stands; one pass, whatever the text is like."""
+    is_code = False
+    for match in _SIGN.finditer(text):
+        if match[0] == b"%%":
+            if not is_code:
+                yield match.start()
+        else:
+            is_code = not is_code and match[0] == b"`"
 
 
 def _blank_indented_code(text: bytes) -> bytes:

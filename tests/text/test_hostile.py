@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from arbor.text.analyzer import index_text, match_units, phrase_unit, terms
 from arbor.text.extraction import Extraction
 from arbor.text.reading import decode_passage, extract
+from arbor.text.unseen import blank_unseen
 from tests.text.strategies import any_texts
 
 NAMES = ["a.md", "a.txt", "a.rst", "a.py", "a.html", "a.pdf", "a.eml", "a.docx", "a.json", "a", ""]
@@ -139,3 +140,13 @@ def test_one_endless_line(name: str, unit: bytes) -> None:
     extraction = extract(data, name)
     check(data, extraction)
     assert max(len(passage.data) for passage in extraction.passages) <= 4096
+
+
+@pytest.mark.parametrize(
+    "line", [b"`" + b"%% " * 300_000, b"%% `" * 200_000, b"%%a" * 200_000 + b"`%%" * 200_000]
+)
+def test_a_line_full_of_comment_signs_is_read_in_one_pass(line: bytes) -> None:
+    text = b"\n" + line + b"[x](y)\n"
+    blanked = blank_unseen(text)  # a pass for each sign would take a minute
+    assert len(blanked) == len(text)
+    assert blanked.count(b"\n") == text.count(b"\n")
