@@ -11,14 +11,18 @@ from typing import Any, cast
 
 
 class _LazyModule(ModuleType):
-    """Stands for a module and imports it when it is asked for something.
+    """Stands for a module and imports it when it is first asked for something.
 
     The import system's own lock makes this safe from several threads, which `importlib.util.LazyLoader` is not
     before Python 3.12.3: there, two threads at once can run a module's code twice.
     """
 
+    _loaded: ModuleType | None = None
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.__name__), name)
+        if self._loaded is None:
+            self._loaded = importlib.import_module(self.__name__)
+        return getattr(self._loaded, name)
 
 
 def lazy_module(name: str) -> ModuleType:

@@ -20,7 +20,7 @@ _HOLDS_PARAGRAPHS = re.compile(
 )
 """A line that begins an item of a list, a footnote, a definition or an admonition."""
 
-_SIGN = re.compile(rb"%%|`|\n")
+_SIGN = re.compile(rb"%%|`")
 
 _LINES_LOOKED_BACK = 200
 
@@ -33,7 +33,7 @@ def blank_unseen(text: bytes) -> bytes:
     """
     if b"%%" in text:
         text = _blank_comments(text)
-    if _LINKISH_INDENTED.search(text):
+    if (b"\n    " in text or b"\t" in text) and _LINKISH_INDENTED.search(text):
         text = _blank_indented_code(text)
     return text
 
@@ -53,14 +53,19 @@ def _blank_comments(text: bytes) -> bytes:
 
 
 def _iter_signs(text: bytes) -> Iterator[int]:
-    """Where each `%%` outside of inline code stands; one pass, whatever the text is like."""
-    is_code = False
-    for match in _SIGN.finditer(text):
-        if match[0] == b"%%":
-            if not is_code:
+    """Where each `%%` outside of inline code stands; each line that holds one is gone through once."""
+    place = text.find(b"%%")
+    while place >= 0:
+        begin = text.rfind(b"\n", 0, place) + 1
+        end = text.find(b"\n", place)
+        end = end if end >= 0 else len(text)
+        is_code = False
+        for match in _SIGN.finditer(text, begin, end):
+            if match[0] == b"`":
+                is_code = not is_code
+            elif not is_code:
                 yield match.start()
-        else:
-            is_code = not is_code and match[0] == b"`"
+        place = text.find(b"%%", end)
 
 
 def _blank_indented_code(text: bytes) -> bytes:
