@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from arbor.cli.failures import EXIT_PARTLY
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, few
-from arbor.repo.adding import AddResult
+
+if TYPE_CHECKING:
+    from arbor.repo.adding import AddResult
 
 # Found on a walk, these are no documents and nobody asked for them: they are counted, and the exit code stays
 # 0.

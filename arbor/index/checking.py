@@ -8,16 +8,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError
 from arbor.index.checksum import is_unchanged
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
+from arbor.lazy import lazy_module
 from arbor.objects.ledger import EMPTY_LEDGER
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.verify import Finding, VerifyReport, verify
+
+if TYPE_CHECKING:
+    from arbor.repo import verify as object_checks
+    from arbor.repo.verify import VerifyReport
+else:  # which a commit, that asks only for the state of the consensus, does without
+    object_checks = lazy_module("arbor.repo.verify")
 
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
 
@@ -48,12 +55,14 @@ def verify_everything(
         with contextlib.suppress(IntegrityError):  # of an object, and so a finding of its own
             problems.extend(check_caches(repo, deep=deep))
 
-    report = verify(repo, tip, expected_root=expected_root, all_refs=revision is None, deep=deep,
+    report = object_checks.verify(repo, tip, expected_root=expected_root, all_refs=revision is None, deep=deep,
                     meanwhile=look_at_caches)  # fmt: skip
     if not problems or not report.ok:
         return report
     return replace(
-        report, ok=False, damaged=tuple(Finding("", where, problem) for where, problem in problems)
+        report,
+        ok=False,
+        damaged=tuple(object_checks.Finding("", where, problem) for where, problem in problems),
     )
 
 

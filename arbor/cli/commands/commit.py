@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,7 +18,6 @@ from arbor.cli.session import Session
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
 from arbor.errors import ConflictError, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.adding import AddResult
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -81,7 +81,8 @@ def command(
     """
     kb = session.open()
     is_known = set_identity(kb)
-    staged, code = AddResult(), 0
+    skipped: tuple[tuple[str, str], ...] = ()
+    code = 0
     if everything:
         marked = adding.marked_conflicts(kb.repo)
         if marked:
@@ -91,7 +92,7 @@ def command(
             )
         with session.progress("adding") as progress:
             staged = kb.add(update=True, progress=progress)
-        code = report_skipped(session, staged, set(), quiet=as_json)
+        skipped, code = staged.skipped, report_skipped(session, staged, set(), quiet=as_json)
     if not no_verify:
         run_pre_commit(session)
     message = _message(session, kb, messages, message_file, amend=amend)
@@ -103,7 +104,7 @@ def command(
         session.out.warning(text)
     run_post_hook(session, "post-commit")
     if as_json:
-        _answer_json(session, made, staged)
+        _answer_json(session, made, skipped)
     else:
         _answer(session, made)
     return code
@@ -152,7 +153,7 @@ def _edit(kb: KnowledgeBase, message: str) -> str:
     return written
 
 
-def _answer_json(session: Session, made: CommitResult, staged: AddResult) -> None:
+def _answer_json(session: Session, made: CommitResult, skipped: Sequence[tuple[str, str]]) -> None:
     session.out.json("commit", {
         "commit": made.commit,
         "ledger_root": made.ledger_root,
@@ -164,7 +165,7 @@ def _answer_json(session: Session, made: CommitResult, staged: AddResult) -> Non
         "index": made.index,
         "ripple": ripple_fields(made.ripple),
         "warnings": list(made.warnings),
-        "skipped": [{"path": path, "reason": reason} for path, reason in staged.skipped],
+        "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
     })  # fmt: skip
 
 
