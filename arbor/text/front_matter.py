@@ -98,12 +98,6 @@ def read_front_matter(text: bytes) -> FrontMatter:
     return FrontMatter(block.end(), fields, ())
 
 
-def measure_fences(text: bytes) -> int:
-    """Length of what lies between two front matter fences at the head of a text, whether it can be read or not."""
-    block = _find_block(text)
-    return block.end() if block else 0
-
-
 def _find_block(text: bytes) -> re.Match[bytes] | None:
     head = text[:FRONT_MATTER_MAX_BYTES]
     return (_TOML_BLOCK if _is_toml(head) else _YAML_BLOCK).match(head)

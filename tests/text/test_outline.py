@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.text.chunker import enter_heading
@@ -68,6 +68,8 @@ def check(name: str, text: str) -> None:
 
 
 @given(pieces=st.lists(st.sampled_from(MARKDOWN), max_size=30))
+@example(["---\n", "中文的段落。\n\n", "# One\n", "---\n", "# Two\n"])
+@example(["---\n", "- a\n", "# One\n", "---\n", "# Two\n"])
 def test_markdown(pieces: list[str]) -> None:
     check("a.md", "".join(pieces))
     check("a.md", "---\ntitle: T\n# a comment\n---\n" + "".join(pieces))

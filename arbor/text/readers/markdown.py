@@ -9,7 +9,7 @@ from functools import lru_cache
 from arbor.objects.links import explicit_rows
 from arbor.text.chunker import HEADING_BYTES_MAX, Block, Mark, Structure, cut_buffer, without_mark
 from arbor.text.extraction import ChunkPolicy, FrontValue
-from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, measure_fences, read_front_matter
+from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, read_front_matter
 from arbor.text.links import LinkFinder, find_front_matter_links
 from arbor.text.readers.reading_result import Reading, Streamer
 
@@ -121,7 +121,11 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
 
 def find_headings(buffer: bytes, *, is_head: bool) -> list[Mark]:
     """The headings in a buffer, which front matter can begin where it is the head of a document."""
-    front = measure_fences(buffer[1:]) if is_head and buffer.startswith(FRONT_MATTER_OPENERS, 1) else 0
+    front = (
+        read_front_matter(buffer[1:]).size_bytes
+        if is_head and buffer.startswith(FRONT_MATTER_OPENERS, 1)
+        else 0
+    )
     return find_structure(buffer, 1 + front).marks
 
 
