@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import subprocess
 import sys
@@ -162,11 +161,17 @@ def test_the_words_that_are_typed(run: str, expected: list[str]) -> None:
 
 
 @given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=40))
-def test_no_longest_word_is_in_another_where_it_stands(run: str) -> None:
-    words = longest_words(run)
-    at, spans = 0, []
-    for word in words:
-        at = run.index(word, at)
-        spans.append((at, at + len(word)))
+def test_longest_words_stand_in_the_run_in_its_order(run: str) -> None:
+    at = -1
+    for word in longest_words(run):
         assert len(word) > 1
-    assert all(one[0] < other[0] and one[1] < other[1] for one, other in itertools.pairwise(spans))
+        at = run.index(word, at + 1)  # each begins behind the one before
+
+
+@given(
+    st.sampled_from(["所有权", "知识库", "中华人民共和国", "生命周期", "机器", "资本主义"]),
+    st.sampled_from(["", "的", "和"]),
+)
+def test_a_word_of_the_dictionary_is_one_word(word: str, beside: str) -> None:
+    assert longest_words(beside + word) == (word,)
+    assert longest_words(word + beside) == (word,)
