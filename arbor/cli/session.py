@@ -67,6 +67,10 @@ class Session:
         """The KB path of a path as typed in this folder."""
         return self.open().resolve_paths([typed], self.cwd)[0]
 
+    def document_or_core(self, typed: str) -> str:
+        """A path as typed in this folder; a core's name, as searches print it, is the same in each."""
+        return typed if typed.startswith("core:") else self.kb_path(typed)
+
     def shown(self, path: str) -> str:
         """A KB path as a person in this folder would type it, quoted where it holds anything odd."""
         if self._here is None:

@@ -28,6 +28,16 @@ SECONDS_BETWEEN = 3600
 IDENTITY = {"ARBOR_AUTHOR_NAME": "Ada Lovelace", "ARBOR_AUTHOR_EMAIL": "ada@example.org"}
 
 
+def allow_new_key(folder: Path, signer: str) -> None:
+    """Make an SSH key, `folder/key`, and a file that allows it to a signer, `folder/allowed`; skip without OpenSSH."""
+    try:
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
+    except FileNotFoundError:
+        pytest.skip("ssh-keygen is not installed")
+    kind, text, *_ = (folder / "key.pub").read_text().split()
+    (folder / "allowed").write_text(f"{signer} {kind} {text}\n")
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What a command did."""

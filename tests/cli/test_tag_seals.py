@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_tag, encode_tag
 from arbor.repo.repository import open_repository
-from tests.cli.harness import Cli
+from tests.cli.harness import Cli, allow_new_key
 
 pytestmark = pytest.mark.usefixtures("steady")
 SIGNER = "ada@example.org"
@@ -20,14 +19,7 @@ SIGNER = "ada@example.org"
 @pytest.fixture
 def signed(cli: Cli, tmp_path: Path) -> Cli:
     """A KB whose one commit and tag `v1` are signed, beside an annotated tag `plain` and a light one."""
-    try:
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True
-        )
-    except FileNotFoundError:
-        pytest.skip("ssh-keygen is not installed")
-    kind, text, *_ = (tmp_path / "key.pub").read_text().split()
-    (tmp_path / "allowed").write_text(f"{SIGNER} {kind} {text}\n")
+    allow_new_key(tmp_path, SIGNER)
     cli("init")
     cli("config", "sign.key", str(tmp_path / "key"))
     cli("config", "sign.allowed_signers", str(tmp_path / "allowed"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.harness import Cli
+from tests.cli.harness import Cli, allow_new_key
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -15,14 +14,7 @@ pytestmark = pytest.mark.usefixtures("steady")
 @pytest.fixture
 def ada(cli: Cli, tmp_path: Path) -> Cli:
     """A KB with one signed commit, pushed to a bare one, and a user-wide file that demands signatures."""
-    try:
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True
-        )
-    except FileNotFoundError:
-        pytest.skip("ssh-keygen is not installed")
-    kind, text, *_ = (tmp_path / "key.pub").read_text().split()
-    (tmp_path / "allowed").write_text(f"ada@example.org {kind} {text}\n")
+    allow_new_key(tmp_path, "ada@example.org")
     (tmp_path / "strict.toml").write_text(
         f'[pull]\nrequire_signed = true\n[sign]\nallowed_signers = "{tmp_path / "allowed"}"\n'
     )

@@ -103,18 +103,15 @@ def _add(
 def _source(session: Session, text: str) -> tuple[str, int | None, int | None]:
     """A source as typed: a path or core, perhaps with lines; a document of exactly that name comes first."""
     kb = session.open()
-
-    def path_of(typed: str) -> str:
-        return typed if typed.startswith("core:") else session.kb_path(typed)
-
     found = _SOURCE.fullmatch(text)
-    if found is None or (not text.startswith("core:") and next(kb.ls(path_of(text)), None) is not None):
-        return path_of(text), None, None
+    whole = session.document_or_core(text)
+    if found is None or (not text.startswith("core:") and next(kb.ls(whole), None) is not None):
+        return whole, None, None
     first = int(found["first"])
     if found["last"] and int(found["last"]) < first:
         hint = f"write {found['path']}:{found['last']}-{first}"
         raise UsageError(f"the lines of '{text}' end before they begin", hint)
-    return path_of(found["path"]), first, int(found["last"]) if found["last"] else first
+    return session.document_or_core(found["path"]), first, int(found["last"]) if found["last"] else first
 
 
 def _core_fields(core: CoreInfo) -> dict[str, Any]:

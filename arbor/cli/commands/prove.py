@@ -85,16 +85,11 @@ def _make(
     if consistency:
         return trust.prove_consistency(*consistency)
     if absent is not None:
-        return trust.prove_absent(_path(session, absent), at)
+        return trust.prove_absent(session.document_or_core(absent), at)
     if core is not None:
         return trust.prove(core, at, room="core")
     assert place is not None
-    return trust.prove(_path(session, place), at)
-
-
-def _path(session: Session, typed: str) -> str:
-    """A path as typed in this folder; a core's name, as searches print it, is the same in each."""
-    return typed if typed.startswith("core:") else session.kb_path(typed)
+    return trust.prove(session.document_or_core(place), at)
 
 
 def _is_binary(output: str | None) -> bool:
