@@ -178,6 +178,8 @@ class _Walk:
 
     def _take_sources(self, commit: Commit) -> None:
         """What the cores just taken were made from, where that is in no ledger that the receiver gets or has."""
+        if not self._sources:
+            return
         roots = [commit.ledger_root, *(self._repo.commit(parent).ledger_root for parent in commit.parents)]
         while self._sources:
             key, oid = self._sources.pop()
