@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arbor.errors import ArborError, UsageError
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
-from arbor.processes import can_fork, map_forked
-from arbor.repo.config import Policy
 from arbor.repo.ingest import store_extraction
 from arbor.repo.known_sources import remember_file
 from arbor.repo.origins import follows_source
@@ -22,26 +20,20 @@ from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, size_of, write_stage
-from arbor.repo.status import cold_paths, displaced, folders_of, remember_states, same_bytes, tracked_files
+from arbor.repo.status import cold_paths, displaced, remember_states, same_bytes, tracked_files
+from arbor.repo.storing_files import FileResult, Job, Rules, store_files, too_large
 from arbor.repo.tiers import make_hot, read_tiers
 from arbor.repo.whole_packs import note_added
-from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
-from arbor.store.frames import FrameCollector
-from arbor.store.odb import ObjectStore
-from arbor.store.pack_writer import PackWriter
+from arbor.repo.worktree import Folders, Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:
-    from arbor.repo import merge_text, streaming
+    from arbor.repo import merge_text
     from arbor.store import journal
 else:  # what few files need
     journal = lazy_module("arbor.store.journal")
     merge_text = lazy_module("arbor.repo.merge_text")
-    streaming = lazy_module("arbor.repo.streaming")
 
-_BATCH_FILES = 250
-_BATCH_BYTES = 8 * 1024 * 1024
-_LARGE_BYTES = 32 * 1024 * 1024
 _NAMED = 5
 
 
@@ -71,35 +63,6 @@ class _Found:
     files: dict[str, tuple[str, FileState]] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     skipped: list[tuple[str, str]] = field(default_factory=list)
-
-
-class _Job(NamedTuple):
-    """One file to read: KB path, place on disk, bytes, and the source URI that its document keeps."""
-
-    path: str
-    fs_path: str
-    size: int
-    source_uri: str
-
-
-def _source_of(snapshot: Snapshot, entry: tuple[bytes, FileState] | None) -> str:
-    """The source URI of the version that a file replaces."""
-    return "" if entry is None else snapshot.document(entry[0]).source_uri
-
-
-@dataclass(slots=True)
-class FileResult:
-    """What reading one file gave: the document's oid and state, or the reason why there is none.
-
-    With a reason, `is_partly_stored` says whether objects of it may have been stored all the same.
-    """
-
-    path: str
-    oid: bytes = b""
-    state: FileState | None = None
-    warnings: Sequence[str] = ()
-    problem: str = ""
-    is_partly_stored: bool = False
 
 
 def add(
@@ -134,18 +97,18 @@ def _add(
     tracked, looked_ns = tracked_files(repo, stage), time.time_ns()
     found = _find(fs_root, selections, tracked, update=update, force=force)
     found.gone -= cold_paths(repo, tracked)
-    todo = [(path, name) for path, (name, state) in sorted(found.files.items())
-            if path not in tracked or tracked[path][1] != state or path in stage.conflicts]  # fmt: skip
-    snapshot = Snapshot(repo.store, stage.base)
-    jobs = [_Job(path, f"{fs_root}/{name}", size_of(found.files[path][1]), _source_of(snapshot, tracked.get(path)))
-            for path, name in todo]  # fmt: skip
-    limit = None if force else policy.max_file_bytes
+    todo = sorted((path, name, state) for path, (name, state) in found.files.items()
+                  if path not in tracked or tracked[path][1] != state or path in stage.conflicts)  # fmt: skip
+    jobs = [Job(path, f"{fs_root}/{name}", size_of(state), tracked[path][0] if path in tracked else b"")
+            for path, name, state in todo]  # fmt: skip
+    rules = Rules(policy, None if force else policy.max_file_bytes, Snapshot(repo.store, stage.base),
+                   read_tiers(repo.folder).cold, force)  # fmt: skip
     pack: str | None = None
     if dry_run:
-        equal = same_bytes(snapshot, fs_root)
-        results = [_look(job, limit, tracked, equal) for job in jobs]
+        equal = same_bytes(rules.snapshot, fs_root)
+        results = [_look(job, rules, equal) for job in jobs]
     else:
-        results, pack = _store_files(repo.store, jobs, policy, limit, progress)
+        results, pack = store_files(repo.store, jobs, rules, progress)
     found.gone |= displaced(tracked, [result.path for result in results if not result.problem])
     done = _outcome(results, tracked, found, unchanged=len(found.files) - len(jobs))
     if not dry_run:
@@ -183,7 +146,7 @@ def _find(
 ) -> _Found:  # fmt: skip
     """Resolve the selections against the work tree and what is tracked."""
     found = _Found()
-    folders = folders_of(tracked)
+    tracked_below = Folders(tracked).__contains__
     for selection in selections:
         matcher: Matcher | None = None
         start = selection
@@ -193,7 +156,7 @@ def _find(
         if not there and is_glob(selection):
             matcher, start = glob_matcher(selection), ""
         if matcher is not None or (fs_path.is_dir() and not fs_path.is_symlink()):
-            listing = scan(fs_root, start, tracked=tracked.__contains__, tracked_below=folders.__contains__,
+            listing = scan(fs_root, start, tracked=tracked, tracked_below=tracked_below,
                            use_ignore=not force)  # fmt: skip
         else:
             listing = _single(fs_root, selection, tracked, force)
@@ -203,7 +166,7 @@ def _find(
         ]
         gone = {
             path
-            for path in tracked
+            for path in tracked.keys() - files.keys()
             if (lies_at(path, selection) if matcher is None else matcher(path)) and listing.is_gone(path)
         }
         if not (keep or gone or skipped or update or not selection or fs_path.is_dir()):
@@ -221,7 +184,7 @@ def _single(fs_root: Path, path: str, tracked: Entries, force: bool) -> Scan:
     if not (fs_root / name_on_disk(fs_root, folder)).is_dir():
         return Scan()
     folders = {f"{folder}/"} if folder else set()
-    listing = scan(fs_root, folder, tracked=tracked.__contains__, tracked_below=folders.__contains__,
+    listing = scan(fs_root, folder, tracked=tracked, tracked_below=folders.__contains__,
                    use_ignore=False, deep=False)  # fmt: skip
     files = {path: listing.files[path]} if path in listing.files else {}
     if files and not force and path not in tracked and path not in scan(fs_root, folder, deep=False).files:
@@ -230,104 +193,11 @@ def _single(fs_root: Path, path: str, tracked: Entries, force: bool) -> Scan:
     return Scan(files, skipped, listing.unreadable)
 
 
-def _look(job: _Job, limit: int | None, tracked: Entries, equal: Callable[[bytes, str], bool]) -> FileResult:
+def _look(job: Job, rules: Rules, equal: Callable[[bytes, str], bool]) -> FileResult:
     """What a dry run says of one file."""
-    if limit is not None and job.size > limit:
-        return FileResult(job.path, problem=_too_large(job.size, limit))
-    entry = tracked.get(job.path)
-    if entry is not None and equal(entry[0], job.fs_path):
-        return FileResult(job.path, oid=entry[0])
-    return FileResult(job.path, oid=b"?")
-
-
-def _too_large(size: int, limit: int) -> str:
-    return f"it has {size:,} bytes, over the limit of {limit:,} (add it with -f, or raise max_file_size in arbor.toml)"
-
-
-def _store_files(
-    store: ObjectStore, jobs: list[_Job], policy: Policy, limit: int | None,
-    progress: Callable[[int, int], None] | None,
-) -> tuple[list[FileResult], str | None]:  # fmt: skip
-    """Read and store the files; many small ones over several processes, large ones piece by piece.
-
-    Returns:
-        What became of each, and the name of the pack that was written.
-    """
-    small = [job for job in jobs if job.size <= _LARGE_BYTES]
-    large = [job for job in jobs if job.size > _LARGE_BYTES]
-    results: list[FileResult] = []
-    batches = _batches(small)
-
-    def work(batch: list[_Job]) -> tuple[list[FileResult], list[tuple[bytes, list[bytes]]]]:
-        collector = FrameCollector(store.holds)
-        read = [_store_file(collector, job, policy, limit) for job in batch]
-        return read, collector.finish()
-
-    with store.writer() as writer:
-        if len(batches) > 1 and can_fork():
-            for read, frames in map_forked(work, batches):
-                for frame, oids in frames:
-                    writer.add_frame(frame, oids)
-                results += read
-                if progress:
-                    progress(len(results), len(jobs))
-        else:
-            for batch in batches:
-                results += [_store_file(writer, job, policy, limit) for job in batch]
-                if progress:
-                    progress(len(results), len(jobs))
-        for job in large:
-            results.append(_store_large(writer, job, policy, limit))
-            if progress:
-                progress(len(results), len(jobs))
-    return results, writer.name
-
-
-def _batches(jobs: list[_Job]) -> list[list[_Job]]:
-    batches: list[list[_Job]] = []
-    held = 0
-    for job in jobs:
-        if not batches or len(batches[-1]) >= _BATCH_FILES or held + job.size > _BATCH_BYTES:
-            batches.append([])
-            held = 0
-        batches[-1].append(job)
-        held += job.size
-    return batches
-
-
-def _store_file(
-    sink: FrameCollector | PackWriter, job: _Job, policy: Policy, limit: int | None
-) -> FileResult:
-    if limit is not None and job.size > limit:
-        return FileResult(job.path, problem=_too_large(job.size, limit))
-    try:
-        data, state = read_file(job.fs_path, limit)
-    except (OSError, ArborError) as error:
-        return FileResult(job.path, problem=_problem(error))
-    extraction = extract(data, job.path, policy.chunking)
-    try:
-        oid = store_extraction(sink, extraction, data, job.source_uri)
-    except ArborError as error:
-        return FileResult(job.path, problem=error.message, is_partly_stored=True)
-    return FileResult(job.path, oid, state, tuple(extraction.warnings))
-
-
-def _problem(error: OSError | ArborError) -> str:
-    if isinstance(error, ArborError):
-        return error.message
-    return (error.strerror or type(error).__name__).lower()
-
-
-def _store_large(writer: PackWriter, job: _Job, policy: Policy, limit: int | None) -> FileResult:
-    if limit is not None and job.size > limit:
-        return FileResult(job.path, problem=_too_large(job.size, limit))
-    try:
-        oid, state, warnings = streaming.store_large_file(
-            writer, Path(job.fs_path), job.path, policy.chunking, job.source_uri
-        )
-    except (OSError, ArborError) as error:
-        return FileResult(job.path, problem=_problem(error), is_partly_stored=True)
-    return FileResult(job.path, oid, state, warnings)
+    if rules.max_bytes is not None and job.size > rules.max_bytes:
+        return FileResult(job.path, problem=too_large(job.size, rules.max_bytes))
+    return FileResult(job.path, oid=job.before if job.before and equal(job.before, job.fs_path) else b"?")
 
 
 def _outcome(results: list[FileResult], tracked: Entries, found: _Found, *, unchanged: int) -> AddResult:

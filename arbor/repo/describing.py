@@ -180,7 +180,7 @@ def diff_worktree(
     wanted, fs_root = matcher_of(tuple(paths)), repo.work_tree()
     tracked = tracked_files(repo, stage)
     snapshot = Snapshot(repo.store, stage.base)
-    listing = scan(fs_root, tracked=tracked.__contains__, tracked_below=lambda prefix: True)
+    listing = scan(fs_root, tracked=tracked)
     if before is None:
         olds = {path: oid for path, (oid, _) in tracked.items()}
     else:

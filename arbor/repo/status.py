@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from arbor.repo.stage import (
 )
 from arbor.repo.tiers import read_tiers
 from arbor.repo.upstreams import read_upstream
-from arbor.repo.worktree import Scan, hash_of_file, scan
+from arbor.repo.worktree import Folders, Scan, folders_of, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
 if TYPE_CHECKING:
@@ -122,10 +122,10 @@ def get_status(repo: Repository) -> Status:
     listing = Scan()
     untracked: list[str] = []
     if repo.fs_root is not None:
-        folders, looked_ns = folders_of(tracked), time.time_ns()
-        listing = scan(repo.fs_root, tracked=tracked.__contains__, tracked_below=folders.__contains__)
+        looked_ns = time.time_ns()
+        listing = scan(repo.fs_root, tracked=tracked)
         unstaged = _unstaged(repo, stage, repo.fs_root, tracked, listing, looked_ns)
-        untracked = _collapse([path for path in listing.files if path not in tracked], folders)
+        untracked = _collapse(listing.files.keys() - tracked.keys(), Folders(tracked))
     branch = head.removeprefix("refs/heads/") if isinstance(head, str) else ""
     record = repo.interrupted()
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
@@ -176,17 +176,6 @@ def _as_changes(
     return tuple(PathChange(d.status, d.path, d.old_path if d.status == "R" else "") for d in found)
 
 
-def folders_of(tracked: Iterable[str]) -> set[str]:
-    """Every folder (with trailing slash) that has something tracked below it."""
-    folders: set[str] = set()
-    for path in tracked:
-        cut = path.rfind("/")
-        while cut > 0 and path[: cut + 1] not in folders:
-            folders.add(path[: cut + 1])
-            cut = path.rfind("/", 0, cut)
-    return folders
-
-
 def displaced(tracked: Iterable[str], added: Iterable[str]) -> set[str]:
     """Tracked paths that cannot stay beside added ones, since one of the two is a folder of the other's name."""
     known = set(tracked)
@@ -218,16 +207,17 @@ def _unstaged(
     fresh: Entries = {}
     equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
     absent_by_right = cold_paths(repo, tracked) | in_conflict
-    for path, (oid, state) in tracked.items():
-        found = listing.files.get(path)
+    files = listing.files
+    differing = [path for path, (_, state) in tracked.items() if path not in files or files[path][1] != state]
+    for path in differing:
+        oid, found = tracked[path][0], files.get(path)
         if found is None:
             if path not in absent_by_right and listing.is_gone(path):
                 changes.append(PathChange("D", path))
-        elif found[1] != state:
-            if equal(oid, found[0]):
-                fresh[path] = (oid, found[1])
-            elif path not in in_conflict:
-                changes.append(PathChange("M", path))
+        elif equal(oid, found[0]):
+            fresh[path] = (oid, found[1])
+        elif path not in in_conflict:
+            changes.append(PathChange("M", path))
     if fresh:
         remember_states(repo, stage, {**tracked, **fresh}, looked_ns)
     return tuple(sorted(changes, key=lambda change: change.path))
@@ -266,7 +256,7 @@ def remember_states(repo: Repository, stage: Stage, entries: Entries, looked_ns:
         return
 
 
-def _collapse(paths: list[str], folders: set[str]) -> list[str]:
+def _collapse(paths: Iterable[str], folders: Container[str]) -> list[str]:
     """Untracked files, with a folder that holds nothing tracked shown once."""
     shown: set[str] = set()
     for path in paths:

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,19 +50,22 @@ class Scan:
 
 
 def scan(
-    fs_root: Path, below: str = "", *, tracked: Callable[[str], bool] = lambda path: False,
-    tracked_below: Callable[[str], bool] = lambda prefix: False, use_ignore: bool = True, deep: bool = True,
+    fs_root: Path, below: str = "", *, tracked: Collection[str] = (),
+    tracked_below: Callable[[str], bool] | None = None, use_ignore: bool = True, deep: bool = True,
 ) -> Scan:  # fmt: skip
     """Walk the work tree without following symlinks.
 
     Args:
         fs_root: The work tree.
         below: A KB folder path to start at; "" for all.
-        tracked: Whether a path is tracked: tracked files are found even where they are ignored.
-        tracked_below: Whether anything below a folder path (with trailing slash) is tracked.
+        tracked: The tracked paths, quick to be asked: tracked files are found even where they are ignored.
+        tracked_below: Whether anything below a folder path (with trailing slash) is tracked; found out from `tracked`
+            without.
         use_ignore: False finds ignored files too.
         deep: False stays in the one folder.
     """
+    if tracked_below is None:
+        tracked_below = Folders(tracked).__contains__
     walk = _Walk(fs_root, tracked, tracked_below, use_ignore, deep)
     rules: IgnoreRules | None = None
     prefix, parts = "", below.split("/") if below else []
@@ -87,6 +90,31 @@ def scan(
     return walk.found
 
 
+class Folders:
+    """Every folder (with trailing slash) that has one of some paths below it; worked out when it is first asked for."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = paths
+        self._found: set[str] | None = None
+
+    def __contains__(self, folder: object) -> bool:
+        if self._found is None:
+            self._found = folders_of(self._paths)
+        return folder in self._found
+
+
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """Every folder (with trailing slash) that has one of the paths below it."""
+    folders = {path[: path.rfind("/") + 1] for path in paths}
+    folders.discard("")
+    for folder in list(folders):
+        cut = folder.rfind("/", 0, -1)
+        while cut > 0 and folder[: cut + 1] not in folders:
+            folders.add(folder[: cut + 1])
+            cut = folder.rfind("/", 0, cut)
+    return folders
+
+
 _Folder = tuple[str, str, str, IgnoreRules | None]
 """A folder to take in: where it is, its KB path and its name on disk, both with a slash, and the rules in force."""
 
@@ -98,7 +126,7 @@ class _Walk:
     def __init__(
         self,
         fs_root: Path,
-        tracked: Callable[[str], bool],
+        tracked: Collection[str],
         tracked_below: Callable[[str], bool],
         use_ignore: bool,
         deep: bool,
@@ -162,7 +190,7 @@ class _Walk:
         for entry in entries:
             name = entry.name
             path = prefix + name
-            if name.isascii() and tracked(path) and path not in files:
+            if path in tracked and name.isascii() and path not in files:
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except OSError:  # the closer look says what is wrong with it
@@ -179,7 +207,7 @@ class _Walk:
     ) -> _Folder | None:
         name = entry.name
         path = prefix + (name if name.isascii() else _nfc(name))
-        is_tracked = self._tracked(path)
+        is_tracked = path in self._tracked
         if is_tracked and entry.is_file(follow_symlinks=False) and path not in self.found.files:
             self._keep(entry, path, fs_prefix + name)
             return None

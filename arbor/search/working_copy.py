@@ -6,7 +6,7 @@ from arbor.errors import ArborError
 from arbor.repo.config import Policy
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.status import folders_of, same_bytes, tracked_files
+from arbor.repo.status import same_bytes, tracked_files
 from arbor.repo.worktree import read_file, scan
 from arbor.text.extraction import Extraction
 from arbor.text.reading import extract
@@ -28,8 +28,7 @@ def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> 
     """
     fs_root = repo.work_tree()
     tracked = tracked_files(repo, repo.stage())
-    folders = folders_of(tracked)
-    files = scan(fs_root, tracked=tracked.__contains__, tracked_below=folders.__contains__).files
+    files = scan(fs_root, tracked=tracked).files
     equal = same_bytes(snapshot, fs_root)
     changed: dict[str, Extraction | None] = {}
     for path, oid in snapshot.paths():

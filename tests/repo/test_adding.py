@@ -12,9 +12,10 @@ import pytest
 
 import arbor
 from arbor.errors import IntegrityError, PartlyDone, StorageError, UsageError
-from arbor.repo import adding, worktree
+from arbor.repo import adding, storing_files, worktree
 from arbor.repo.stage import UNKNOWN, size_of
 from arbor.repo.status import displaced
+from arbor.text.extraction import ChunkPolicy, Extraction
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
 E_ACUTE, E_APART = "caf\u00e9.md", "cafe\u0301.md"
@@ -60,6 +61,29 @@ def test_a_touched_file_is_no_change(tmp_path: Path) -> None:
     result = kb.add()
     assert (result.modified, result.unchanged) == ((), 1)
     assert kb.status().clean
+
+
+def test_a_touched_file_is_read_as_text_again_only_by_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a\n"})
+    read: list[str] = []
+    real = storing_files.extract
+
+    def note(data: bytes, name: str, policy: ChunkPolicy) -> Extraction:
+        read.append(name)
+        return real(data, name, policy)
+
+    monkeypatch.setattr(storing_files, "extract", note)
+    os.utime(tmp_path / "a.md", (1, 1))
+    assert kb.add().unchanged == 1
+    assert read == []
+    os.utime(tmp_path / "a.md", (2, 2))
+    assert kb.add(force=True).unchanged == 1
+    assert read == ["a.md"]
+    write(tmp_path, {"a.md": "b\n"})
+    assert kb.add().modified == ("a.md",)
+    assert read == ["a.md", "a.md"]
 
 
 @pytest.mark.parametrize(
@@ -360,14 +384,14 @@ def test_a_file_that_goes_while_it_is_added_is_left_out(
 ) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, {"a.md": "a", "b.md": "b"})
-    real = adding.read_file
+    real = storing_files.read_file
 
     def vanish(fs_path: str, limit: int | None) -> object:
         if fs_path.endswith("b.md"):
             os.unlink(fs_path)
         return real(fs_path, limit)
 
-    monkeypatch.setattr(adding, "read_file", vanish)
+    monkeypatch.setattr(storing_files, "read_file", vanish)
     result = kb.add()
     assert result.added == ("a.md",)
     assert [name for name, _ in result.skipped] == ["b.md"]
@@ -441,7 +465,7 @@ def test_a_very_large_file_is_streamed_in_pieces(tmp_path: Path, monkeypatch: py
     kb = new_kb(tmp_path)
     text = "".join(f"## Part {n}\n\nWords of part {n}, 中文也有。\n\n" for n in range(2000)).encode()
     write(tmp_path, {"text.md": text, "data.bin": os.urandom(100_000)})
-    monkeypatch.setattr(adding, "_LARGE_BYTES", 1000)
+    monkeypatch.setattr(storing_files, "_LARGE_BYTES", 1000)
     result = kb.add()
     assert sorted(result.added) == ["data.bin", "text.md"]
     kb.commit("large", index=False)
@@ -461,7 +485,7 @@ def test_a_very_large_file_in_another_encoding_is_found_or_warned_about(
         "late.txt": b"plain words\n" * 30_000 + "le café est fermé\n".encode("latin-1") * 300,
     }
     write(tmp_path, contents)
-    monkeypatch.setattr(adding, "_LARGE_BYTES", 1000)
+    monkeypatch.setattr(storing_files, "_LARGE_BYTES", 1000)
     said = kb.add().warnings
     warnings = {path: " ".join(text for name, text in said if name == path) for path in contents}
     assert warnings["wide.md"] == "the file is too large for its links to be looked for"
@@ -574,14 +598,14 @@ def test_a_document_that_cannot_be_stored_does_not_stop_the_others(
 ) -> None:
     kb = new_kb(tmp_path)
     write(tmp_path, {"a.md": "a", "bad.md": "b", "c.md": "c"})
-    real = adding.store_extraction
+    real = storing_files.store_extraction
 
-    def fail(sink: object, extraction: object, data: bytes, source_uri: str = "") -> bytes:
+    def fail(sink: object, extraction: object, data: bytes, *rest: str, **options: bytes) -> bytes:
         if data == b"b":
             raise IntegrityError("it cannot be stored")
-        return real(sink, extraction, data, source_uri)  # type: ignore[arg-type]
+        return real(sink, extraction, data, *rest, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(adding, "store_extraction", fail)
+    monkeypatch.setattr(storing_files, "store_extraction", fail)
     result = kb.add()
     assert (result.added, result.skipped) == (("a.md", "c.md"), (("bad.md", "it cannot be stored"),))
 
@@ -589,7 +613,7 @@ def test_a_document_that_cannot_be_stored_does_not_stop_the_others(
 def test_many_files_are_prepared_by_several_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adding, "_BATCH_FILES", 10)
+    monkeypatch.setattr(storing_files, "_BATCH_FILES", 10)
     files: dict[str, str | bytes] = {
         f"{n % 7}/{n}.md": f"# Note {n}\n\nshared text\n" + "x" * (n % 50) for n in range(120)
     }
@@ -598,7 +622,7 @@ def test_many_files_are_prepared_by_several_processes(
     assert read_all(kb) == files_in(tmp_path)
     assert kb.verify().ok
     alone = new_kb(tmp_path / "other")
-    monkeypatch.setattr(adding, "can_fork", lambda: False)
+    monkeypatch.setattr(storing_files, "can_fork", lambda: False)
     record(alone, files)
     assert alone.snapshot("HEAD").ledger_root == kb.snapshot("HEAD").ledger_root
 

@@ -1,0 +1,172 @@
+"""Files read, turned into objects and stored: many small ones over several processes, large ones piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from arbor.errors import ArborError
+from arbor.lazy import lazy_module
+from arbor.objects.ids import file_hash
+from arbor.processes import can_fork, map_forked
+from arbor.repo.config import Policy
+from arbor.repo.ingest import store_extraction
+from arbor.repo.snapshot import Snapshot
+from arbor.repo.stage import FileState
+from arbor.repo.worktree import read_file
+from arbor.store.frames import FrameCollector
+from arbor.store.odb import ObjectStore
+from arbor.store.pack_writer import PackWriter
+from arbor.text.reading import extract
+
+if TYPE_CHECKING:
+    from arbor.repo import streaming
+else:  # what few files need
+    streaming = lazy_module("arbor.repo.streaming")
+
+_BATCH_FILES = 250
+_BATCH_BYTES = 8 * 1024 * 1024
+_LARGE_BYTES = 32 * 1024 * 1024
+
+
+class Job(NamedTuple):
+    """One file to read: KB path, place on disk, bytes, and the oid of the document that it was, b"" for a new one."""
+
+    path: str
+    fs_path: str
+    size: int
+    before: bytes
+
+
+class Rules(NamedTuple):
+    """What holds for all files of an add.
+
+    Attributes:
+        policy: How they are read.
+        max_bytes: None for no limit.
+        snapshot: Where the documents are that they were.
+        stale: Which of those are stored again although the file is as it was, for what they consist of is not here.
+        is_forced: Whether every file is read again, also one that is as it was.
+    """
+
+    policy: Policy
+    max_bytes: int | None
+    snapshot: Snapshot
+    stale: frozenset[bytes]
+    is_forced: bool
+
+
+@dataclass(slots=True)
+class FileResult:
+    """What reading one file gave: the document's oid and state, or the reason why there is none.
+
+    With a reason, `is_partly_stored` says whether objects of it may have been stored all the same.
+    """
+
+    path: str
+    oid: bytes = b""
+    state: FileState | None = None
+    warnings: Sequence[str] = ()
+    problem: str = ""
+    is_partly_stored: bool = False
+
+
+def store_files(
+    store: ObjectStore, jobs: list[Job], rules: Rules, progress: Callable[[int, int], None] | None
+) -> tuple[list[FileResult], str | None]:
+    """Read and store the files; many small ones over several processes, large ones piece by piece.
+
+    Returns:
+        What became of each, and the name of the pack that was written.
+    """
+    small = [job for job in jobs if job.size <= _LARGE_BYTES]
+    large = [job for job in jobs if job.size > _LARGE_BYTES]
+    results: list[FileResult] = []
+    batches = _batches(small)
+
+    def work(batch: list[Job]) -> tuple[list[FileResult], list[tuple[bytes, list[bytes]]]]:
+        collector = FrameCollector(store.holds)
+        read = [_store_file(collector, job, rules) for job in batch]
+        return read, collector.finish()
+
+    with store.writer() as writer:
+        if len(batches) > 1 and can_fork():
+            for read, frames in map_forked(work, batches):
+                for frame, oids in frames:
+                    writer.add_frame(frame, oids)
+                results += read
+                if progress:
+                    progress(len(results), len(jobs))
+        else:
+            for batch in batches:
+                results += [_store_file(writer, job, rules) for job in batch]
+                if progress:
+                    progress(len(results), len(jobs))
+        for job in large:
+            results.append(_store_large(writer, job, rules))
+            if progress:
+                progress(len(results), len(jobs))
+    return results, writer.name
+
+
+def _batches(jobs: list[Job]) -> list[list[Job]]:
+    batches: list[list[Job]] = []
+    held = 0
+    for job in jobs:
+        if not batches or len(batches[-1]) >= _BATCH_FILES or held + job.size > _BATCH_BYTES:
+            batches.append([])
+            held = 0
+        batches[-1].append(job)
+        held += job.size
+    return batches
+
+
+def _store_file(sink: FrameCollector | PackWriter, job: Job, rules: Rules) -> FileResult:
+    limit = rules.max_bytes
+    if limit is not None and job.size > limit:
+        return FileResult(job.path, problem=too_large(job.size, limit))
+    try:
+        data, state = read_file(job.fs_path, limit)
+    except (OSError, ArborError) as error:
+        return FileResult(job.path, problem=_problem(error))
+    hash_of_file, source_uri = file_hash(data), ""
+    if job.before:
+        before = rules.snapshot.document(job.before)
+        if before.file_hash == hash_of_file and not rules.is_forced and job.before not in rules.stale:
+            return FileResult(
+                job.path, job.before, state
+            )  # touched and no more, as after a copy of the folder
+        source_uri = before.source_uri
+    extraction = extract(data, job.path, rules.policy.chunking)
+    try:
+        oid = store_extraction(sink, extraction, data, source_uri, hash_of_file=hash_of_file)
+    except ArborError as error:
+        return FileResult(job.path, problem=error.message, is_partly_stored=True)
+    return FileResult(job.path, oid, state, tuple(extraction.warnings))
+
+
+def _problem(error: OSError | ArborError) -> str:
+    if isinstance(error, ArborError):
+        return error.message
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _store_large(writer: PackWriter, job: Job, rules: Rules) -> FileResult:
+    limit = rules.max_bytes
+    if limit is not None and job.size > limit:
+        return FileResult(job.path, problem=too_large(job.size, limit))
+    source_uri = rules.snapshot.document(job.before).source_uri if job.before else ""
+    try:
+        oid, state, warnings = streaming.store_large_file(
+            writer, Path(job.fs_path), job.path, rules.policy.chunking, source_uri
+        )
+    except (OSError, ArborError) as error:
+        return FileResult(job.path, problem=_problem(error), is_partly_stored=True)
+    return FileResult(job.path, oid, state, warnings)
+
+
+def too_large(size: int, limit: int) -> str:
+    """Why a file of this size is not added."""
+    return f"it has {size:,} bytes, over the limit of {limit:,} (add it with -f, or raise max_file_size in arbor.toml)"
