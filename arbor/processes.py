@@ -8,13 +8,19 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import pickle
 import signal
 import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import pickle
+else:  # for processes that are really started
+    pickle = lazy_module("pickle")
 
 T = TypeVar("T")
 R = TypeVar("R")

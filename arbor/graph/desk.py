@@ -15,11 +15,11 @@ from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import CONTESTED, Label, PeerGroup, Standing
 from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
-from arbor.repo.committing import count_documents
+from arbor.objects import ledger
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve, resolve_range
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
 
 Progress = Callable[[str], None]
 HISTORY_COMMITS = 200
@@ -305,4 +305,6 @@ class ConsensusDesk:
 
     def is_at_hand(self, snapshot: Snapshot) -> bool:
         """Whether the state of a version is on disk, or made in a moment because there is little of it."""
-        return self._live.is_at_hand(snapshot, count_documents(self._repo, snapshot.ledger_root))
+        return self._live.is_at_hand(
+            snapshot, ledger.count_entries(self._repo.store, snapshot.ledger_root, DOCUMENTS)
+        )

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from arbor.graph.commonplace import commonplace_terms
 from arbor.graph.markup import consensus_text
+from arbor.lazy import lazy_module
 from arbor.processes import map_forked
 from arbor.text.analyzer import terms
+
+if TYPE_CHECKING:
+    import hashlib
+else:  # it loads OpenSSL, and a state that is only read hashes no term
+    hashlib = lazy_module("hashlib")
 
 POOL_TERMS = 256
 """Different terms that are kept of one document; an index into them fits a byte."""
@@ -53,7 +58,7 @@ class _Hashes(dict[str, int]):
     """Order-free numbers for the terms met so far."""
 
     def __missing__(self, term: str) -> int:
-        digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         number = int.from_bytes(digest, "big") >> 1
         if len(self) >= _HASHES_MAX:
             self.clear()

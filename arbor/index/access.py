@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import ArborError, Locked, StorageError
 from arbor.index.cache_lock import (
@@ -32,9 +32,15 @@ from arbor.index.writer import (
     remove_database,
     update,
 )
+from arbor.lazy import lazy_module
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.store.files import remove_temporaries, storing, temporary_path
+
+if TYPE_CHECKING:
+    import tempfile
+else:  # for an index that cannot be kept
+    tempfile = lazy_module("tempfile")
 
 OLDER_FOLDER = "at"
 OLDER_KEPT = 4

@@ -6,16 +6,18 @@ import contextlib
 import json
 import math
 import sqlite3
-import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arbor.errors import ConflictError, IntegrityError
 from arbor.index.disk_errors import REINDEX, in_own_words
 from arbor.index.schema import Stamp, connect_to_read, file_identity, read_stamp
+
+if TYPE_CHECKING:
+    import tempfile
 
 KNOWN_FREQUENCIES_MAX = 100_000
 _AVERAGES = "SELECT block FROM passages_data WHERE id = 1"

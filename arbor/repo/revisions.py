@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import time
+from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_tag
 from arbor.repo.repository import Repository
 from arbor.store.refs import HEADS, REMOTES, TAGS
+
+if TYPE_CHECKING:
+    import difflib
+else:  # for a name that is not found
+    difflib = lazy_module("difflib")
 
 _STEP = re.compile(r"([~^])([0-9]*)")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import IntegrityError, Locked, StorageError, UsageError
 from arbor.index import access
@@ -14,10 +14,10 @@ from arbor.index.cache_lock import Told
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
+from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.repo.config import Policy
 from arbor.repo.core_binding import unproven_source
-from arbor.repo.history import iter_log
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
@@ -28,6 +28,11 @@ from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.searching import Searcher, SearchOptions, parse
 from arbor.search.working_copy import read_changed_files
 from arbor.text.extraction import Extraction
+
+if TYPE_CHECKING:
+    from arbor.repo import history
+else:  # only `since:` and revisions by time walk the log
+    history = lazy_module("arbor.repo.history")
 
 _TRIES = 3
 
@@ -247,7 +252,7 @@ class Asker:
                 return set()
             roots = [
                 entry.commit
-                for entry in iter_log(self._repo, [oid])
+                for entry in history.iter_log(self._repo, [oid])
                 if entry.commit.committer.seconds >= moment
             ]
             paths: set[str] = set()

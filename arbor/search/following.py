@@ -10,7 +10,6 @@ from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.index import access
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.lazy import lazy_module
-from arbor.repo.committing import NewCommit
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.status import PathChange
@@ -18,6 +17,7 @@ from arbor.repo.status import PathChange
 if TYPE_CHECKING:
     from arbor.graph import desk
     from arbor.graph.ripple import Ripple
+    from arbor.repo.committing import NewCommit
     from arbor.search import policy_check
 else:
     policy_check = lazy_module("arbor.search.policy_check")

@@ -18,7 +18,7 @@ from arbor.search.plan import unit_expression
 from arbor.text.analyzer import Unit, index_text
 from arbor.text.folding import UNSPACED
 
-_RUN = lazy_pattern(f"[{UNSPACED}]+")
+_RUN = lazy_pattern(f"[{UNSPACED}]++")
 _NAMES = r"[CcGgHh]\+\+|[CcFfJjQq]#|\.[Nn][Ee][Tt](?![^\W_])"
 _REGION = lazy_pattern(rf"[{UNSPACED}]+|{_NAMES}|[^\W_{UNSPACED}]+|[^\x00-\x7f\W_]+|[\u2600-\U0001faff]")
 _ASCII_REGION = re.compile(rf"{_NAMES}|[A-Za-z0-9]+")

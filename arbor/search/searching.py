@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from arbor.errors import IntegrityError, UsageError
 from arbor.index.reader import IndexReader, Session
 from arbor.index.tokens import Tokenizer
+from arbor.objects.ids import file_hash
 from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
@@ -258,8 +258,5 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
 
 def _trace_of(snapshot: Snapshot, query: Query, options: SearchOptions, hits: Sequence[Hit]) -> str:
     """The same version, query, mode and hits have the same trace."""
-    hasher = hashlib.sha256(snapshot.ledger_root)
-    hasher.update(f"\0{options.mode.value}\0{query.text}\0".encode("utf-8", "surrogatepass"))
-    for hit in hits:
-        hasher.update(hit.document)
-    return hasher.hexdigest()[:16]
+    asked = f"\0{options.mode.value}\0{query.text}\0".encode("utf-8", "surrogatepass")
+    return file_hash(b"".join([snapshot.ledger_root, asked, *(hit.document for hit in hits)])).hex()[:16]

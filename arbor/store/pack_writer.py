@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
 from arbor.errors import StorageError
+from arbor.lazy import lazy_module
 from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder, temporary_path, write_atomically
 from arbor.store.frames import Batch, FrameBuffer
 from arbor.store.pack_index import encode_index, encode_row
+
+if TYPE_CHECKING:
+    from concurrent import futures
+else:  # not all that opens a store writes to it
+    futures = lazy_module("concurrent.futures")
 
 _QUEUED_FRAMES = 8
 
@@ -36,8 +42,8 @@ class PackWriter:
         self._rows: list[bytes] = []
         self._offsets: list[int] = []
         self._frames = 0
-        self._pool: ThreadPoolExecutor | None = None
-        self._queue: list[Future[bytes]] = []
+        self._pool: futures.ThreadPoolExecutor | None = None
+        self._queue: list[Callable[[], bytes]] = []
         self._broken = False
         self.name: str | None = None
         """The pack's name once it is sealed; None where there was nothing to write."""
@@ -70,9 +76,7 @@ class PackWriter:
         fresh = [(slot, oid) for slot, oid in enumerate(oids) if oid not in self._buffer]
         self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in fresh)
         self._buffer.note(oids)
-        done: Future[bytes] = Future()
-        done.set_result(frame)
-        self._enqueue(done)
+        self._enqueue(lambda: frame)
 
     def seal(self) -> str | None:
         """Make the pack durable and visible; its name, or None when nothing was added.
@@ -115,10 +119,10 @@ class PackWriter:
         objects, oids = batch
         self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in enumerate(oids))
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, thread_name_prefix="arbor-pack")
-        self._enqueue(self._pool.submit(fmt.encode_frame, objects))
+            self._pool = futures.ThreadPoolExecutor(1, thread_name_prefix="arbor-pack")
+        self._enqueue(self._pool.submit(fmt.encode_frame, objects).result)
 
-    def _enqueue(self, frame: Future[bytes]) -> None:
+    def _enqueue(self, frame: Callable[[], bytes]) -> None:
         self._frames += 1
         self._queue.append(frame)
         self._drain(_QUEUED_FRAMES)
@@ -126,7 +130,7 @@ class PackWriter:
     def _drain(self, leave: int) -> None:
         while len(self._queue) > leave:
             self._offsets.append(self._offset)
-            self._write(self._queue.pop(0).result())
+            self._write(self._queue.pop(0)())
 
     def _write(self, data: bytes) -> None:
         try:

@@ -92,8 +92,12 @@ class Spread:
 
 
 def neutral_environment(scratch: Path) -> dict[str, str]:
-    """The environment of a measured command: this arbor, and nobody's settings for it or for git."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "ARBOR_"))}
+    """The environment of a measured command: this arbor, and nobody's settings for it, for Python or for git.
+
+    Python's among them: one of them keeps it from storing what it compiled, and then each command compiles arbor anew.
+    """
+    foreign = ("GIT_", "ARBOR_", "PYTHON")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     config = scratch / "no-config"
     config.mkdir(parents=True, exist_ok=True)
     identity = {

@@ -52,10 +52,12 @@ def test_commands_run_where_they_are_told_without_anyones_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARBOR_SOMETHING", "set")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     folder = tmp_path / "here"
     folder.mkdir()
-    found = measure([python("import os; print(os.getcwd(), 'ARBOR_SOMETHING' in os.environ)")], folder)[0]
-    assert found.stdout.split() == [str(folder), "False"]
+    script = "import os; print(os.getcwd(), {'ARBOR_SOMETHING', 'PYTHONDONTWRITEBYTECODE'} & {*os.environ})"
+    found = measure([python(script)], folder)[0]
+    assert found.stdout.split() == [str(folder), "set()"]
 
 
 def test_a_failure_stops_and_is_said(tmp_path: Path) -> None:
