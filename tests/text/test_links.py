@@ -209,6 +209,10 @@ def test_front_matter_links_are_bounded() -> None:
         ("%%\n[[hidden]]\n\n[a](hidden.md)\n%%\n[[link]]\n", ["link"]),
         ("`%%` [[link]] `%%`\n", ["link"]),
         ("50%% of [[link]]\n", ["link"]),
+        ("text\n\n%% a comment is no indent %% [[link]]\n", ["link"]),
+        ("%%\n[[hidden]] and more\n\n    of it %% [[link]]\n", ["link"]),
+        ("%% with `code` and [[hidden]] %% [[link]]\n", ["link"]),
+        ("%% `[[hidden]] %% [[hidden]]\n\n%% [[link]] %%\n", ["link"]),
     ],
 )
 def test_code_and_comments_that_markdown_shows_without_fences(text: str, targets: list[str]) -> None:
