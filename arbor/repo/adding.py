@@ -265,7 +265,7 @@ def _remember(
     new = stage.with_changes(repo.store, changes).resolved({key[len(DOCUMENTS) :] for key in changes})
     write_stage(repo.folder, new)
     came_back(repo, [result.oid for result in results])
-    remember_states(repo, new, entries, looked_ns)
+    remember_states(repo, new, entries, looked_ns, [result.path for result in results])
 
 
 def came_back(repo: Repository, stored: Iterable[bytes]) -> None:

@@ -92,7 +92,7 @@ def move_files(
             undo_move(repo)
         raise
     clear_move(repo.folder)
-    remember_states(repo, move.stage, entries)
+    remember_states(repo, move.stage, entries, looked_at=[path for path, _, _ in plan.changes])
 
 
 def _moved_files(repo: Repository, move: Move, plan: CheckoutPlan) -> Iterator[MovedFile]:

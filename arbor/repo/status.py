@@ -103,12 +103,17 @@ def tracked_files(repo: Repository, stage: Stage) -> Entries:
     return tracked
 
 
-def safe_states(entries: Entries, now_ns: int) -> Entries:
-    """The entries, without the states of files touched so lately that a further write could go unseen."""
+def safe_states(entries: Entries, now_ns: int, looked_at: Iterable[str] | None = None) -> Entries:
+    """The entries, without the states of files touched so lately that a further write could go unseen.
+
+    Args:
+        entries: Paths with their documents and file states.
+        now_ns: When the first of the files was looked at, in nanoseconds since 1970.
+        looked_at: The paths of those files; all without. The others were safe when they were kept, and so they are.
+    """
     limit = moment_of(now_ns - _RACY_NS)
-    young = [
-        (path, oid) for path, (oid, state) in entries.items() if state[:8] >= limit or state[8:16] >= limit
-    ]
+    some = entries if looked_at is None else {path: entries[path] for path in looked_at if path in entries}
+    young = [(path, oid) for path, (oid, state) in some.items() if state[:8] >= limit or state[8:16] >= limit]
     return {**entries, **{path: (oid, UNKNOWN) for path, oid in young}} if young else entries
 
 
@@ -219,7 +224,7 @@ def _unstaged(
         elif path not in in_conflict:
             changes.append(PathChange("M", path))
     if fresh:
-        remember_states(repo, stage, {**tracked, **fresh}, looked_ns)
+        remember_states(repo, stage, {**tracked, **fresh}, looked_ns, fresh)
     return tuple(sorted(changes, key=lambda change: change.path))
 
 
@@ -239,7 +244,10 @@ def same_bytes(snapshot: Snapshot, fs_root: Path) -> Callable[[bytes, str], bool
     return equal
 
 
-def remember_states(repo: Repository, stage: Stage, entries: Entries, looked_ns: int | None = None) -> None:
+def remember_states(
+    repo: Repository, stage: Stage, entries: Entries, looked_ns: int | None = None,
+    looked_at: Iterable[str] | None = None,
+) -> None:  # fmt: skip
     """Keep file states for the next status; on a read-only KB nothing is kept.
 
     Args:
@@ -248,9 +256,10 @@ def remember_states(repo: Repository, stage: Stage, entries: Entries, looked_ns:
         entries: Paths with their documents and file states.
         looked_ns: When the first of the files was looked at, in nanoseconds since 1970; now without. A state from
             just before that moment is not kept: a write right after the look could have left it as it was.
+        looked_at: The files that were; all without.
     """
     try:
-        safe = safe_states(entries, time.time_ns() if looked_ns is None else looked_ns)
+        safe = safe_states(entries, time.time_ns() if looked_ns is None else looked_ns, looked_at)
         write_worktree_cache(repo.folder, WorkTreeCache(stage.stamp, safe))
     except OSError:
         return
