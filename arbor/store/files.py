@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 
 from blake3 import blake3
@@ -144,7 +145,8 @@ def append_line(fs_path: Path, line: bytes) -> None:
         fs_path: The file, made where it is absent.
         line: The line with its line end.
     """
-    with open(fs_path, "ab+") as file:
+    # Without a buffer: what it still held after a write that failed would be written when the file is closed.
+    with open(fs_path, "ab+", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _MAX_LINE_BYTES, 0))
         tail = file.read()
@@ -152,13 +154,21 @@ def append_line(fs_path: Path, line: bytes) -> None:
             size -= len(tail) - (tail.rfind(b"\n") + 1)
             file.truncate(size)
         try:
-            file.write(line)
-            file.flush()
+            write_all(file, line)
             os.fsync(file.fileno())
         except OSError:
             with contextlib.suppress(OSError):
                 os.truncate(fs_path, size)
             raise
+    if not size:  # it may be new, and its name not durable yet
+        fsync_folder(fs_path.parent)
+
+
+def write_all(file: FileIO, data: bytes) -> None:
+    """Write to a file without a buffer, of which a single call may take a part only: the disk may be nearly full."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
 
 
 def seal(data: bytes) -> bytes:
