@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
+import itertools
 import os
 import shutil
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -195,30 +196,64 @@ def test_size_and_packing_are_bounded(site: Site) -> None:
         fetcher.fetch(f"{site.url}/odd")
 
 
-def test_a_slow_server_is_given_up() -> None:
+@contextlib.contextmanager
+def raw_server(head: bytes, body: Iterable[bytes], pause_s: float = 0.0) -> Iterator[str]:
+    """A server that answers one request with these bytes and ends; its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     stop = threading.Event()
 
-    def drip() -> None:
+    def answer() -> None:
         connection, _ = listener.accept()
-        with connection:
+        with connection, contextlib.suppress(OSError):
             connection.recv(4096)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            while not stop.is_set():
-                try:
-                    connection.sendall(b"x" * 70_000)
-                except OSError:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n" + head)
+            for piece in body:
+                connection.sendall(piece)
+                if stop.wait(pause_s):
                     return
-                time.sleep(0.05)
 
-    thread = threading.Thread(target=drip)
+    thread = threading.Thread(target=answer)
     thread.start()
-    rules = FetchRules(private=True, robots=False, total_s=0.2, timeout_s=2)
-    with pytest.raises(RemoteError, match="takes too long"):
-        Fetcher(rules).fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/a")
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/a"
     stop.set()
     thread.join()
     listener.close()
+
+
+PACKED = gzip.compress(b"words of a page " * 500)
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"Content-Length: 1000000\r\n\r\n", b"x" * 70_000),
+        (b"Content-Length: 1000\r\n\r\n", b"x"),
+        (b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        (b"X-Long: ", b"x"),
+    ],
+)
+def test_a_slow_server_is_given_up(head: bytes, body: bytes) -> None:
+    rules = FetchRules(private=True, robots=False, total_s=0.2, timeout_s=2)
+    with (
+        raw_server(head, itertools.repeat(body), 0.05) as url,
+        pytest.raises(RemoteError, match="takes too long"),
+    ):
+        Fetcher(rules).fetch(url)
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"Content-Length: 100\r\n\r\n", b"half of it"),
+        (b"Transfer-Encoding: chunked\r\n\r\n", b"a\r\nhalf of it\r\n"),
+        (b"Content-Encoding: gzip\r\n\r\n", PACKED[:-12]),
+        (b"Content-Encoding: gzip\r\n\r\n", PACKED[:30] + b"\xff" * 20),
+    ],
+)
+def test_half_a_page_is_no_page(head: bytes, body: bytes) -> None:
+    rules = FetchRules(private=True, robots=False)
+    with raw_server(head, [body]) as url, pytest.raises(RemoteError):
+        Fetcher(rules).fetch(url)
 
 
 @pytest.mark.parametrize(
