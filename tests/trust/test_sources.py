@@ -424,8 +424,11 @@ def test_what_is_no_dump(make_kb: MakeKb, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="not a MediaWiki dump"):
             imports.import_mediawiki(kb.repo, dump)
     (tmp_path / "x.bz2").write_bytes(b"BZh9 nonsense")
-    with pytest.raises(UsageError):
-        imports.import_mediawiki(kb.repo, tmp_path / "x.bz2")
+    packed = gzip.compress(WIKI.encode())
+    (tmp_path / "x.gz").write_bytes(packed[:20] + b"\xff" * 20 + packed[40:])
+    for name in ("x.bz2", "x.gz"):
+        with pytest.raises(UsageError):
+            imports.import_mediawiki(kb.repo, tmp_path / name)
 
 
 def test_the_commands(site: Site, tmp_path: Path) -> None:
@@ -480,6 +483,17 @@ def test_a_newer_commit_is_followed_where_nobody_changed_anything(make_kb: MakeK
     assert b"".join(kb.cat("notes/a.md", "HEAD")) == b"# a.md\n\nsecond\n"
     assert (kb.fs_root / "notes/mine.md").read_text() == "# edited here\n"
     assert not (kb.fs_root / "notes/gone.md").exists()
+
+
+def test_a_blob_that_git_cannot_give_whole_is_no_document(make_kb: MakeKb, repository: Path) -> None:
+    blob = git(repository, "rev-parse", "HEAD:sub/c.md")  # the last one, after which nothing is asked for
+    damaged = repository / ".git/objects" / blob[:2] / blob[2:]
+    damaged.chmod(0o644)
+    damaged.write_bytes(damaged.read_bytes()[:-6] + b"\xff" * 6)
+    kb = make_kb()
+    with pytest.raises(RemoteError, match="could not read object"):
+        imports.import_git(kb.repo, f"git+file://{repository}")
+    assert kb.status().clean
 
 
 def test_a_folder_of_a_repository_alone(make_kb: MakeKb, repository: Path) -> None:
