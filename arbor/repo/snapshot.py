@@ -30,7 +30,6 @@ DOCUMENTS = "d/"
 CORES = "c/"
 CORE_MARK = "core:"
 """How the name of a core is told from a document's path where both are listed."""
-EDGES = "e/"
 _HERE = "./"
 """Before a document's path that would be taken for the name of a core."""
 
