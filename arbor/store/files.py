@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
 import time
 import weakref
@@ -110,18 +111,22 @@ def temporary_path(folder: Path) -> Path:
     return folder / f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}"
 
 
-def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False) -> None:
     """Replace a file's content as a whole: temporary file, fsync, rename, fsync of the folder.
 
     Args:
         fs_path: The file; its folder must exist.
         data: The new content.
         durable: False leaves out the fsyncs, for caches that can be made again.
+        keep_mode: Whether who may read and write a file that is there stays as it is.
     """
     temporary = temporary_path(fs_path.parent)
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
+            if keep_mode and hasattr(os, "fchmod"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.fchmod(file.fileno(), stat.S_IMODE(os.stat(fs_path).st_mode))
             file.write(data)
             if durable:
                 file.flush()
