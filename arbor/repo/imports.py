@@ -133,7 +133,7 @@ def import_git(
     items = _noted(_git_items(fs_path, commit, origin, folder, skipped), kept)
     same_source = origin.rpartition("@")[0] + "@"
     report = _import(repo, origin, items, skipped, overwrite, progress, same_source)
-    remember(repo, [(same_source, "", "")])
+    remember(repo, [(same_source, "", "", b"")])
     return replace(
         report, result=join_results([report.result, _remove_gone(repo, folder, same_source, kept)])
     )

@@ -126,6 +126,25 @@ def test_sources_are_asked_again(make_kb: MakeKb, site: Site, tmp_path: Path) ->
     assert states()["etag"] == "fresh"
 
 
+def test_what_a_server_said_of_one_version_says_nothing_of_another(make_kb: MakeKb, site: Site) -> None:
+    kb = make_kb()
+    url = f"{site.url}/page.txt"
+    for version in ("one", "two"):
+        site.pages["/page.txt"] = (200, {"ETag": f'"{version}"'}, f"version {version}\n".encode())
+        sources.add_url(kb.repo, url, Fetcher(LOCAL), path="page.txt", overwrite=True)
+        if version == "one":
+            kb.commit("first", index=False)
+
+    def state() -> str:
+        [found] = sources.recheck(kb.repo, kb.snapshot(), list(kb.snapshot().paths()), Fetcher(LOCAL))
+        return found.state
+
+    assert state() == "changed", "the second version waits for its commit"
+    kb.commit("second", index=False)
+    assert state() == "fresh"
+    assert site.seen[-1][1]["If-None-Match"] == '"two"'
+
+
 def test_robots_are_respected_unless_told(make_kb: MakeKb, site: Site) -> None:
     kb = make_kb()
     site.pages["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /private/\n")
