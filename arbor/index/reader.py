@@ -24,7 +24,7 @@ _AVERAGES = "SELECT block FROM passages_data WHERE id = 1"
 
 
 class IndexMoved(ConflictError):
-    """Another process took the index to another version between opening it and asking it."""
+    """Another process took the index to another version between opening it and asking it, or a thread closed it."""
 
 
 class IndexDamaged(IntegrityError):
@@ -127,7 +127,7 @@ class IndexReader:
             ledger_root: The version that the caller expects.
 
         Raises:
-            IndexMoved: when the index holds another version now.
+            IndexMoved: when the index holds another version now, or the reader was closed.
             IndexDamaged: when the database turns out to be broken, now or within the block.
             StorageError: when the disk refuses.
         """
@@ -153,7 +153,7 @@ class IndexReader:
     def _take(self) -> sqlite3.Connection:
         with self._mutex:
             if self._closed:
-                raise ValueError("the index is closed")
+                raise IndexMoved("the search index was closed while it was in use", "search again")
             if self._idle:
                 return self._idle.pop()
         return connect_to_read(self.fs_path, immutable=self._immutable)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from arbor.index.schema import COLUMNS
 from arbor.text.analyzer import TOKENIZER
@@ -65,29 +66,20 @@ class Tokenizer:
             except sqlite3.OperationalError:
                 return False
 
-    def _table_of(self, texts: Sequence[str]) -> _FilledTable:
+    @contextlib.contextmanager
+    def _table_of(self, texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
+        """The table with these texts in it, until the block ends."""
         if self._connection is None:
             self._connection = _open_table()
             weakref.finalize(self, self._connection.close)
-        return _FilledTable(self._connection, texts)
-
-
-class _FilledTable:
-    """The table with these texts in it, until the block ends."""
-
-    def __init__(self, connection: sqlite3.Connection, texts: Sequence[str]) -> None:
-        self._connection = connection
-        self._texts = texts
-
-    def __enter__(self) -> sqlite3.Connection:
         self._connection.execute("BEGIN")
-        self._connection.executemany(
-            "INSERT INTO words(rowid, body) VALUES(?, ?)", enumerate(self._texts, _FIRST)
-        )
-        return self._connection
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.execute("ROLLBACK")
+        try:
+            self._connection.executemany(
+                "INSERT INTO words(rowid, body) VALUES(?, ?)", enumerate(texts, _FIRST)
+            )
+            yield self._connection
+        finally:
+            self._connection.execute("ROLLBACK")
 
 
 def _open_table() -> sqlite3.Connection:

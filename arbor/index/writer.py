@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,13 +131,12 @@ def remove_database(fs_path: Path) -> None:
             os.unlink(f"{fs_path}{suffix}")
 
 
-def update(fs_path: Path, snapshot: Snapshot, *, again: Collection[bytes] = ()) -> Update:
+def update(fs_path: Path, snapshot: Snapshot) -> Update:
     """Take an index from the ledger it was made from to the snapshot's, in one transaction.
 
     Args:
         fs_path: The database; the caller holds the index lock.
         snapshot: What it is to hold. Its store must still have the objects of the ledger that it holds now.
-        again: Documents to read anew although the ledger did not change, such as those whose bytes came back.
 
     Raises:
         CannotUpdate: when only `build` can help; the index is as it was.
@@ -146,7 +145,7 @@ def update(fs_path: Path, snapshot: Snapshot, *, again: Collection[bytes] = ()) 
     with refusals_told(fs_path), _write_ahead(fs_path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            done = apply_changes(connection, snapshot, again)
+            done = apply_changes(connection, snapshot)
             connection.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
@@ -175,9 +174,7 @@ def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
         raise CannotUpdate(str(error)) from error
 
 
-def apply_changes(
-    connection: sqlite3.Connection, snapshot: Snapshot, again: Collection[bytes] = ()
-) -> Update:
+def apply_changes(connection: sqlite3.Connection, snapshot: Snapshot) -> Update:
     """Bring the rows from the stamped ledger to the snapshot's, within the caller's transaction.
 
     Raises:
@@ -190,7 +187,7 @@ def apply_changes(
     try:
         before, after = _paths_that_differ(connection, snapshot, bytes.fromhex(stamp.ledger_root))
         table = DocumentTable(connection, snapshot)
-        done = _replace_documents(table, before, after, again)
+        done = _replace_documents(table, before, after)
     except (IntegrityError, LookupError, ValueError) as error:
         raise CannotUpdate(str(error)) from error
     write_stamp(connection, wanted)
@@ -218,18 +215,16 @@ def _paths_that_differ(
     return lost, gained
 
 
-def _replace_documents(
-    table: DocumentTable, lost: _PathsByDocument, gained: _PathsByDocument, again: Collection[bytes]
-) -> Update:
+def _replace_documents(table: DocumentTable, lost: _PathsByDocument, gained: _PathsByDocument) -> Update:
     """Take every document that lost or gained a path to its new paths.
 
     All that goes out goes before anything comes in, since a path has one document at a time.
     """
     plan = []
-    for oid in lost.keys() | gained.keys() | set(again):
+    for oid in lost.keys() | gained.keys():
         old = table.get_paths(oid)
         new = sorted(set(old) - lost.get(oid, set()) | gained.get(oid, set()))
-        if old != new or (oid in again and new):
+        if old != new:
             plan.append((oid, old, new))
     plan.sort(key=lambda step: (step[2], step[1]))
     for oid, old, _ in plan:

@@ -23,6 +23,7 @@ from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.remote.transfer import Arrival, TransferOptions, download
 from arbor.remote.wire import Interrupted, Transport
+from arbor.repo.places import FORMAT_FILE
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
 from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import remember
@@ -163,7 +164,7 @@ def _new_folder(
             (folder / name).mkdir(parents=True, exist_ok=True)
         Refs(folder).set_head(HEADS + DEFAULT_BRANCH)
         yield folder
-        write_atomically(folder / "format", FORMAT.encode())
+        write_atomically(folder / FORMAT_FILE, FORMAT.encode())
         (folder / _MARKER).unlink()
     except (Interrupted, KeyboardInterrupt):
         if not any(chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack"))):
@@ -177,7 +178,7 @@ def _new_folder(
 def _may_go_on(target: Path, folder: Path, marker: str) -> bool:
     """Whether a folder holds only what a clone of the same left, even one killed before all of its marker was there."""
     try:
-        if (folder / "format").exists():
+        if (folder / FORMAT_FILE).exists():
             return False
         if not (folder / _MARKER).exists():
             return [*target.iterdir()] == [folder] and not any(folder.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -63,10 +64,8 @@ def known_ancestors(repo: Repository, haves: Iterable[bytes]) -> set[bytes]:
     known: set[bytes] = set()
     for oid in haves:
         if oid not in known and repo.store.holds(oid):
-            try:
-                known |= ancestors(repo, [oid])
-            except IntegrityError:
-                continue  # what no ref reaches may have been collected in part
+            with contextlib.suppress(IntegrityError):  # what no ref reaches may have been collected in part
+                known |= ancestors(repo, [oid], known)
     return known
 
 

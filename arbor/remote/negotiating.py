@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
 from arbor.remote.limits import MAX_HAVES
 from arbor.remote.messages import Advertisement, decode_oids
@@ -59,18 +61,28 @@ def _ask(repo: Repository, transport: Transport, complete: Collection[bytes]) ->
     """Walk down from the newest commits; below one that the other side knows, nothing needs to be asked."""
     parents = {oid: repo.commit(oid).parents for oid in complete}
     below = {parent for row in parents.values() for parent in row}
-    frontier = [oid for oid in parents if oid not in below]
-    asked: set[bytes] = set()
+    waiting = deque(oid for oid in parents if oid not in below)
+    seen: set[bytes] = set()
     common: set[bytes] = set()
     batch_size = _FIRST_BATCH
-    while frontier:
-        batch, frontier = frontier[:batch_size], frontier[batch_size:]
-        asked.update(batch)
+    while waiting:
+        batch = list(islice(_iter_down(waiting, parents, seen), batch_size))
         known = _known(transport, batch)
-        common |= known
-        for oid in batch:
-            if oid not in known:
-                fresh = [parent for parent in parents[oid] if parent not in asked and parent not in frontier]
-                frontier += fresh
+        lower = set(_iter_down(deque(parent for oid in known for parent in parents[oid]), parents, set()))
+        common = (common | known) - lower
+        seen |= lower
+        waiting = deque(oid for oid in waiting if oid not in seen)
         batch_size = min(batch_size * 2, MAX_HAVES)
     return common
+
+
+def _iter_down(
+    waiting: deque[bytes], parents: Mapping[bytes, Sequence[bytes]], seen: set[bytes]
+) -> Iterator[bytes]:
+    """The commits that wait and those below them, each generation after the one above; what comes is marked as seen."""
+    while waiting:
+        oid = waiting.popleft()
+        if oid not in seen:
+            seen.add(oid)
+            waiting.extend(parents[oid])
+            yield oid

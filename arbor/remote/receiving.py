@@ -23,7 +23,7 @@ from arbor.remote.whole_files import ArrivedObjects, check_files
 from arbor.remote.wire import Interrupted
 from arbor.repo.file_bytes import ObjectSource
 from arbor.store import pack_format as fmt
-from arbor.store.files import PositionedFile, fsync_folder, write_atomically
+from arbor.store.files import PositionedFile, fsync_folder, write_all, write_atomically
 from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_index import KEY_BYTES, encode_index
@@ -136,7 +136,7 @@ class Quarantine:
         came, may_be_fewer = Meter(self._limits, announced), some_held or bool(self._frames)
         with open(self._path, "ab", buffering=0) as file:
             if not self._end:
-                file.write(fmt.MAGIC)
+                write_all(file, fmt.MAGIC)
                 self._end = len(fmt.MAGIC)
             for frame in frames:
                 header = fmt.decode_frame_header(frame)
@@ -146,7 +146,7 @@ class Quarantine:
                     raise IntegrityError("a pack frame arrived that is larger than what is in it")
                 came.take(len(frame), header.raw_bytes, header.count)
                 self._kept.take(len(frame), header.raw_bytes, header.count)
-                file.write(frame)
+                write_all(file, frame)
                 self._frames.append((self._end, header))
                 self._end += len(frame)
                 self.received_bytes += len(frame)

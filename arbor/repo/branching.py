@@ -125,10 +125,11 @@ def _peeled(repo: Repository, oid: bytes) -> bytes:
 
 
 def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) -> None:
-    """Give a branch another name; HEAD follows it.
+    """Give a branch another name; HEAD follows it. Its own name changes nothing.
 
     Raises:
-        UsageError: when there is no such branch, or the new name is taken and `force` is not given.
+        UsageError: when there is no such branch, the new name is that of the current one, or it is taken and `force`
+            is not given.
     """
     old_ref, new_ref = check_ref_name(HEADS + old), _branch_ref(new)
     with repo.lock():
@@ -136,8 +137,12 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
         current = repo.refs.head() == old_ref
         if oid is None and not current:
             raise UsageError(f"there is no branch '{old}'", "run: arbor branch")
+        if old_ref == new_ref:
+            return
         if taken is not None and not force:
             raise UsageError(f"branch '{new}' exists already")
+        if repo.refs.head() == new_ref:
+            raise UsageError(f"branch '{new}' is the current one", "move it with arbor reset")
         if oid is not None:
             repo.refs.move(new_ref, taken, oid, repo.who(), f"branch: renamed from {old}")
         if current:

@@ -73,11 +73,11 @@ def commit(
         before_move: Called with the new ledger root before the ref moves; what it raises stops the commit.
         sign: Gives the armoured signature over the commit's bytes.
         expect: The stage stamp that must still hold, when the caller has looked at the stage before.
-        instead: What to record instead of the stage, which stays but for the keys that this changes.
+        instead: What to record on top of HEAD instead of the stage, which stays but for the keys that this changes.
 
     Raises:
         UsageError: when nothing is staged, the message is empty, or the author is not written as one.
-        ConflictError: when conflicts are unresolved.
+        ConflictError: when conflicts are unresolved, or what is to be recorded was made for another HEAD.
         Locked: when another writer holds the lock.
     """
     written_by = None if author is None else _author(repo, author)
@@ -87,6 +87,8 @@ def commit(
         if expect is not None and stage.stamp != expect:
             raise ConflictError("the stage has changed while the hooks ran", "run the command again")
         head = repo.refs.head_oid()
+        if instead is not None and instead.base != repo.ledger_root(head):
+            raise ConflictError("HEAD has moved since it was read", "run the command again")
         message = (message or stage.message).strip()
         if amend and head is None:
             raise UsageError("there is no commit to amend")

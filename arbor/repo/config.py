@@ -196,7 +196,7 @@ class Settings:
         return found
 
     def set(self, name: str, value: Any, *, user_wide: bool = False) -> None:
-        """Set (or with None remove) a value and keep the file's comments.
+        """Set (or with None remove) a value and keep the file's comments, its place behind a link, and its mode.
 
         Raises:
             UsageError: when the file cannot be read as TOML, or there is no user-wide file here.
@@ -220,7 +220,7 @@ class Settings:
             table[parts[-1]] = value
         with storing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, tomlkit.dumps(tree).encode("utf-8"))
+            write_atomically(path.resolve(), tomlkit.dumps(tree).encode("utf-8"), keep_mode=True)
 
     def _read(self, path: Path | None) -> dict[str, Any]:
         if path is None:

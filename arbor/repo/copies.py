@@ -22,6 +22,7 @@ from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.git_sources import GIT_SCHEME, read_git_source
 from arbor.repo.known_sources import path_of
+from arbor.repo.places import is_kb_folder
 from arbor.repo.worktree import read_file
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import ChunkPolicy
@@ -144,7 +145,7 @@ def file_identity(fs_path: Path) -> bytes:
 def owner_of(fs_path: Path) -> bytes:
     """The knowledge base that a file lies in; b"" for none."""
     for folder in fs_path.parents:
-        if _is_knowledge_base(folder / PRIVATE_FOLDER):
+        if is_kb_folder(folder / PRIVATE_FOLDER):
             return _store_identity(folder / PRIVATE_FOLDER)
     return b""
 
@@ -410,11 +411,7 @@ def open_place(fs_path: Path, own: ObjectStore) -> list[ByteSource]:
     """The sources that a folder is: a knowledge base with its store, and the files in it."""
     sources: list[ByteSource] = []
     for folder in (fs_path / PRIVATE_FOLDER, fs_path):
-        if _is_knowledge_base(folder):
+        if is_kb_folder(folder):
             sources.append(StoreSource(folder, own))
             break
     return [*sources, FolderSource(fs_path, own.folder.parent)]
-
-
-def _is_knowledge_base(folder: Path) -> bool:
-    return (folder / "packs").is_dir() and (folder / "format").is_file()

@@ -181,22 +181,18 @@ def _bindings(
         raise UsageError(
             f"there is no '{typed}' to take a core from", "run: arbor add PATH, or arbor core list"
         )
+    snapshot = Snapshot(repo.store, stage.base)
     if oid not in documents:
-        document = decode_document(repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
-        documents[oid] = (
-            document,
-            decode_manifest(repo.store.get_kind(document.manifest, Kind.MANIFEST), trusted=True),
-        )
-    chosen = []
-    line = 1
-    for index, ref in enumerate(documents[oid][1].passages):
-        end = line + max(ref.newlines - 1, 0)
-        if (first is None or end >= first) and (last is None or line <= last):
-            chosen.append(Binding(key, oid, index))
-        line += ref.newlines
+        document = snapshot.document(oid)
+        documents[oid] = document, snapshot.manifest(document)
+    chosen: Sequence[int] = range(len(documents[oid][1].passages))
+    if first is not None or last is not None:
+        spans = enumerate(snapshot.line_spans(*documents[oid]))
+        chosen = [index for index, (start, end) in spans
+                  if (first is None or end >= first) and (last is None or start <= last)]  # fmt: skip
     if not chosen:
         raise UsageError(f"'{typed}' has no such lines, or no text")
-    return chosen
+    return [Binding(key, oid, index) for index in chosen]
 
 
 def remove_core(repo: Repository, name: str) -> None:

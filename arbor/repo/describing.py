@@ -8,14 +8,14 @@ from pathlib import Path
 from arbor.errors import ArborError, ColdDocument, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
-from arbor.objects.model import ChunkRef, Commit
+from arbor.objects.model import Commit
 from arbor.repo.cold_needs import Need, cold_error
 from arbor.repo.diffing import DocumentDiff, NoText, Text, document_text, pair_documents, unified_diff
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
 from arbor.repo.revisions import peel
 from arbor.repo.selections import matcher_of
-from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title, passage_encoding
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title
 from arbor.repo.stage import Stage
 from arbor.repo.status import tracked_files
 from arbor.repo.worktree import read_file, scan
@@ -56,13 +56,6 @@ def describe_commit(oid: bytes, commit: Commit, refs: Iterable[str] = ()) -> Com
     )
 
 
-def _ends_line(snapshot: Snapshot, ref: ChunkRef, encoding: str) -> bool:
-    """Whether a passage ends with its last line; taken for granted where it is not stored here."""
-    if not ref.size or not snapshot.store.has(ref.oid):
-        return True
-    return decode_passage(snapshot.chunk(ref.oid), encoding).endswith("\n")
-
-
 def staged_document(repo: Repository, path: str) -> bytes | None:
     """The oid of what is staged at a path, None where nothing is."""
     return repo.stage().find(repo.store, DOCUMENTS + path)
@@ -77,14 +70,12 @@ def describe_document(snapshot: Snapshot, path: str, oid: bytes | None = None) -
     oid = oid or snapshot.get(path)
     document = snapshot.document(oid)
     manifest = snapshot.manifest(document)
-    passages = []
-    line, start, encoding = 1, 0, passage_encoding(document)
-    for index, ref in enumerate(manifest.passages):
-        last_line = line + ref.newlines
-        end_line = max(line, last_line - 1) if _ends_line(snapshot, ref, encoding) else last_line
+    passages, start = [], 0
+    spans = zip(manifest.passages, snapshot.line_spans(document, manifest), strict=True)
+    for index, (ref, (line, end_line)) in enumerate(spans):
         passages.append(PassageInfo(index, ref.oid.hex(), line, end_line, start, start + ref.size,
                                     tuple(ref.headings), snapshot.store.holds(ref.oid)))  # fmt: skip
-        line, start = last_line, start + ref.size
+        start += ref.size
     return DocumentInfo(
         path=path,
         document=oid.hex(),

@@ -66,8 +66,7 @@ class TrustDesk:
         commit_oid = self._commit(revision)
         snapshot = self.repo.snapshot(commit_oid)
         found = proving.find_place(snapshot, place, room)
-        manifest = snapshot.manifest(snapshot.document(proving.get_place(snapshot, found)))
-        index = proving.find_passage(manifest, found)
+        index = proving.find_passage(snapshot, found)
         return proving.prove(self.repo, commit_oid, found.path, index, room=found.room)
 
     def prove_passage(self, path: str, index: int, commit_oid: bytes, *, room: str = "document") -> Proof:

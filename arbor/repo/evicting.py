@@ -104,7 +104,8 @@ def evict(
     if tier == "warm":
         return _evict_warm(repo, wanted, dry_run)
     policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
-    gone = {each.oid for each in wanted if _is_gone(repo, each)}
+    cold = read_tiers(repo.folder).cold
+    gone = {each.oid for each in wanted if each.oid in cold and _is_gone(repo, each)}
     there = [each for each in wanted if each.oid not in gone]
     checked = _check_copies(there, sources, copies, policy, force, progress)
     checked += [Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
@@ -118,9 +119,8 @@ def evict(
 
 
 def _is_gone(repo: Repository, wanted: Wanted) -> bool:
-    """Whether a document is cold and nothing of it is left to drop, as after a crash there may be."""
-    is_cold = wanted.oid in read_tiers(repo.folder).cold
-    return is_cold and not any(map(repo.store.holds, wanted.chunk_oids()))
+    """Whether nothing of a cold document is left to drop, as after a crash there may be."""
+    return not any(map(repo.store.holds, wanted.chunk_oids()))
 
 
 def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wanted]:

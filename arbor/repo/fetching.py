@@ -2,12 +2,13 @@
 
 A name is resolved once, every address it has is looked at, and the connection goes to an address that was
 looked at: a name that answers otherwise the second time gains nothing. Each redirect is a new request under
-    the same rules.
+the same rules.
 """
 
 from __future__ import annotations
 
 import http.client
+import io
 import ipaddress
 import socket
 import ssl
@@ -16,6 +17,7 @@ import urllib.robotparser
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from arbor import __version__
@@ -209,6 +211,33 @@ class _Pinned(http.client.HTTPConnection):
             self.sock = self._tls.wrap_socket(self.sock, server_hostname=self.host)
 
 
+class _Timed(io.RawIOBase):
+    """What a connection sends up to a moment; the socket's own timeout would begin anew with every byte."""
+
+    def __init__(self, sock: socket.socket, timeout_s: float, deadline: float) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._timeout_s = timeout_s
+        self._deadline = deadline
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """What comes next; raises TimeoutError when nothing came in time."""
+        left_s = self._deadline - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(min(self._timeout_s, left_s))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        """Give the socket back."""
+        self._raw.close()
+        super().close()
+
+
 def _request(
     parts: SplitResult, headers: Mapping[str, str], max_bytes: int, deadline: float, rules: FetchRules
 ) -> tuple[Answer, str]:
@@ -219,8 +248,10 @@ def _request(
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
         connection.request("GET", target, headers={"Host": parts.netloc, **headers})
-        response = connection.getresponse()
-        data = _read(response, max_bytes, deadline, parts.geturl())
+        response = http.client.HTTPResponse(connection.sock, method="GET")
+        response.fp = io.BufferedReader(_Timed(connection.sock, rules.timeout_s, deadline))
+        response.begin()
+        data = _read(response, max_bytes, parts.geturl())
         answer = Answer(
             parts.geturl(), response.status, data,
             (response.getheader("Content-Type") or "").split(";")[0].strip().lower(),
@@ -229,15 +260,17 @@ def _request(
         return answer, response.getheader("Location") or ""
     except ArborError:
         raise
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
+        if time.monotonic() > deadline:
+            raise RemoteError(f"'{parts.geturl()}' takes too long") from error
         reason = str(error) or type(error).__name__
         raise RemoteError(f"'{parts.geturl()}' cannot be reached: {reason}") from error
     finally:
         connection.close()
 
 
-def _read(response: http.client.HTTPResponse, max_bytes: int, deadline: float, url: str) -> bytes:
-    """The body, within its bounds in bytes and time."""
+def _read(response: http.client.HTTPResponse, max_bytes: int, url: str) -> bytes:
+    """The whole body, within its bounds."""
     if response.status != 200 and response.status != 203:
         return b""
     encoding = (response.getheader("Content-Encoding") or "identity").lower()
@@ -252,6 +285,6 @@ def _read(response: http.client.HTTPResponse, max_bytes: int, deadline: float, u
         pieces.append(data)
         if size > max_bytes:
             raise RemoteError(f"'{url}' is larger than the limit of {max_bytes:,} bytes")
-        if time.monotonic() > deadline:
-            raise RemoteError(f"'{url}' takes too long")
+    if response.length or (pieces and unpack is not None and not unpack.eof):
+        raise RemoteError(f"'{url}' did not come whole", "try again in a moment")
     return b"".join(pieces)

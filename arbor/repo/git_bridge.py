@@ -12,6 +12,7 @@ import msgpack
 from arbor.errors import IntegrityError, RemoteError, UsageError
 from arbor.objects.paths import path_fault
 from arbor.repo.committing import NewCommit, commit
+from arbor.repo.git_sources import iter_blobs
 from arbor.repo.ingest import store_extraction
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS
@@ -51,7 +52,7 @@ def main_work_tree(fs_path: Path) -> Path | None:
     return private.parents[2] if private.parent.name == "worktrees" else None
 
 
-def git(fs_root: Path, *arguments: str, feed: bytes | None = None) -> bytes:
+def git(fs_root: Path, *arguments: str) -> bytes:
     """Run git at the top of its work tree; its standard output.
 
     Raises:
@@ -59,9 +60,7 @@ def git(fs_root: Path, *arguments: str, feed: bytes | None = None) -> bytes:
         RemoteError: when git fails for another reason.
     """
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=git_top(fs_root), input=feed, capture_output=True, check=False
-        )
+        done = subprocess.run(["git", *arguments], cwd=git_top(fs_root), capture_output=True, check=False)
     except FileNotFoundError as error:
         raise UsageError("git is not on the PATH") from error
     if done.returncode:
@@ -100,7 +99,7 @@ def staged_files(repo: Repository) -> list[StagedFile]:
             gone.append(StagedFile(path, None))
         else:
             changed.append((path, blob))
-    blobs = _read_blobs(fs_root, [blob for _, blob in changed])
+    blobs = _iter_blobs(fs_root, [blob for _, blob in changed])
     return gone + [StagedFile(path, data) for (path, _), data in zip(changed, blobs, strict=True)]
 
 
@@ -110,19 +109,8 @@ def _prefix(fs_root: Path) -> str:
     return "" if inside == "." else f"{inside}/"
 
 
-def _read_blobs(fs_root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
-    if not blobs:
-        return
-    out = git(fs_root, "cat-file", "--batch", feed="\n".join(blobs).encode() + b"\n")
-    place = 0
-    for blob in blobs:
-        end = out.index(b"\n", place)
-        head = out[place:end].split(b" ")
-        if len(head) != 3:
-            raise RemoteError(f"git has no blob {blob[:12]}")
-        size = int(head[2])
-        yield out[end + 1 : end + 1 + size]
-        place = end + 1 + size + 1
+def _iter_blobs(fs_root: Path, blobs: Sequence[str]) -> Iterator[bytes]:
+    return iter_blobs(["git", "-C", str(git_top(fs_root))], blobs) if blobs else iter(())
 
 
 def follow_git(repo: Repository) -> NewCommit | None:
@@ -132,7 +120,7 @@ def follow_git(repo: Repository) -> NewCommit | None:
 
     Raises:
         UsageError: when this is no git repository or git has no commit.
-        ConflictError: when a merge is in progress in the KB.
+        ConflictError: when a move of the work tree was interrupted, or somebody commits at the same moment.
     """
     fs_root = repo.work_tree()
     files = _head_files(fs_root)
@@ -148,7 +136,7 @@ def follow_git(repo: Repository) -> NewCommit | None:
     with repo.changing_stage():
         head_root = repo.head_root()
         with repo.store.writer() as writer:
-            for (path, _), data in zip(fresh, _read_blobs(fs_root, [blob for _, blob in fresh]), strict=True):
+            for (path, _), data in zip(fresh, _iter_blobs(fs_root, [blob for _, blob in fresh]), strict=True):
                 documents[path] = store_extraction(writer, extract(data, path, policy.chunking), data)
         current = dict(repo.snapshot(repo.refs.head_oid()).paths())
         changes: dict[str, bytes | None] = {DOCUMENTS + path: oid for path, oid in documents.items()

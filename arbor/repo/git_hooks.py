@@ -104,9 +104,9 @@ def _is_ours(path: Path) -> bool:
 def _exclude(fs_root: Path) -> None:
     """`.arbor/` is local to this machine: git is told not to look at it."""
     path = exclude_file(fs_root)
-    text = path.read_text("utf-8", errors="surrogateescape") if path.exists() else ""
-    if ".arbor/" in text.split("\n"):
+    data = path.read_bytes() if path.exists() else b""
+    if b".arbor/" in data.splitlines():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    joint = "" if not text or text.endswith("\n") else "\n"
-    write_atomically(path, f"{text}{joint}.arbor/\n".encode("utf-8", "surrogateescape"))
+    joint = b"" if not data or data.endswith(b"\n") else b"\n"
+    write_atomically(path, data + joint + b".arbor/\n", keep_mode=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -63,3 +65,43 @@ def run_git(fs_path: Path, *words: str) -> bytes:
         reason = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"])[-1]
         raise RemoteError(f"git could not read '{fs_path}': {reason.removeprefix('fatal: ')}")
     return done.stdout
+
+
+def iter_blobs(git: Sequence[str], oids: Iterable[str]) -> Iterator[bytes]:
+    """The blobs of these oids, one after the other through one process.
+
+    Args:
+        git: The program, and what tells it which repository.
+        oids: As hexadecimal digits.
+
+    Raises:
+        RemoteError: when git is not installed, or does not give a blob whole.
+    """
+    try:
+        process = subprocess.Popen(
+            [*git, "cat-file", "--batch"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise RemoteError("git cannot be run", "install git") from error
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        for oid in oids:
+            with contextlib.suppress(BrokenPipeError):  # then it answers nothing either
+                process.stdin.write(f"{oid}\n".encode())
+                process.stdin.flush()
+            head = process.stdout.readline().split()
+            size = int(head[2]) if len(head) == 3 and head[1] == b"blob" else -1
+            data = process.stdout.read(max(size, 0))
+            if len(data) != size:
+                raise RemoteError(f"git could not read object {oid}")
+            process.stdout.read(1)
+            yield data
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        process.stdout.close()
+        process.wait()

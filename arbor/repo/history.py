@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from arbor.objects import ledger
@@ -121,13 +121,13 @@ def _child_counts(
     return counts
 
 
-def ancestors(repo: Repository, starts: Iterable[bytes]) -> set[bytes]:
-    """All commits reachable from `starts`, themselves included."""
-    stack = list(starts)
+def ancestors(repo: Repository, starts: Iterable[bytes], known: Container[bytes] = ()) -> set[bytes]:
+    """All commits reachable from `starts`, themselves included, but for those that are known with all below them."""
+    stack = [oid for oid in starts if oid not in known]
     seen = set(stack)
     while stack:
         for parent in repo.commit(stack.pop()).parents:
-            if parent not in seen:
+            if parent not in seen and parent not in known:
                 seen.add(parent)
                 stack.append(parent)
     return seen

@@ -10,9 +10,9 @@ import bz2
 import gzip
 import os
 import re
-import subprocess
 import unicodedata
 import xml.etree.ElementTree as ET
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote
 
-from arbor.errors import ConflictError, RemoteError, UsageError
+from arbor.errors import ConflictError, UsageError
 from arbor.objects.paths import path_fault
 from arbor.repo.adding import AddResult, Item, add_items
-from arbor.repo.git_sources import GIT_SCHEME, git_command, parse_git_address, run_git
+from arbor.repo.git_sources import GIT_SCHEME, git_command, iter_blobs, parse_git_address, run_git
 from arbor.repo.known_sources import remember, remember_file
 from arbor.repo.origins import came_from
 from arbor.repo.repository import Repository
@@ -133,7 +133,7 @@ def import_git(
     items = _noted(_git_items(fs_path, commit, origin, folder, skipped), kept)
     same_source = origin.rpartition("@")[0] + "@"
     report = _import(repo, origin, items, skipped, overwrite, progress, same_source)
-    remember(repo, [(same_source, "", "")])
+    remember(repo, [(same_source, "", "", b"")])
     return replace(
         report, result=join_results([report.result, _remove_gone(repo, folder, same_source, kept)])
     )
@@ -189,30 +189,9 @@ def _git_items(
             skipped.append((raw.decode("utf-8", "replace"), fault))
         else:
             wanted.append((path, oid, f"{origin}#{quote(name)}"))
-    yield from _read_blobs(fs_path, wanted)
-
-
-def _read_blobs(fs_path: Path, wanted: list[tuple[str, str, str]]) -> Iterator[Item]:
-    process = subprocess.Popen(
-        git_command(fs_path, "cat-file", "--batch"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        for path, oid, uri in wanted:
-            process.stdin.write(f"{oid}\n".encode())
-            process.stdin.flush()
-            head = process.stdout.readline().split()
-            if len(head) != 3 or head[1] != b"blob":
-                raise RemoteError(f"git could not read object {oid}")
-            data = process.stdout.read(int(head[2]))
-            process.stdout.read(1)
-            yield Item(path, data, uri)
-    finally:
-        process.stdin.close()
-        process.stdout.close()
-        process.wait()
+    blobs = iter_blobs(git_command(fs_path), [oid for _, oid, _ in wanted])
+    for (path, _, uri), data in zip(wanted, blobs, strict=True):
+        yield Item(path, data, uri)
 
 
 # --- Open Knowledge Format
@@ -316,7 +295,7 @@ def _wiki_items(dump: Path, prefix: str, skipped: list[tuple[str, str]]) -> Iter
                     top.clear()
                     if item is not None:
                         yield item
-        except (ET.ParseError, OSError, EOFError) as error:
+        except (ET.ParseError, OSError, EOFError, zlib.error) as error:
             raise UsageError(f"'{dump}' is not a MediaWiki dump, or it is cut short: {error}") from error
 
 

@@ -23,11 +23,18 @@ _VERSION = 1
 
 
 class KnownSource(NamedTuple):
-    """What a server said when it was last asked; empty texts for a file or folder."""
+    """What a server said when it was last asked, and of what bytes; empty texts for a file or folder.
+
+    Attributes:
+        etag, last_modified: As sent; "" where absent.
+        seconds: When, in seconds since 1970 UTC.
+        file_hash: Plain BLAKE3 of what came, of which alone the server said it.
+    """
 
     etag: str
     last_modified: str
     seconds: int
+    file_hash: bytes = b""
 
 
 def read_known(folder: Path) -> dict[str, KnownSource]:
@@ -37,17 +44,17 @@ def read_known(folder: Path) -> dict[str, KnownSource]:
     """
     try:
         version, rows = msgpack.unpackb(unseal((folder / SOURCES_FILE).read_bytes(), "the record of sources"))
-        return {row[0]: KnownSource(row[1], row[2], row[3]) for row in rows} if version == _VERSION else {}
+        return {row[0]: KnownSource(*row[1:5]) for row in rows} if version == _VERSION else {}
     except (FileNotFoundError, IntegrityError, ValueError, TypeError, IndexError):
         return {}
 
 
-def remember(repo: Repository, said: Iterable[tuple[str, str, str]]) -> None:
-    """Note (address, ETag, Last-Modified) of sources that were asked now."""
+def remember(repo: Repository, said: Iterable[tuple[str, str, str, bytes]]) -> None:
+    """Note (address, ETag, Last-Modified, hash of what came) of sources that were asked now."""
     now = int(time.time())
     with repo.lock():
         known = read_known(repo.folder)
-        known.update((url, KnownSource(etag, modified, now)) for url, etag, modified in said)
+        known.update((url, KnownSource(etag, modified, now, came)) for url, etag, modified, came in said)
         rows = [[url, *each] for url, each in sorted(known.items())]
         write_atomically(repo.folder / SOURCES_FILE, seal(msgpack.packb([_VERSION, rows])))
 
@@ -55,7 +62,7 @@ def remember(repo: Repository, said: Iterable[tuple[str, str, str]]) -> None:
 def remember_file(repo: Repository, uri: str) -> None:
     """Note that a person has added this file or folder from here; does nothing for another kind of URI."""
     if urlsplit(uri).scheme == "file" and uri not in read_known(repo.folder):
-        remember(repo, [(uri, "", "")])
+        remember(repo, [(uri, "", "", b"")])
 
 
 def path_of(uri: str) -> Path | None:

@@ -6,13 +6,12 @@ checked as its reader will check it, by code that shares nothing with this modul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from arbor.errors import AnswerNo, ColdDocument, IntegrityError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
-from arbor.objects.model import Manifest
 from arbor.objects.paths import path_fault
 from arbor.objects.proofs import (
     ROOMS,
@@ -96,15 +95,17 @@ def get_place(snapshot: Snapshot, place: Place) -> bytes:
     return snapshot.get(place.path) if oid is None else oid
 
 
-def find_passage(manifest: Manifest, place: Place) -> int | None:
+def find_passage(snapshot: Snapshot, place: Place) -> int | None:
     """The position of the passage that a place points at, None where it points at the document.
 
     Raises:
-        UsageError: when the document has no such line or passage.
+        UsageError: when there is no such document, line or passage.
     """
+    document = snapshot.document(get_place(snapshot, place))
+    manifest = snapshot.manifest(document)
     count = len(manifest.passages)
     if place.line is not None:
-        return _passage_of_line(manifest, place)
+        return _passage_of_line(snapshot.line_spans(document, manifest), place.line, place)
     if not place.passage:
         return None
     if place.passage.isascii() and place.passage.isdigit() and len(place.passage) < 2 * _MIN_OID_DIGITS:
@@ -119,20 +120,18 @@ def find_passage(manifest: Manifest, place: Place) -> int | None:
     return found[0]
 
 
-def _passage_of_line(manifest: Manifest, place: Place) -> int:
-    """The passage that holds the start of a line."""
-    line, before = place.line, 0
-    for index, ref in enumerate(manifest.passages):
-        if line is not None and 1 <= line <= before + ref.newlines:
+def _passage_of_line(spans: Iterable[tuple[int, int]], line: int, place: Place) -> int:
+    """The passage that holds the start of a line, given the first and last line of each."""
+    ending = 0
+    for index, (first, last) in enumerate(spans):
+        if first <= line <= last:
             return index
-        before += ref.newlines
-    if manifest.passages and line == before + 1:
-        return len(manifest.passages) - 1
-    if not manifest.passages:
+        ending = last
+    if not ending:
         raise UsageError(
             f"'{place.path}' has no lines of text", f"prove it as a whole: arbor prove {place.path}"
         )
-    raise UsageError(f"'{place.path}' has no line {line}", f"its last line is {before + 1}")
+    raise UsageError(f"'{place.path}' has no line {line}", f"its last line is {ending}")
 
 
 def prove(

@@ -16,6 +16,7 @@ from arbor.objects.model import Commit, Signature, decode_commit
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
 from arbor.repo.move_record import MOVE_FILE, MoveRecord, clear_move, read_move
+from arbor.repo.places import FORMAT_FILE, has_own_kb, is_kb_folder
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
 from arbor.store.files import make_folders, remove_temporaries, storing, write_atomically
@@ -175,7 +176,7 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
         StorageError: when the system refuses to write there.
     """
     folder = fs_path if bare else fs_path / PRIVATE_FOLDER
-    if (folder / "format").exists():
+    if (folder / FORMAT_FILE).exists():
         raise UsageError(f"there is a knowledge base in {fs_path} already")
     if bare and folder.is_dir() and any(folder.iterdir()) and not (folder / "packs").is_dir():
         raise UsageError(f"{fs_path} is not empty", "give a new folder for a bare knowledge base")
@@ -186,7 +187,7 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
             make_folders(folder / name)
         if not (folder / "HEAD").exists():
             Refs(folder).set_head(HEADS + branch)
-        write_atomically(folder / "format", FORMAT.encode())
+        write_atomically(folder / FORMAT_FILE, FORMAT.encode())
     return folder
 
 
@@ -198,13 +199,13 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
     """
     for folder, fs_root in ((fs_path / PRIVATE_FOLDER, fs_path), (fs_path, None)):
         try:
-            found = (folder / "format").read_text("utf-8", errors="replace")
+            found = (folder / FORMAT_FILE).read_text("utf-8", errors="replace")
         except (FileNotFoundError, NotADirectoryError):
             continue
         if found != FORMAT:
             if not found.startswith("arbor "):
                 raise IntegrityError(
-                    f"{folder / 'format'} is damaged", f"it should hold the line '{FORMAT.strip()}'"
+                    f"{folder / FORMAT_FILE} is damaged", f"it should hold the line '{FORMAT.strip()}'"
                 )
             raise NoKnowledgeBase(f"{folder} is of format {found.strip()!r}, which this version cannot read")
         if fs_root is None and fs_path.name == PRIVATE_FOLDER:
@@ -222,13 +223,13 @@ def discover_repository(start: Path, user_config: Path | None = None) -> Reposit
     start = start.resolve()
     bare: Path | None = None
     for fs_path in (start, *start.parents):
-        if (fs_path / PRIVATE_FOLDER / "format").exists():
+        if has_own_kb(fs_path):
             repo = open_repository(fs_path, user_config)
-            if bare is None or _holds_as_document(repo, bare / "format"):
+            if bare is None or _holds_as_document(repo, bare / FORMAT_FILE):
                 return repo
             repo.close()
             break
-        if bare is None and (fs_path / "format").is_file() and (fs_path / "packs").is_dir():
+        if bare is None and is_kb_folder(fs_path):
             bare = fs_path
     if bare is not None:
         return open_repository(bare, user_config)

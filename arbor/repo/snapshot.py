@@ -12,7 +12,14 @@ from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.links import Link, expand_links
-from arbor.objects.model import Document, Manifest, decode_document, decode_manifest, encode_document
+from arbor.objects.model import (
+    ChunkRef,
+    Document,
+    Manifest,
+    decode_document,
+    decode_manifest,
+    encode_document,
+)
 from arbor.repo.file_bytes import iter_pieces
 from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
@@ -23,7 +30,6 @@ DOCUMENTS = "d/"
 CORES = "c/"
 CORE_MARK = "core:"
 """How the name of a core is told from a document's path where both are listed."""
-EDGES = "e/"
 _HERE = "./"
 """Before a document's path that would be taken for the name of a core."""
 
@@ -125,6 +131,23 @@ class Snapshot:
         """The decoded passages of a document, in order."""
         encoding = passage_encoding(document)
         return [reading.decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
+
+    def line_spans(self, document: Document, manifest: Manifest) -> Iterator[tuple[int, int]]:
+        """First and last line of each passage, from 1; a line that is cut is a line of both passages.
+
+        Where a passage is not stored here it is taken for granted that it ends with its last line.
+        """
+        line, encoding = 1, passage_encoding(document)
+        for ref in manifest.passages:
+            after = line + ref.newlines
+            yield line, max(line, after - 1) if self._ends_line(ref, encoding) else after
+            line = after
+
+    def _ends_line(self, ref: ChunkRef, encoding: str) -> bool:
+        if not ref.size or not self.store.has(ref.oid):
+            return True
+        text: str = reading.decode_passage(self.chunk(ref.oid), encoding)
+        return text.endswith("\n")
 
     def links(self, manifest: Manifest) -> tuple[Link, ...]:
         """The links found in a document's text, in order."""

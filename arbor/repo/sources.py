@@ -86,9 +86,14 @@ def add_url(
     if not answer.data:
         raise RemoteError(f"'{url}' is empty")
     result = add_bytes(repo, target, answer.data, url, overwrite=overwrite)
-    remember(repo, [(url, answer.etag, answer.last_modified)])
+    remember(repo, [_said(url, answer)])
     _journal(repo, url, target, answer)
     return Fetched(target, url, len(answer.data), answer.media_type, result)
+
+
+def _said(url: str, answer: Answer) -> tuple[str, str, str, bytes]:
+    """What is to be remembered of an answer."""
+    return url, answer.etag, answer.last_modified, file_hash(answer.data)
 
 
 def _journal(repo: Repository, url: str, path: str, answer: Answer) -> None:
@@ -196,7 +201,7 @@ def recheck(
         if progress:
             progress(number, len(asked))
     if answers:
-        remember(repo, [(url, answer.etag, answer.last_modified) for url, answer in answers.items()])
+        remember(repo, [_said(url, answer) for url, answer in answers.items()])
     return states
 
 
@@ -213,6 +218,8 @@ def _ask_server(
     path: str, document: Document, fetcher: Fetcher, known: KnownSource | None
 ) -> tuple[SourceState, Answer | None]:
     uri = document.source_uri
+    if known is not None and known.file_hash != document.file_hash:
+        known = None  # what the server said then was of another version than this one
     try:
         answer = fetcher.fetch(
             uri, etag=known.etag if known else "", last_modified=known.last_modified if known else ""

@@ -16,6 +16,7 @@ from blake3 import blake3
 from arbor.errors import PartlyDone, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault, windows_fault
 from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
+from arbor.repo.places import has_own_kb
 from arbor.repo.stage import FileState, state_of
 from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
 
@@ -75,7 +76,7 @@ def scan(
         if (folder / fs_part).is_symlink():
             walk.found.skipped.append((prefix + part, "it is a symbolic link"))
             return walk.found
-        if prefix and (folder / PRIVATE_FOLDER / "format").exists():
+        if prefix and has_own_kb(folder):
             walk.found.skipped.append((prefix, "it is a knowledge base of its own"))
             return walk.found
         names = {name for name in IGNORE_FILES if (folder / name).exists()}
@@ -165,11 +166,7 @@ class _Walk:
             with os.scandir(fs_path if handle is None else handle) as listing:
                 entries = list(listing)
             names = {entry.name for entry in entries}
-            if (
-                fs_path != self._top
-                and PRIVATE_FOLDER in names
-                and os.path.exists(f"{fs_path}/{PRIVATE_FOLDER}/format")
-            ):
+            if fs_path != self._top and PRIVATE_FOLDER in names and has_own_kb(fs_path):
                 self.found.skipped.append((fs_prefix, "it is a knowledge base of its own"))
                 return []
             if self._use_ignore and not names.isdisjoint(IGNORE_FILES):

@@ -203,11 +203,11 @@ class Asker:
             except IndexMoved:
                 if attempt == _TRIES - 1:
                     raise
-                self._forget()
+                self._forget(reader)
             except IndexDamaged:
                 if attempt == _TRIES - 1:
                     raise
-                self._forget()
+                self._forget(reader)
                 damaged = not self._discard(snapshot)
             finally:
                 if reader is not self._reader:
@@ -240,9 +240,9 @@ class Asker:
         reader = self._reader
         if reader is not None and reader.stamp == stamp_for(snapshot) and reader.is_current_file():
             return reader
-        self._forget()
-        self._reader = access.bring_up_to_date(self._cache, snapshot, progress=progress)
-        return self._reader
+        self._forget(reader)
+        fresh = self._reader = access.bring_up_to_date(self._cache, snapshot, progress=progress)
+        return fresh
 
     def _changed_since(self, oid: bytes | None) -> Callable[[int], set[str]]:
         """Dates documents that name none: by the commits that changed their path."""
@@ -269,17 +269,19 @@ class Asker:
     def reindex(self, progress: Told | None = None) -> float:
         """Make the index of HEAD from nothing, and the consensus too where it is damaged; seconds it took."""
         started = time.perf_counter()
-        self._forget()
+        self._forget(self._reader)
         self._labels.mend()
         access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()), progress)
         return time.perf_counter() - started
 
-    def _forget(self) -> None:
-        reader, self._reader = self._reader, None
+    def _forget(self, reader: IndexReader | None) -> None:
+        """Close a reader, and keep it no more; another thread may have put a newer one in its place."""
+        if self._reader is reader:
+            self._reader = None
         if reader is not None:
             reader.close()
 
     def close(self) -> None:
         """Close the index and the consensus."""
-        self._forget()
+        self._forget(self._reader)
         self._labels.close()

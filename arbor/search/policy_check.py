@@ -25,6 +25,11 @@ def policy_faults(data: bytes) -> tuple[str, ...]:
         tables = parse_tables(data)
     except UsageError as error:
         return (_line(f"{error.message}; the defaults are in force"),)
+    return table_faults(tables)
+
+
+def table_faults(tables: Mapping[str, Any]) -> tuple[str, ...]:
+    """The same of its tables."""
     faults = [fault for section, table in tables.items() if (fault := _fault(section, table))]
     shown = faults[:_MAX_FAULTS]
     return (

@@ -40,6 +40,7 @@ _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
               "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
+_HALVES = re.compile("[\ud800-\udfff]")
 _WILDCARDS = re.compile(r"[*?\[]")
 
 
@@ -52,7 +53,12 @@ class Term(NamedTuple):
 
 def is_one_letter(term: Term) -> bool:
     """Whether a term is all words that begin with one letter; a character of an unspaced script is a word by itself."""
-    return term.kind == "prefix" and len(term.text) == 1 and not match_units(term.text)[-1].prefix
+    if term.kind != "prefix" or len(term.text) != 1:
+        return False
+    unit = match_units(term.text)[-1]
+    return (
+        len(unit.text) == 1 and not unit.prefix
+    )  # some characters stand for several, as a half does for 1/2
 
 
 class Condition(NamedTuple):
@@ -132,8 +138,7 @@ def parse_query(text: str, now: float) -> Query:
         UsageError: for an empty query, one that only excludes, an open quotation mark, or a bad value of a
         field.
     """
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    text = _readable(text)
     draft = _Draft()
     for minus, name, value, quoted in _iter_parts(text):
         if name:
@@ -158,7 +163,19 @@ def parse_raw_query(text: str) -> Query:
         raise UsageError(
             "the raw query is empty or too long", "write an FTS5 expression: 'body : merkle NEAR proof'"
         )
+    text = _readable(text)
     return Query(text, raw=text.replace("\0", " "))
+
+
+def _readable(text: str) -> str:
+    """What was typed, with U+FFFD in place of bytes that are no UTF-8, which Python hands on as halves of characters.
+
+    Raises:
+        UsageError: when it is too long.
+    """
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
 
 def parse_plain_query(text: str) -> Query:
@@ -167,8 +184,7 @@ def parse_plain_query(text: str) -> Query:
     Raises:
         UsageError: when it is too long or holds no letter or digit.
     """
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    text = _readable(text)
     query = Query(text, tuple(Term(word, "word") for word in text.split() if match_units(word)))
     _check_content(query)
     return query

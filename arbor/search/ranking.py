@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,37 +30,76 @@ POOL_DOCUMENTS = 100
 NOT_AT_HAND = "labels are not worked out yet; run: arbor consensus"
 
 
+@dataclass(slots=True)
+class _Held:
+    """An open consensus, the version that it was opened for, and how many searches use it now."""
+
+    place: tuple[bytes, str]
+    consensus: Consensus
+    users: int = 0
+    is_dropped: bool = False
+
+
 class LabelDesk:
-    """The consensus of a version for searches, kept open from one to the next while the version stays the same."""
+    """The consensus of a version for searches, kept open from one to the next while the version stays the same.
+
+    Safe from several threads: one that is not of the version any more is closed by the last search that uses it.
+    """
 
     def __init__(self, repo: Repository) -> None:
         self._desk = ConsensusDesk(repo)
-        self._held: tuple[tuple[bytes, str], Consensus] | None = None
+        self._mutex = threading.Lock()
+        self._held: _Held | None = None
 
     @contextlib.contextmanager
     def at(
         self, snapshot: Snapshot, *, required: bool, progress: Told | None = None
     ) -> Iterator[tuple[Consensus | None, str]]:
         """The consensus of a version, or None and why: it is not at hand, or cannot be read, and is not `required`."""
+        held: _Held | None = None
         try:
-            held = self._find(snapshot, required=required, progress=progress)
+            held = self._take(snapshot, required=required, progress=progress)
             lack = "" if held else NOT_AT_HAND
         except IntegrityError as error:
             if required:
                 raise
-            held, lack = None, f"without labels: {error.message}"
-        yield held, lack
+            lack = f"without labels: {error.message}"
+        try:
+            yield (held.consensus if held else None), lack
+        finally:
+            self._give_back(held)
 
-    def _find(self, snapshot: Snapshot, *, required: bool, progress: Told | None) -> Consensus | None:
-        held, place = self._held, (snapshot.ledger_root, snapshot.tiers_word())
-        if held is not None and held[0] == place == (held[1].ledger_root, held[1].tiers):
-            return held[1]
+    def _take(self, snapshot: Snapshot, *, required: bool, progress: Told | None) -> _Held | None:
+        place = (snapshot.ledger_root, snapshot.tiers_word())
+        with self._mutex:
+            held = self._held
+            if held is not None and held.place == place == (held.consensus.ledger_root, held.consensus.tiers):
+                held.users += 1
+                return held
         self.close()
         if not required and not self._desk.is_at_hand(snapshot):
             return None
-        consensus = self._desk.labels(snapshot, progress)
-        self._held = (place, consensus)
-        return consensus
+        fresh = _Held(place, self._desk.labels(snapshot, progress), users=1)
+        with self._mutex:
+            held, self._held = self._held, fresh
+        self._drop(held)
+        return fresh
+
+    def _give_back(self, held: _Held | None) -> None:
+        if held is not None:
+            with self._mutex:
+                held.users -= 1
+                is_last = held.is_dropped and not held.users
+            if is_last:
+                held.consensus.close()
+
+    def _drop(self, held: _Held | None) -> None:
+        if held is not None:
+            with self._mutex:
+                held.is_dropped = True
+                is_unused = not held.users
+            if is_unused:
+                held.consensus.close()
 
     def mend(self) -> None:
         """Make the consensus anew where what is on disk is damaged."""
@@ -73,9 +113,9 @@ class LabelDesk:
 
     def close(self) -> None:
         """Give the consensus back."""
-        held, self._held = self._held, None
-        if held is not None:
-            held[1].close()
+        with self._mutex:
+            held, self._held = self._held, None
+        self._drop(held)
 
 
 def label_hooks(consensus: Consensus | None) -> dict[str, Any]:

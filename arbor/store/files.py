@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import threading
 import time
 import weakref
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 
 from blake3 import blake3
@@ -109,18 +111,22 @@ def temporary_path(folder: Path) -> Path:
     return folder / f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}"
 
 
-def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False) -> None:
     """Replace a file's content as a whole: temporary file, fsync, rename, fsync of the folder.
 
     Args:
         fs_path: The file; its folder must exist.
         data: The new content.
         durable: False leaves out the fsyncs, for caches that can be made again.
+        keep_mode: Whether who may read and write a file that is there stays as it is.
     """
     temporary = temporary_path(fs_path.parent)
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
+            if keep_mode and hasattr(os, "fchmod"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.fchmod(file.fileno(), stat.S_IMODE(os.stat(fs_path).st_mode))
             file.write(data)
             if durable:
                 file.flush()
@@ -144,7 +150,8 @@ def append_line(fs_path: Path, line: bytes) -> None:
         fs_path: The file, made where it is absent.
         line: The line with its line end.
     """
-    with open(fs_path, "ab+") as file:
+    # Without a buffer: what it still held after a write that failed would be written when the file is closed.
+    with open(fs_path, "ab+", buffering=0) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _MAX_LINE_BYTES, 0))
         tail = file.read()
@@ -152,13 +159,21 @@ def append_line(fs_path: Path, line: bytes) -> None:
             size -= len(tail) - (tail.rfind(b"\n") + 1)
             file.truncate(size)
         try:
-            file.write(line)
-            file.flush()
+            write_all(file, line)
             os.fsync(file.fileno())
         except OSError:
             with contextlib.suppress(OSError):
                 os.truncate(fs_path, size)
             raise
+    if not size:  # it may be new, and its name not durable yet
+        fsync_folder(fs_path.parent)
+
+
+def write_all(file: FileIO, data: bytes) -> None:
+    """Write to a file without a buffer, of which a single call may take a part only: the disk may be nearly full."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
 
 
 def seal(data: bytes) -> bytes:

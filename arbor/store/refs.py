@@ -113,13 +113,11 @@ class Refs:
 
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
         """The full names that start with `prefix`, in order."""
-        base = self._folder / "refs"
-        for folder, folders, files in os.walk(base):
-            folders.sort()
-            for file in sorted(files):
-                name = (Path(folder) / file).relative_to(self._folder).as_posix()
-                if name.startswith(prefix) and not file.startswith(TEMPORARY_PREFIX):
-                    yield name
+        found = []
+        for folder, _, files in os.walk(self._folder / "refs"):
+            below = Path(folder).relative_to(self._folder).as_posix()
+            found += [f"{below}/{file}" for file in files if not file.startswith(TEMPORARY_PREFIX)]
+        yield from sorted(name for name in found if name.startswith(prefix))
 
     def head(self) -> str | bytes:
         """The branch that HEAD follows (full name), or an oid where it is detached.

@@ -204,13 +204,7 @@ _WESTERN = {_LETTER: WESTERN, _RARER_LETTER: WESTERN_RARER, _RAREST_LETTER: WEST
 _CENTRAL = {_RARER_LETTER: CENTRAL, _SHARED_LETTER: CENTRAL_SHARED, _CAPITAL: CENTRAL_RARER}
 
 CANDIDATES = (
-    Candidate(
-        "cp1252",
-        0.0,
-        _rate_alphabet(
-            {_LETTER: WESTERN, _RARER_LETTER: WESTERN_RARER, _RAREST_LETTER: WESTERN_RAREST}, _rate_sign
-        ),
-    ),
+    Candidate("cp1252", 0.0, _rate_alphabet(_WESTERN, _rate_sign)),
     Candidate("gb18030", 0.0, rate_simplified),
     Candidate("cp932", -1.0, rate_japanese),
     Candidate("euc_jp", -2.0, rate_japanese),
@@ -218,14 +212,7 @@ CANDIDATES = (
     Candidate("big5hkscs", -3.0, rate_traditional),
     Candidate("cp1251", -4.0, _rate_alphabet(_CYRILLIC, _rate_russian_sign)),
     Candidate("koi8_r", -6.0, _rate_alphabet(_CYRILLIC, _rate_no_sign)),
-    Candidate(
-        "cp1250",
-        -4.5,
-        _rate_alphabet(
-            {_RARER_LETTER: CENTRAL, _SHARED_LETTER: CENTRAL_SHARED, _CAPITAL: CENTRAL_RARER},
-            _rate_sign_abroad,
-        ),
-    ),
+    Candidate("cp1250", -4.5, _rate_alphabet(_CENTRAL, _rate_sign_abroad)),
     Candidate("cp1253", -4.0, _rate_alphabet({_LETTER: GREEK_COMMON}, _rate_sign_abroad)),
     Candidate(
         "cp1254", -4.0, _rate_alphabet({_OWN_LETTER: TURKISH, _LETTER: TURKISH_SHARED}, _rate_sign_abroad)

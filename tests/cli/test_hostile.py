@@ -148,3 +148,7 @@ def test_status_names_a_policy_that_is_not_understood(kb: Cli) -> None:
     assert "arbor.toml" not in kb("status").err
     kb.write("arbor.toml", "[ripple]\nthreshold = 0\n")
     assert "[ripple] has an unknown key 'threshold'" in kb("status").err
+    kb.write("arbor.toml", "[chunking]\ntarget_bytes = -5\n[ripple]\nthreshold = 0\n")
+    told = kb("status").err
+    assert "chunk policy needs" in told
+    assert "[ripple] has an unknown key 'threshold'" in told

@@ -253,6 +253,14 @@ def test_a_foreign_hook_is_kept_runs_first_and_comes_back(project: Project) -> N
     ]
 
 
+def test_what_git_was_told_to_ignore_stays_as_it_is(project: Project) -> None:
+    path = project.folder / ".git/info/exclude"
+    path.write_bytes(b"*.bak\r\n\xff\r\nlast")
+    for _ in range(2):
+        git_hooks.install_hooks(project.folder)
+    assert path.read_bytes() == b"*.bak\r\n\xff\r\nlast\n.arbor/\n"
+
+
 def test_core_hooks_path_is_respected(project: Project) -> None:
     git_hooks.uninstall_hooks(project.folder)
     project.git("config", "core.hooksPath", "tools/hooks")

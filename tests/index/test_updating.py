@@ -112,23 +112,6 @@ def test_an_index_of_a_ledger_that_is_gone_is_built_anew(tmp_path: Path) -> None
     assert check(index_path(kb.cache), snapshot) == []
 
 
-def test_again_reads_documents_whose_bytes_came_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kb = SmallKb(tmp_path)
-    snapshot = kb.commit({"a.md": "# Title\n\nthe body", "b.md": "other"})
-    real_texts = writer.iter_entries
-
-    def without_bodies(each: object, grouped: object) -> object:
-        for entry in real_texts(each, grouped):  # type: ignore[arg-type]
-            yield entry._replace(whole=False, rows=[(*entry.rows[0][:1], "", entry.rows[0][2], "")])
-
-    monkeypatch.setattr(writer, "iter_entries", without_bodies)
-    build(index_path(kb.cache), snapshot)
-    monkeypatch.undo()
-    update(index_path(kb.cache), snapshot, again={oid for _, oid in snapshot.paths()})
-    build(tmp_path / "fresh.db", snapshot)
-    assert dump(index_path(kb.cache)) == dump(tmp_path / "fresh.db")
-
-
 def test_the_write_ahead_file_is_folded_in_when_it_grows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

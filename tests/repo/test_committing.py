@@ -179,6 +179,16 @@ def test_a_stage_that_moved_meanwhile_is_noticed(tmp_path: Path) -> None:
         committing.commit(kb.repo, "x", expect=stamp)
 
 
+def test_what_was_made_for_another_head_is_not_recorded(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "one\n"})
+    root, oid = kb.repo.head_root(), kb.snapshot().get("a.md")
+    record(kb, {"b.md": "by somebody else\n"})
+    with pytest.raises(ConflictError, match="HEAD has moved"):
+        committing.commit(kb.repo, "git abc", instead=Stage(root, {"d/c.md": oid}))
+    committing.commit(kb.repo, "git abc", instead=Stage(kb.repo.head_root(), {"d/c.md": oid}))
+    assert set(read_all(kb)) == {"a.md", "b.md", "c.md"}
+
+
 def test_what_is_asked_before_the_ref_moves_can_stop_the_commit(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.md": "a"})
     write(tmp_path, {"b.md": "b"})

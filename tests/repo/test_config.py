@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tomllib
 from pathlib import Path
 
@@ -160,6 +161,19 @@ def test_comments_and_order_of_a_settings_file_stay(tmp_path: Path) -> None:
     assert text.startswith('# mine\n[user]\n# who\nname = "Ada" # really\n')
     assert tomllib.loads(text)["remote"]["other"]["url"] == 'with "quotes" and \\ and\nline'
     assert settings.table("remote")["origin"] == {"url": "../x"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have neither such modes nor links there")
+def test_a_settings_file_stays_behind_its_link_and_as_private_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    real, link = tmp_path / "dotfiles/arbor.toml", tmp_path / "user.toml"
+    real.write_text("# mine\n")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    Settings(tmp_path / "local.toml", link).set("user.name", "Ada", user_wide=True)
+    assert link.is_symlink()
+    assert tomllib.loads(real.read_text()) == {"user": {"name": "Ada"}}
+    assert real.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_settings_file_that_cannot_be_read(tmp_path: Path) -> None:

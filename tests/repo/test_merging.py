@@ -265,6 +265,22 @@ def test_branch_and_tag_names_are_guarded(kb: KnowledgeBase) -> None:
     kb.branches.delete("subject", force=True)
 
 
+def test_a_branch_is_renamed_over_another_one_but_neither_over_itself_nor_over_the_current_one(
+    kb: KnowledgeBase,
+) -> None:
+    kb.branches.create("topic")
+    kb.branches.create("other")
+    save(kb, "only.md", "here\n")
+    tip = kb.commit("only here").commit
+    for force in (False, True):
+        kb.branches.rename("main", "main", force=force)
+    with pytest.raises(UsageError, match="is the current one"):
+        kb.branches.rename("topic", "main", force=True)
+    assert kb.resolve("main").hex() == kb.resolve("HEAD").hex() == tip
+    kb.branches.rename("topic", "other", force=True)
+    assert [branch.name for branch in kb.branches.listing()] == ["main", "other"]
+
+
 def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.md": "one\n", "b.md": "one\n"})
     for name, text in (("a.md", "two\n"), ("b.md", "two\n"), ("a.md", "three\n"), ("b.md", "three\n")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 import arbor
 from arbor.errors import IntegrityError, UsageError
 from arbor.index import access
+from arbor.index.reader import IndexReader
 from arbor.kb import KnowledgeBase
 from arbor.search import audit
+from arbor.search.ranking import LabelDesk
 from arbor.search.results import SearchResult
 from arbor.store.odb import ObjectStore
 
@@ -118,3 +121,40 @@ def test_a_broken_policy_stops_no_search(kb: KnowledgeBase, broken: str) -> None
     assert [hit.score for hit in kb.search("tree").hits] == [
         hit.score for hit in kb.search("tree", rank="relevance").hits
     ]
+
+
+def test_the_labels_of_a_version_stay_open_for_the_search_that_uses_them(kb: KnowledgeBase) -> None:
+    desk, now, before = LabelDesk(kb.repo), kb.snapshot(), kb.snapshot("HEAD~1")
+    with desk.at(now, required=True) as (one, _), desk.at(now, required=True) as (same, _):
+        assert one is not None
+        assert same is one
+        with desk.at(before, required=True) as (other, _):
+            assert other is not None
+            assert other is not one
+            assert other.label_of_document(before.get("apple.md"))
+        assert one.label_of_document(now.get("plum.md"))
+    with desk.at(before, required=True) as (again, _):
+        assert again is other
+    desk.close()
+    for closed in (one, other):
+        with pytest.raises(sqlite3.ProgrammingError):
+            closed.label_of_document(now.get("apple.md"))
+
+
+def test_an_index_that_another_thread_has_closed_is_opened_again(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, closed = access.bring_up_to_date, 0
+
+    def open_and_lose(*args: object, **named: object) -> IndexReader:
+        nonlocal closed
+        reader = real(*args, **named)  # type: ignore[arg-type]
+        if not closed:
+            reader.close()
+        closed += 1
+        return reader
+
+    with arbor.open(kb.fs_root) as other:
+        monkeypatch.setattr(access, "bring_up_to_date", open_and_lose)
+        assert [hit.path for hit in other.search("plum").hits] == ["plum.md"]
+    assert closed == 2

@@ -111,3 +111,10 @@ def test_the_tokenizer_forgets_when_it_knows_too_much(monkeypatch: pytest.Monkey
         "running late": ("run", "late"),
         "": (),
     }
+
+
+def test_a_text_that_cannot_be_tokenized_spoils_nothing_after_it() -> None:
+    tokenizer = Tokenizer()
+    with pytest.raises(UnicodeEncodeError):
+        tokenizer.tokens("\udce9")
+    assert tokenizer.tokens("running late") == ("run", "late")

@@ -401,6 +401,29 @@ def test_one_letter_and_a_star_are_the_most_frequent_words_that_begin_so(shelve:
     assert library.paths("z*") == []
 
 
+def test_a_character_that_stands_for_several_is_a_beginning_like_any_other(shelve: Shelve) -> None:
+    library = shelve({"a.md": "\u00bd cup", "b.md": "Stra\u00dfe", "c.md": "ss Titanic"})
+    assert library.paths("\u00bd*") == ["a.md"]
+    assert library.paths("\u00df*") == ["c.md"]
+    for code in (*range(0xA0, 0x250), *range(0xF00, 0x1000), *range(0x2000, 0x2600), *range(0xFB00, 0xFFFD)):
+        with contextlib.suppress(UsageError):
+            library.search(f"{chr(code)}*")
+
+
+def test_bytes_that_are_no_text_stand_between_words_and_spoil_nothing(shelve: Shelve) -> None:
+    library = shelve({"caf.md": "# Caf\u00e9\n\nopen late"})
+    for query in (
+        "late\udce9",
+        '"open late\udce9"',
+        "title:caf\u00e9\udce9",
+        "-\udce9x late",
+        "path:c lat\udce9*",
+    ):
+        assert library.paths(query) == ["caf.md"], query
+    assert library.paths("late", raw=True) == ["caf.md"]
+    assert library.paths("path:\udce9") == library.paths("\udce9x", raw=True) == []
+
+
 def test_mail_is_found_by_who_wrote_it_to_whom_and_about_what(shelve: Shelve) -> None:
     mail = "From: Ann <ann@example.com>\nTo: bob@example.org\nCc: carol@example.net\nSubject: Ripe plums\n\nCome by.\n"
     library = shelve({"mail.eml": mail, "other.md": "# Other\n\nwords\n"})

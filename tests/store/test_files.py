@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 import time
+from io import FileIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,6 +18,9 @@ from hypothesis import strategies as st
 
 from arbor.errors import IntegrityError, StorageError
 from arbor.store import files
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def names(folder: Path) -> list[str]:
@@ -122,6 +129,31 @@ def test_a_line_that_cannot_be_written_is_taken_back(tmp_path: Path, monkeypatch
     with pytest.raises(OSError, match="No space"):
         files.append_line(path, b"two\n")
     assert path.read_bytes() == b"one\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
+def test_a_line_that_is_written_in_part_is_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    files.append_line(path, b"one\n")
+    script = "import resource, sys\nfrom pathlib import Path\nfrom arbor.store import files\n"
+    script += "resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))\n"
+    script += "files.append_line(Path(sys.argv[1]), b'a longer line\\n')"
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, check=False)
+    assert b"File too large" in done.stderr
+    assert path.read_bytes() == b"one\n"
+
+
+class TakesAFew(FileIO):
+    """A file of which each call takes three bytes at most."""
+
+    def write(self, data: ReadableBuffer) -> int:
+        return super().write(memoryview(data)[:3])
+
+
+def test_all_is_written_where_a_call_takes_a_part(tmp_path: Path) -> None:
+    with TakesAFew(tmp_path / "f", "wb") as file:
+        files.write_all(file, b"ten bytes.")
+    assert (tmp_path / "f").read_bytes() == b"ten bytes."
 
 
 @given(st.binary(max_size=100), st.data())

@@ -116,6 +116,21 @@ def test_a_branch_may_be_called_as_unfinished_files_once_were(refs: Refs) -> Non
     assert len(list(refs.iter_names())) == 3
 
 
+def test_names_come_in_order_whether_there_are_folders_in_them_or_not(refs: Refs) -> None:
+    names = [
+        "refs/heads/a-b",
+        "refs/heads/a/b",
+        "refs/heads/main",
+        "refs/heads/z/a",
+        "refs/tags/b/1",
+        "refs/tags/v",
+    ]
+    for name in reversed(names):
+        refs.move(name, None, A, WHO, "made")
+    assert list(refs.iter_names()) == names
+    assert list(refs.iter_names("refs/heads/")) == names[:4]
+
+
 def test_unfinished_files_are_no_refs(refs: Refs, tmp_path: Path) -> None:
     (tmp_path / "refs/heads/.arbor-tmp-12-abc").write_text("half")
     assert list(refs.iter_names()) == []

@@ -185,6 +185,21 @@ def test_a_core_that_somebody_wrote(make_kb: MakeKb) -> None:
         trust.add_core("../x", "text", [("merkle.md", None, None)])
 
 
+def test_lines_are_those_of_the_passages_that_hold_them(make_kb: MakeKb) -> None:
+    cut = "w " * 3000  # a line of two passages
+    kb = make_kb({"open.md": "one\ntwo", "ended.md": "one\ntwo\n", "cut.md": f"one\n{cut}\nthree\n"})
+    trust = TrustDesk(kb.repo)
+
+    def passages(path: str, first: int, last: int) -> list[int]:
+        return [source.index for source in trust.add_core("x", "text", [(path, first, last)]).sources]
+
+    assert passages("open.md", 2, 2) == passages("ended.md", 2, 2) == [0]
+    assert passages("cut.md", 2, 2) == [0, 1]
+    for path in ("open.md", "ended.md"):
+        with pytest.raises(UsageError, match="no such lines"):
+            passages(path, 3, 3)
+
+
 def tampered(kb: KnowledgeBase, name: str, **changes: object) -> None:
     """Commit a core whose derivation says something else."""
     document = kb.snapshot().document(dict(kb.snapshot().cores())[name])

@@ -370,18 +370,29 @@ def test_text_in_another_encoding_can_be_read(kb: KnowledgeBase) -> None:
 
 def test_places_are_found_as_people_point_at_them(kb: KnowledgeBase) -> None:
     snapshot = kb.snapshot()
-    oid = snapshot.get("long.md")
-    manifest = snapshot.manifest(snapshot.document(oid))
     passages = kb.document("long.md").passages
     for passage in passages:
         for line in range(passage.start_line, passage.end_line):
-            assert find_passage(manifest, find_place(snapshot, f"long.md:{line}")) == passage.index
-    assert find_passage(manifest, find_place(snapshot, "long.md#3")) == 3
-    assert find_passage(manifest, find_place(snapshot, f"long.md#{passages[5].oid[:8]}")) == 5
-    assert find_passage(manifest, find_place(snapshot, "long.md")) is None
+            assert find_passage(snapshot, find_place(snapshot, f"long.md:{line}")) == passage.index
+    assert find_passage(snapshot, find_place(snapshot, "long.md#3")) == 3
+    assert find_passage(snapshot, find_place(snapshot, f"long.md#{passages[5].oid[:8]}")) == 5
+    assert find_passage(snapshot, find_place(snapshot, "long.md")) is None
     for wrong in ("long.md:0", "long.md:99999", "long.md#99", "long.md#zz", "long.md#abc"):
         with pytest.raises(UsageError):
-            find_passage(manifest, find_place(snapshot, wrong))
+            find_passage(snapshot, find_place(snapshot, wrong))
+
+
+def test_the_last_line_is_the_last_one_that_there_is(make_kb: MakeKb) -> None:
+    cut = "w " * 3000  # a line of two passages
+    kb = make_kb({"open.md": "one\ntwo", "ended.md": "one\ntwo\n", "cut.md": f"one\n{cut}\nthree\n"})
+    for path in ("open.md", "ended.md"):
+        assert find_passage(kb.snapshot(), find_place(kb.snapshot(), f"{path}:2")) == 0
+        with pytest.raises(UsageError, match="has no line 3") as raised:
+            find_passage(kb.snapshot(), find_place(kb.snapshot(), f"{path}:3"))
+        assert raised.value.hint == "its last line is 2"
+    first, second, *_ = kb.document("cut.md").passages
+    assert (first.end_line, second.start_line) == (2, 2)
+    assert find_passage(kb.snapshot(), find_place(kb.snapshot(), "cut.md:2")) == 0
 
 
 def test_a_name_that_looks_like_a_place_is_a_name(make_kb: MakeKb) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
+import itertools
 import os
 import shutil
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -125,6 +126,25 @@ def test_sources_are_asked_again(make_kb: MakeKb, site: Site, tmp_path: Path) ->
     assert states()["etag"] == "fresh"
 
 
+def test_what_a_server_said_of_one_version_says_nothing_of_another(make_kb: MakeKb, site: Site) -> None:
+    kb = make_kb()
+    url = f"{site.url}/page.txt"
+    for version in ("one", "two"):
+        site.pages["/page.txt"] = (200, {"ETag": f'"{version}"'}, f"version {version}\n".encode())
+        sources.add_url(kb.repo, url, Fetcher(LOCAL), path="page.txt", overwrite=True)
+        if version == "one":
+            kb.commit("first", index=False)
+
+    def state() -> str:
+        [found] = sources.recheck(kb.repo, kb.snapshot(), list(kb.snapshot().paths()), Fetcher(LOCAL))
+        return found.state
+
+    assert state() == "changed", "the second version waits for its commit"
+    kb.commit("second", index=False)
+    assert state() == "fresh"
+    assert site.seen[-1][1]["If-None-Match"] == '"two"'
+
+
 def test_robots_are_respected_unless_told(make_kb: MakeKb, site: Site) -> None:
     kb = make_kb()
     site.pages["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /private/\n")
@@ -195,30 +215,64 @@ def test_size_and_packing_are_bounded(site: Site) -> None:
         fetcher.fetch(f"{site.url}/odd")
 
 
-def test_a_slow_server_is_given_up() -> None:
+@contextlib.contextmanager
+def raw_server(head: bytes, body: Iterable[bytes], pause_s: float = 0.0) -> Iterator[str]:
+    """A server that answers one request with these bytes and ends; its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     stop = threading.Event()
 
-    def drip() -> None:
+    def answer() -> None:
         connection, _ = listener.accept()
-        with connection:
+        with connection, contextlib.suppress(OSError):
             connection.recv(4096)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            while not stop.is_set():
-                try:
-                    connection.sendall(b"x" * 70_000)
-                except OSError:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n" + head)
+            for piece in body:
+                connection.sendall(piece)
+                if stop.wait(pause_s):
                     return
-                time.sleep(0.05)
 
-    thread = threading.Thread(target=drip)
+    thread = threading.Thread(target=answer)
     thread.start()
-    rules = FetchRules(private=True, robots=False, total_s=0.2, timeout_s=2)
-    with pytest.raises(RemoteError, match="takes too long"):
-        Fetcher(rules).fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/a")
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/a"
     stop.set()
     thread.join()
     listener.close()
+
+
+PACKED = gzip.compress(b"words of a page " * 500)
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"Content-Length: 1000000\r\n\r\n", b"x" * 70_000),
+        (b"Content-Length: 1000\r\n\r\n", b"x"),
+        (b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
+        (b"X-Long: ", b"x"),
+    ],
+)
+def test_a_slow_server_is_given_up(head: bytes, body: bytes) -> None:
+    rules = FetchRules(private=True, robots=False, total_s=0.2, timeout_s=2)
+    with (
+        raw_server(head, itertools.repeat(body), 0.05) as url,
+        pytest.raises(RemoteError, match="takes too long"),
+    ):
+        Fetcher(rules).fetch(url)
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"Content-Length: 100\r\n\r\n", b"half of it"),
+        (b"Transfer-Encoding: chunked\r\n\r\n", b"a\r\nhalf of it\r\n"),
+        (b"Content-Encoding: gzip\r\n\r\n", PACKED[:-12]),
+        (b"Content-Encoding: gzip\r\n\r\n", PACKED[:30] + b"\xff" * 20),
+    ],
+)
+def test_half_a_page_is_no_page(head: bytes, body: bytes) -> None:
+    rules = FetchRules(private=True, robots=False)
+    with raw_server(head, [body]) as url, pytest.raises(RemoteError):
+        Fetcher(rules).fetch(url)
 
 
 @pytest.mark.parametrize(
@@ -389,8 +443,11 @@ def test_what_is_no_dump(make_kb: MakeKb, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="not a MediaWiki dump"):
             imports.import_mediawiki(kb.repo, dump)
     (tmp_path / "x.bz2").write_bytes(b"BZh9 nonsense")
-    with pytest.raises(UsageError):
-        imports.import_mediawiki(kb.repo, tmp_path / "x.bz2")
+    packed = gzip.compress(WIKI.encode())
+    (tmp_path / "x.gz").write_bytes(packed[:20] + b"\xff" * 20 + packed[40:])
+    for name in ("x.bz2", "x.gz"):
+        with pytest.raises(UsageError):
+            imports.import_mediawiki(kb.repo, tmp_path / name)
 
 
 def test_the_commands(site: Site, tmp_path: Path) -> None:
@@ -445,6 +502,17 @@ def test_a_newer_commit_is_followed_where_nobody_changed_anything(make_kb: MakeK
     assert b"".join(kb.cat("notes/a.md", "HEAD")) == b"# a.md\n\nsecond\n"
     assert (kb.fs_root / "notes/mine.md").read_text() == "# edited here\n"
     assert not (kb.fs_root / "notes/gone.md").exists()
+
+
+def test_a_blob_that_git_cannot_give_whole_is_no_document(make_kb: MakeKb, repository: Path) -> None:
+    blob = git(repository, "rev-parse", "HEAD:sub/c.md")  # the last one, after which nothing is asked for
+    damaged = repository / ".git/objects" / blob[:2] / blob[2:]
+    damaged.chmod(0o644)
+    damaged.write_bytes(damaged.read_bytes()[:-6] + b"\xff" * 6)
+    kb = make_kb()
+    with pytest.raises(RemoteError, match="could not read object"):
+        imports.import_git(kb.repo, f"git+file://{repository}")
+    assert kb.status().clean
 
 
 def test_a_folder_of_a_repository_alone(make_kb: MakeKb, repository: Path) -> None:

@@ -15,7 +15,7 @@ import arbor
 from arbor import KnowledgeBase
 from arbor.errors import ColdDocument, ConflictError, UsageError
 from arbor.objects.ids import Kind
-from arbor.repo import adding, rehydrating
+from arbor.repo import adding, evicting, rehydrating
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.copies import (
     ByteSource,
@@ -107,6 +107,19 @@ def test_cold_and_back(make_kb: MakeKb, tmp_path: Path) -> None:
         assert b"".join(kb.cat(path, "HEAD")) == data
     assert [record.act for record in Journal(kb.folder).records()] == ["evict", "rehydrate"]
     assert Journal(kb.folder).check().faults == ()
+
+
+def test_the_record_of_tiers_is_not_read_for_each_document(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb({f"{number}.md": f"note {number}\n" for number in range(60)})
+    folder = copied(kb, tmp_path / "copy")
+    assert len(go_cold(kb, [FolderSource(folder)], "1.md").evicted) == 1
+    reads: list[Path] = []
+    monkeypatch.setattr(evicting, "read_tiers", lambda path: (reads.append(path), read_tiers(path))[1])
+    report = go_cold(kb, [FolderSource(folder)])
+    assert (len(report.evicted), [each.problem for each in report.refused]) == (59, ["it is cold already"])
+    assert len(reads) <= 3
 
 
 def test_text_that_an_earlier_reader_extracted_comes_back(

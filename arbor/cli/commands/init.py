@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.kb import init
-from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.repo.places import has_own_kb
 
 FIELDS = {
     "path": "the `.arbor` folder (the folder itself for a bare knowledge base)",
@@ -33,7 +31,7 @@ def command(session: Session, folder: str, branch: str, bare: bool, as_json: boo
     Everything arbor keeps goes into the `.arbor` folder inside it; your files are not touched.
     """
     out = session.out
-    above = _knowledge_base_above(session.from_here(folder).resolve())
+    above = next(filter(has_own_kb, session.from_here(folder).resolve().parents), None)
     with init(session.from_here(folder), bare=bare, branch=branch) as kb:
         place = str(kb.folder)
     if as_json:
@@ -46,8 +44,3 @@ def command(session: Session, folder: str, branch: str, bare: bool, as_json: boo
     out.line(f"started an empty knowledge base in {quote_path(place)}")
     if not bare:
         out.hint("run: arbor add . and then arbor commit -m MESSAGE")
-
-
-def _knowledge_base_above(fs_path: Path) -> Path | None:
-    """The work tree that a folder lies in."""
-    return next((above for above in fs_path.parents if (above / PRIVATE_FOLDER / "format").exists()), None)

@@ -13,7 +13,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.config import POLICY_FILE
+from arbor.repo.config import POLICY_FILE, parse_tables
 from arbor.repo.stage import what_resolves
 from arbor.repo.status import PathChange, Status
 
@@ -77,20 +77,18 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
 
 def _warn_of_policy(session: Session) -> None:
     """Say what is wrong with the `arbor.toml` of the work tree, where there is one: the next add stumbles over it."""
-    repo = session.open().repo
-    fs_root = repo.fs_root
+    fs_root = session.open().repo.fs_root
     try:
-        repo.policy()
+        data = (fs_root / POLICY_FILE).read_bytes() if fs_root is not None else b""
+        faults = policy_check.table_faults(parse_tables(data)) if data else ()
+    except OSError:
+        return
     except UsageError as error:
         session.out.warning(error.message)
         if error.hint:
             session.out.hint(error.hint)
         return
-    try:
-        data = (fs_root / POLICY_FILE).read_bytes() if fs_root is not None else b""
-    except OSError:
-        return
-    for fault in policy_check.policy_faults(data) if data else ():
+    for fault in faults:
         session.out.warning(fault)
 
 
