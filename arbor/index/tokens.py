@@ -81,9 +81,13 @@ class _FilledTable:
 
     def __enter__(self) -> sqlite3.Connection:
         self._connection.execute("BEGIN")
-        self._connection.executemany(
-            "INSERT INTO words(rowid, body) VALUES(?, ?)", enumerate(self._texts, _FIRST)
-        )
+        try:
+            self._connection.executemany(
+                "INSERT INTO words(rowid, body) VALUES(?, ?)", enumerate(self._texts, _FIRST)
+            )
+        except BaseException:
+            self._connection.execute("ROLLBACK")  # whoever asks next would find a transaction open
+            raise
         return self._connection
 
     def __exit__(self, *_: object) -> None:

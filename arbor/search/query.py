@@ -40,6 +40,7 @@ _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
               "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _WILDCARDS = re.compile(r"[*?\[]")
 
 
@@ -132,8 +133,7 @@ def parse_query(text: str, now: float) -> Query:
         UsageError: for an empty query, one that only excludes, an open quotation mark, or a bad value of a
         field.
     """
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    text = _read_text(text)
     draft = _Draft()
     for minus, name, value, quoted in _iter_parts(text):
         if name:
@@ -154,10 +154,9 @@ def parse_query(text: str, now: float) -> Query:
 
 def parse_raw_query(text: str) -> Query:
     """A query that goes to FTS5 as it is; raises UsageError when it is empty or too long."""
-    if not text.strip() or len(text) > MAX_QUERY_CHARS:
-        raise UsageError(
-            "the raw query is empty or too long", "write an FTS5 expression: 'body : merkle NEAR proof'"
-        )
+    text = _read_text(text)
+    if not text.strip():
+        raise UsageError("the raw query is empty", "write an FTS5 expression: 'body : merkle NEAR proof'")
     return Query(text, raw=text.replace("\0", " "))
 
 
@@ -167,11 +166,21 @@ def parse_plain_query(text: str) -> Query:
     Raises:
         UsageError: when it is too long or holds no letter or digit.
     """
-    if len(text) > MAX_QUERY_CHARS:
-        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    text = _read_text(text)
     query = Query(text, tuple(Term(word, "word") for word in text.split() if match_units(word)))
     _check_content(query)
     return query
+
+
+def _read_text(text: str) -> str:
+    """What was typed, with a sign for each byte that is no UTF-8: the terminal hands it on as half a surrogate pair.
+
+    Raises:
+        UsageError: when it is too long.
+    """
+    if len(text) > MAX_QUERY_CHARS:
+        raise UsageError(f"the query is longer than {MAX_QUERY_CHARS:,} characters", "ask with fewer words")
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:

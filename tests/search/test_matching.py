@@ -136,3 +136,13 @@ def test_the_tokenizer_forgets_when_it_knows_too_much(monkeypatch: pytest.Monkey
         "running late": ("run", "late"),
         "": (),
     }
+
+
+def test_a_text_that_cannot_be_tokenized_leaves_the_tokenizer_as_it_was() -> None:
+    tokenizer = Tokenizer()
+    with pytest.raises(UnicodeEncodeError):
+        tokenizer.tokens("half a pair \ud800")
+    assert tokenizer.tokens("words") == ("word",)
+    with pytest.raises(UnicodeEncodeError):
+        tokenizer.matches("half a pair \ud800", ['"half"'])
+    assert tokenizer.matches("words", ['"word"'])
