@@ -103,7 +103,7 @@ def _cut_before(text: str, position: int) -> int:
     for place in range(position, max(0, position - _CUT_SEARCH_CHARS), -1):
         if text[place - 1].isspace() or (text[place - 1] >= "\u2e80" and text[place] >= "\u2e80"):
             return place
-    return position
+    return position if position > _CUT_SEARCH_CHARS else 0
 
 
 def _skip_space(text: str, position: int) -> int:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.search.matching import Span
@@ -60,6 +60,7 @@ def test_a_snippet_knows_where_its_first_match_stands() -> None:
     assert found.text[start:end] == text[found.at : found.at + 6]
 
 
+@example(before=0, gap=34, after=12)
 @given(before=st.integers(0, 300), gap=st.integers(0, 250), after=st.integers(0, 300))
 def test_the_matches_that_a_place_was_chosen_for_are_in_it(before: int, gap: int, after: int) -> None:
     text = "word " * before + "merkle " + "more " * gap + "proof" + " word" * after
