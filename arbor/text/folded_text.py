@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from arbor.text.folding import IGNORED, NAMES, UNSPACED_CHAR, fold
+from arbor.text.folding import IGNORED, NAMES, UNSPACED_CHAR, WRAPS, fold
 
 _JOINING = f"{IGNORED}\u1160-\u11ff\u3099\u309a\uff9e\uff9f"
 """Inside of a character class: what belongs to the character before it, as accents, sounds of kana, and vowels of
@@ -72,6 +72,9 @@ def fold_in_place(text: str) -> FoldedText:
         others = _FOLDED.others.intersection(text)
         if others:
             folded = _rewrite(folded, _others_pattern("".join(sorted(others))), fold)
+        for end, wrap in WRAPS:
+            if end in folded.text:
+                folded = _rewrite(folded, wrap, "")
     for sign, pattern, spelled in NAMES:
         if sign in folded.text:
             folded = _rewrite(folded, pattern, spelled)

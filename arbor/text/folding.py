@@ -60,6 +60,18 @@ UNSPACED = (
 )
 """Inside of a character class: the letters, once folded, of scripts without spaces between words."""
 
+_WRAPPED_CLASS = (
+    "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Chinese and Japanese, whose lines are broken within words; Korean and Thai lines end where a word does."""
+
+WRAPS = tuple(
+    (end, lazy_pattern(f"{end}(?<=[{_WRAPPED_CLASS}]{end})[ \t>]*+(?=[{_WRAPPED_CLASS}])"))
+    for end in ("\r\n", "\n")
+)
+"""Line ends within a run of Chinese or Japanese, with quotation signs: what each holds for sure, and its pattern."""
+
 UNSPACED_CHAR = lazy_pattern(f"[{UNSPACED}]")
 
 _EMOJI = lazy_pattern(f"[{_EMOJI_CLASS}]")
@@ -121,6 +133,14 @@ def _replace_special(match: re.Match[str]) -> str:
     if char in _MARK_LETTERS:
         return _MARK_LETTERS[char]
     return f" u{ord(char)} " if _EMOJI.match(char) else ""
+
+
+def join_lines(text: str) -> str:
+    """Take out the line ends at which a run of Chinese or Japanese goes on: a word may stand on both sides."""
+    for end, pattern in WRAPS:
+        if end in text:
+            text = pattern.sub("", text)
+    return text
 
 
 # The patterns begin with their rarest character, which the regular expression engine looks for fastest.

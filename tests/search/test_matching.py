@@ -48,6 +48,8 @@ def marked(text: str, *terms: Term | str) -> list[str]:
         ("merkle trees; the tree of merkle", [Term("merkle tree", "phrase")], ["merkle trees"]),
         ("distillation distils still", [Term("distil", "prefix")], ["distillation", "distils"]),
         ("知识库 version", [Term("知识库 version", "phrase")], ["知识库 version"]),
+        ("关于知识\n库的", [Term("知识库", "phrase")], ["知识\n库"]),
+        ("> データベ\r\n> ースの", [Term("データベース", "phrase")], ["データベ\r\n> ース"]),
         ("ASP.NET, VB.NET and .NET", ["asp.net"], ["ASP.NET"]),
         ("co\u00adoper\u00adation cooperate", ["cooperate"], ["co\u00adoper\u00adation", "cooperate"]),
         ("Ce\u0301re\u0301ale, céréale", ["céréale"], ["Ce\u0301re\u0301ale", "céréale"]),
