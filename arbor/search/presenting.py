@@ -196,20 +196,31 @@ class HitMaker:
         """
         allowed: list[PassageHit] = []
         reason = ""
-        further = self._wishes.passages + _LOOKED_FURTHER
         for number, (ordinal, score) in enumerate(ranked.candidate.passages):
-            holds_word = any(passage.audit is AuditMode.STRICT for passage in allowed)
-            if len(allowed) >= self._wishes.passages and (
-                holds_word or not self._audited or number >= further
-            ):
+            if self._are_enough(allowed, number):
                 break
             passage = self._passage(proven, ordinal, score, standing)
             if self._wishes.mode.allows(passage.audit):
                 allowed.append(passage)
             else:
                 reason = reason or passage.reasons[-1]
-        allowed.sort(key=lambda passage: passage.audit is not AuditMode.STRICT)
-        return allowed[: self._wishes.passages], reason
+        return self._chosen(allowed), reason
+
+    def _are_enough(self, passages: Sequence[PassageHit], looked_at: int) -> bool:
+        """Whether no further passage of a document is to be read."""
+        if len(passages) < self._wishes.passages:
+            return False
+        looked_further = looked_at >= self._wishes.passages + _LOOKED_FURTHER
+        can_hold_words = self._audited or bool(self._units)
+        return looked_further or not can_hold_words or any(map(self._holds_word, passages))
+
+    def _chosen(self, passages: list[PassageHit]) -> list[PassageHit]:
+        """Those that are shown: the ones that hold a word before the others."""
+        return sorted(passages, key=lambda passage: not self._holds_word(passage))[: self._wishes.passages]
+
+    def _holds_word(self, passage: PassageHit) -> bool:
+        """Whether a passage itself speaks for the query; where nothing is audited, the marks tell."""
+        return passage.audit is AuditMode.STRICT if self._audited else bool(passage.highlights)
 
     def _passage(self, proven: ProvenDocument, ordinal: int, score: float, standing: _Standing) -> PassageHit:
         if ordinal >= len(proven.manifest.passages):
@@ -260,26 +271,22 @@ class HitMaker:
         return _join(ranked, rank, _Shown(paths, info.oid, info.kind, info.title, None), [passage]), ""
 
     def _hit_of_file(self, ranked: Ranked, rank: int, file: Extraction) -> Hit:
-        passages = []
-        for ordinal, score in ranked.candidate.passages[: self._wishes.passages]:
+        passages: list[PassageHit] = []
+        for number, (ordinal, score) in enumerate(ranked.candidate.passages):
+            if self._are_enough(passages, number):
+                break
             text, place = passage_of_file(file, ordinal)
             snippet = make_snippet(text, self._matcher.spans(text), self._weights)
             headings = heading_in_file(file, ordinal, text, snippet.at)
+            line, reasons = _line(place, text, snippet), (audit.WORK_TREE,)
             passages.append(
                 PassageHit(
-                    place,
-                    headings,
-                    text,
-                    snippet.text,
-                    snippet.highlights,
-                    _line(place, text, snippet),
-                    score,
-                    AuditMode.VISUAL,
-                    (audit.WORK_TREE,),
+                    place, headings, text, snippet.text, snippet.highlights, line, score, AuditMode.VISUAL, reasons,
                 )
-            )
+            )  # fmt: skip
         info = ranked.candidate.document
-        return _join(ranked, rank, _Shown([info.path], b"", info.kind, info.title, None), passages)
+        shown = _Shown([info.path], b"", info.kind, info.title, None)
+        return _join(ranked, rank, shown, self._chosen(passages))
 
 
 def _line(place: ChunkPlace | None, text: str, snippet: Snippet) -> int | None:

@@ -35,10 +35,10 @@ def make_snippet(text: str, spans: Sequence[Span], weights: Mapping[int, float])
         weights: What each unit is worth, by number.
     """
     length = SNIPPET_CHARS if _is_mostly_narrow(text) else _WIDE_CHARS
-    start = _best_start(text, spans, weights, length)
-    start = _cut_before(text, start) if start else _skip_space(text, 0)
+    window = _best_window(text, spans, weights, length)
+    start = _cut_head(text, window, length) if window.start else _skip_space(text, 0)
     end = min(len(text), start + length)
-    end = _cut_before(text, end) if end < len(text) else end
+    end = max(_cut_before(text, end), min(window.last, end)) if end < len(text) else end
     if end <= start:
         end = min(len(text), start + length)
     while end > start and text[end - 1].isspace():
@@ -60,9 +60,17 @@ def _is_mostly_narrow(text: str) -> bool:
     return sum(char >= "\u1100" for char in sample) * 3 < len(sample)
 
 
-def _best_start(text: str, spans: Sequence[Span], weights: Mapping[int, float], length: int) -> int:
-    """Where to begin: a little before the group of matches whose different units are worth most."""
-    best_value, best_at = 0.0, 0
+class _Window(NamedTuple):
+    """Where to begin, and the first and the last character of the matches for which the place was chosen."""
+
+    start: int
+    first: int
+    last: int
+
+
+def _best_window(text: str, spans: Sequence[Span], weights: Mapping[int, float], length: int) -> _Window:
+    """A little before the group of matches whose different units are worth most."""
+    best_value, best = 0.0, _Window(0, 0, 0)
     last = 0
     for first, span in enumerate(spans):
         last = max(last, first)
@@ -71,8 +79,20 @@ def _best_start(text: str, spans: Sequence[Span], weights: Mapping[int, float], 
         units = {each.unit for each in spans[first : last + 1]}
         value = sum(weights.get(unit, 0.0) for unit in units)
         if value > best_value:
-            best_value, best_at = value, span.start
-    return max(0, min(best_at - _LEAD_CHARS, len(text) - length)) if best_value else 0
+            start = max(0, min(span.start - _LEAD_CHARS, len(text) - length))
+            best_value, best = (
+                value,
+                _Window(start, span.start, max(each.end for each in spans[first : last + 1])),
+            )
+    return best
+
+
+def _cut_head(text: str, window: _Window, length: int) -> int:
+    """Where no word goes on: before the window's start, or behind it where a match would else fall off the end."""
+    start = _cut_before(text, window.start)
+    if window.last - start <= length:
+        return start
+    return max(window.start, _cut_before(text, min(window.first, window.start + _CUT_SEARCH_CHARS)))
 
 
 def _cut_before(text: str, position: int) -> int:
@@ -83,7 +103,7 @@ def _cut_before(text: str, position: int) -> int:
     for place in range(position, max(0, position - _CUT_SEARCH_CHARS), -1):
         if text[place - 1].isspace() or (text[place - 1] >= "\u2e80" and text[place] >= "\u2e80"):
             return place
-    return position
+    return position if position > _CUT_SEARCH_CHARS else 0
 
 
 def _skip_space(text: str, position: int) -> int:

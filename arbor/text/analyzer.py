@@ -6,6 +6,7 @@ cannot do is prepared here, for the index and for queries in the same way:
 - Chinese, Japanese, Korean, Thai and other runs written without spaces become overlapping pairs of
   characters, and the last character of a run stands alone as well. So any two characters or more are found
   as a phrase of pairs, and a single character as the beginning of a word.
+- Chinese and Japanese lines are broken anywhere, so a run goes on in the next line of its paragraph.
 - Names that end or begin with signs (`C++`, `C#`, `.NET`) become words (`cplusplus`, `csharp`, `dotnet`).
 - Characters outside ASCII are folded (`folding`), and emoji become words.
 """
@@ -19,7 +20,7 @@ from operator import add
 from typing import NamedTuple
 
 from arbor.lazy import lazy_pattern
-from arbor.text.folding import UNSPACED, fold, fold_run, run_replacer, spell_names
+from arbor.text.folding import UNSPACED, fold, fold_run, join_lines, run_replacer, spell_names
 from arbor.text.terms import TERMS_ID, terms
 
 __all__ = [
@@ -37,7 +38,7 @@ __all__ = [
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """The FTS5 tokenizer that this module prepares text for."""
 
-ANALYZER_ID = f"arbor-analyzer/1 {TOKENIZER}"
+ANALYZER_ID = f"arbor-analyzer/2 {TOKENIZER}"
 """Names everything that decides what an index holds; an index with another id is out of date."""
 
 _SHORT_RUN_CHARS = 4
@@ -60,7 +61,7 @@ class Unit(NamedTuple):
 
 def index_text(text: str) -> str:
     """Prepare a text for the full-text index; ASCII text without special names comes back as it is."""
-    return spell_names(text if text.isascii() else _prepare_runs(text))
+    return spell_names(text if text.isascii() else _prepare_runs(join_lines(text)))
 
 
 def _prepare_any_run(run: str) -> str:
@@ -140,7 +141,7 @@ def unspaced_runs(word: str) -> list[str]:
 
 def _iter_parts(text: str) -> Iterator[tuple[str, bool]]:
     """The folded text cut into runs written without spaces (True) and what lies between them (False)."""
-    folded = spell_names(fold(text)).replace('"', " ").replace("\0", " ")
+    folded = spell_names(fold(join_lines(text))).replace('"', " ").replace("\0", " ")
     for number, part in enumerate(_UNSPACED_PARTS.split(folded)):
         if part and not part.isspace():
             yield part, number % 2 == 1

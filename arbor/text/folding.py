@@ -30,11 +30,12 @@ _LETTERS |= {
 }
 """Letters that people type as simpler ones and that SQLite does not take for those; Greek ones have accents."""
 
-_IGNORED = (
+IGNORED = (
     "\u00ad\u0300-\u036f\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
     "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
 )
-"""Soft hyphens, loose accents, joiners, variation selectors, skin tones, Hebrew and Arabic vowel points."""
+"""Inside of a character class: soft hyphens, loose accents, joiners, variation selectors, skin tones, Hebrew and Arabic
+vowel points."""
 
 _EMOJI_CLASS = "\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 
@@ -59,8 +60,22 @@ UNSPACED = (
 )
 """Inside of a character class: the letters, once folded, of scripts without spaces between words."""
 
+_WRAPPED_CLASS = (
+    "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Chinese and Japanese, whose lines are broken within words; Korean and Thai lines end where a word does."""
+
+WRAPS = tuple(
+    (end, lazy_pattern(f"{end}(?<=[{_WRAPPED_CLASS}]{end})[ \t>]*+(?=[{_WRAPPED_CLASS}])"))
+    for end in ("\r\n", "\n")
+)
+"""Line ends within a run of Chinese or Japanese, with quotation signs: what each holds for sure, and its pattern."""
+
+UNSPACED_CHAR = lazy_pattern(f"[{UNSPACED}]")
+
 _EMOJI = lazy_pattern(f"[{_EMOJI_CLASS}]")
-_SPECIAL = lazy_pattern(f"[{_IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
+_SPECIAL = lazy_pattern(f"[{IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
 
 
 def run_replacer(name: str, replace: Callable[[str], str]) -> Callable[[str], str]:
@@ -120,16 +135,26 @@ def _replace_special(match: re.Match[str]) -> str:
     return f" u{ord(char)} " if _EMOJI.match(char) else ""
 
 
+def join_lines(text: str) -> str:
+    """Take out the line ends at which a run of Chinese or Japanese goes on: a word may stand on both sides."""
+    for end, pattern in WRAPS:
+        if end in text:
+            text = pattern.sub("", text)
+    return text
+
+
 # The patterns begin with their rarest character, which the regular expression engine looks for fastest.
-_PLUS_NAME = re.compile(r"\+\+(?<=(?<![A-Za-z0-9_])[CcGgHh]\+\+)(?![A-Za-z+#])")
-_SHARP_NAME = re.compile(r"#(?<=(?<![A-Za-z0-9_])[CcFfJjQq]#)(?![A-Za-z0-9+#])")
-_DOT_NAME = re.compile(r"\.(?<![A-Za-z0-9_\])/]\.)[Nn][Ee][Tt](?![A-Za-z0-9_])")
+NAMES = (
+    ("++", re.compile(r"\+\+(?<=(?<![A-Za-z0-9_])[CcGgHh]\+\+)(?![A-Za-z+#])"), "plusplus "),
+    ("#", re.compile(r"#(?<=(?<![A-Za-z0-9_])[CcFfJjQq]#)(?![A-Za-z0-9+#])"), "sharp "),
+    (".", re.compile(r"\.(?<![A-Za-z0-9_\])/]\.)[Nn][Ee][Tt](?![A-Za-z0-9_])"), " dotnet"),
+)
+"""Names whose signs a tokenizer drops: what each holds for sure, where the signs stand, and what is written there."""
 
 
 def spell_names(text: str) -> str:
     """Spell out names whose signs a tokenizer drops: `C++`, `C#` and `.NET` become words."""
-    if "++" in text:
-        text = _PLUS_NAME.sub("plusplus ", text)
-    if "#" in text:
-        text = _SHARP_NAME.sub("sharp ", text)
-    return _DOT_NAME.sub(" dotnet", text)
+    for sign, pattern, spelled in NAMES:
+        if sign in text:
+            text = pattern.sub(spelled, text)
+    return text

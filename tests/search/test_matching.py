@@ -48,9 +48,24 @@ def marked(text: str, *terms: Term | str) -> list[str]:
         ("merkle trees; the tree of merkle", [Term("merkle tree", "phrase")], ["merkle trees"]),
         ("distillation distils still", [Term("distil", "prefix")], ["distillation", "distils"]),
         ("知识库 version", [Term("知识库 version", "phrase")], ["知识库 version"]),
+        ("关于知识\n库的", [Term("知识库", "phrase")], ["知识\n库"]),
+        ("> データベ\r\n> ースの", [Term("データベース", "phrase")], ["データベ\r\n> ース"]),
+        ("ASP.NET, VB.NET and .NET", ["asp.net"], ["ASP.NET"]),
+        ("co\u00adoper\u00adation cooperate", ["cooperate"], ["co\u00adoper\u00adation", "cooperate"]),
+        ("Ce\u0301re\u0301ale, céréale", ["céréale"], ["Ce\u0301re\u0301ale", "céréale"]),
+        ("Йогурт, ЙОГУРТ и и\u0306огурт", ["йогурт"], ["Йогурт", "ЙОГУРТ", "и\u0306огурт"]),
+        ("Łódź, Ørsted, Œuvre, İstanbul, ılık", ["lodz", "orsted", "oeuvre", "istanbul", "ilik"],
+         ["Łódź", "Ørsted", "Œuvre", "İstanbul", "ılık"]),
+        ("eﬃcient oﬀice", ["efficient", "office"], ["eﬃcient", "oﬀice"]),
+        ("ｶﾞｲﾄﾞ か\u3099いと", ["ガイド", "がいと"], ["ｶﾞｲ", "ｲﾄﾞ", "か\u3099い", "いと"]),
+        ("\u1112\u1161\u11ab\u1100\u1173\u11af", ["한글"], ["\u1112\u1161\u11ab\u1100\u1173\u11af"]),
+        ("see 😀 and ❤️!", ["😀", "❤"], ["😀", "❤️"]),
+        ("हिन्दी में", ["हिन्दी"], ["हिन्दी"]),
+        ("العَرَبِيَّة وعِבְ", ["العربية"], ["العَرَبِيَّة"]),
+        ("Ａ™ … ½cup of the ⅷ", ["atm", "cup", "viii"], ["Ａ™", "ⅷ"]),
         ("", ["x"], []),
     ],
-)
+)  # fmt: skip
 def test_what_is_marked(text: str, terms: list[Term | str], expected: list[str]) -> None:
     assert marked(text, *terms) == expected
 
@@ -58,11 +73,14 @@ def test_what_is_marked(text: str, terms: list[Term | str], expected: list[str])
 WORDS = st.sampled_from([
     "run", "running", "runs", "Ran", "C++", "C#", "foo-bar", "foo_bar", "node.js", "a", "I'm", "x1", "ﬁne",
     "知识", "知识库", "识", "한국어", "ｶﾀｶﾅ", "カタカナ", "naïve", "NAIVE", "résumé", ".NET", "2024-05-31",
-    "Straße", "é", "e\u0301",
+    "Straße", "é", "e\u0301", "ASP.NET", "c++17", "f#", "co\u00adop", "\u00ad", "Йод", "и\u0306од", "Łódź", "œuvre",
+    "İst", "ılık", "ﬀﬃ", "Ǆ", "ŉ", "ｶﾞｷﾞ", "カ\u3099", "\u1112\u1161\u11ab", "😀", "👨\u200d👩", "❤️", "हिन्दी",
+    "ไทยภาษา", "العَرَبِيَّة", "½cup", "™", "…", "ⅷ", "㈱", "λόγος", "x²", "µm", "\u200b", "々", "٣٤",
 ])  # fmt: skip
 TEXTS = st.lists(WORDS | st.text(max_size=5), max_size=12).flatmap(
     lambda parts: st.sampled_from([" ", "", ", ", "\n"]).map(lambda join: join.join(parts))
 )
+KNOWN_TEXTS = st.lists(WORDS | st.sampled_from(list(" -_.\n\u0301\u00ad'")), max_size=20).map("".join)
 TERMS = st.builds(
     Term, WORDS | st.text(min_size=1, max_size=6), st.sampled_from(["word", "phrase", "prefix"])
 )
@@ -73,6 +91,15 @@ TERMS = st.builds(
 def test_marks_and_evidence_agree_with_the_index(text: str, term: Term) -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         check_agreement(connection, text, term)
+
+
+@settings(max_examples=400)
+@given(text=KNOWN_TEXTS, words=KNOWN_TEXTS, kind=st.sampled_from(["word", "phrase", "prefix"]))
+def test_whatever_the_index_finds_is_marked(text: str, words: str, kind: str) -> None:
+    units = units_of(Term(words, kind))
+    for unit in units:
+        finder = Matcher([unit], TOKENIZER_AT_HAND)
+        assert bool(finder.spans(text)) == finder.has_match(text, [])
 
 
 def check_agreement(connection: sqlite3.Connection, text: str, term: Term) -> None:
@@ -113,8 +140,11 @@ def test_the_tokenizer_forgets_when_it_knows_too_much(monkeypatch: pytest.Monkey
     }
 
 
-def test_a_text_that_cannot_be_tokenized_spoils_nothing_after_it() -> None:
+def test_a_text_that_cannot_be_tokenized_leaves_the_tokenizer_as_it_was() -> None:
     tokenizer = Tokenizer()
     with pytest.raises(UnicodeEncodeError):
-        tokenizer.tokens("\udce9")
-    assert tokenizer.tokens("running late") == ("run", "late")
+        tokenizer.tokens("half a pair \ud800")
+    assert tokenizer.tokens("words") == ("word",)
+    with pytest.raises(UnicodeEncodeError):
+        tokenizer.matches("half a pair \ud800", ['"half"'])
+    assert tokenizer.matches("words", ['"word"'])

@@ -42,11 +42,18 @@ def word(text: str) -> Term:
         ('"a""b"', (Term("a", "phrase"), Term("b", "phrase"))),
         ("x AND y OR NOT NEAR(z)", tuple(map(word, ("x", "AND", "y", "OR", "NOT", "NEAR(z)")))),
         ("* ( ) ^ x", (word("x"),)),
+        ("caf\udce9 \udcff x", (word("caf\ufffd"), word("x"))),  # what a terminal makes of bytes that are no UTF-8
         ('unknown:"two words"', (word('unknown:"two words"'),)),
     ],
 )  # fmt: skip
 def test_words(text: str, terms: tuple[Term, ...]) -> None:
     assert parse_query(text, NOW).terms == terms
+
+
+def test_half_surrogate_pairs_are_signs_in_every_part_and_reading() -> None:
+    query = parse_query('a\ud800 -b\udfff "c\udc80" path:\ud800 lang:\ud800 title:\ud800x', NOW)
+    read = (query, parse_raw_query("a\ud800"), parse_plain_query("a\ud800"))
+    assert all(str(each).encode("utf-8") for each in read)
 
 
 def test_everything_at_once() -> None:

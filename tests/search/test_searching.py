@@ -319,6 +319,21 @@ class TestWorkTree:
         assert (hit.chunk.start_line, hit.chunk.end_line, hit.chunk.start_byte) == (1, 4, 0)
         assert [hit.snippet[start:end] for start, end in hit.highlights] == ["unicorns"]
 
+    def test_the_passage_with_the_word_comes_before_those_under_it_as_a_heading(self, shelve: Shelve) -> None:
+        text = "# Bestiary\n\n" + "Introduction. " * 10 + "\n\n## Unicorns\n\n" + "Many words. " * 100
+        text += "".join(f"### Part {number}\n\n" + "other things said. " * 60 for number in range(4))
+        library = shelve({"a.md": text, "b.md": "nothing"})
+        read = {"a.md": extract(text.encode(), "a.md")}
+        lines = {
+            library.search("unicorns", mode=mode).hits[0].line
+            for mode in (AuditMode.STRICT, AuditMode.HYBRID, AuditMode.VISUAL)
+        }
+        found = library.searcher.search(
+            library.snapshot, library.index, "unicorns", SearchOptions(AuditMode.VISUAL, passages=2), read
+        )
+        assert lines | {found.hits[0].line} == {text[: text.index("## Uni")].count("\n") + 1}
+        assert len(found.hits[0].passages) == 1
+
     def test_other_modes_do_not_look_at_it(self, library: Library) -> None:
         for mode in (AuditMode.STRICT, AuditMode.HYBRID):
             assert self.ask(library, "unicorns", {"new.md": "unicorns"}, mode=mode) == []

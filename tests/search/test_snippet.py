@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.search.matching import Span
@@ -58,6 +58,20 @@ def test_a_snippet_knows_where_its_first_match_stands() -> None:
     assert found.at == place
     start, end = found.highlights[0]
     assert found.text[start:end] == text[found.at : found.at + 6]
+
+
+@example(before=0, gap=34, after=12)
+@given(before=st.integers(0, 300), gap=st.integers(0, 250), after=st.integers(0, 300))
+def test_the_matches_that_a_place_was_chosen_for_are_in_it(before: int, gap: int, after: int) -> None:
+    text = "word " * before + "merkle " + "more " * gap + "proof" + " word" * after
+    spans = spans_of(text, "merkle", "proof")
+    found = make_snippet(text, spans, {0: 1.0, 1: 2.0})
+    shown = [found.text[start:end] for start, end in found.highlights]
+    assert shown in (["merkle", "proof"], ["proof"])
+    if spans[1].end - spans[0].start <= 180:
+        assert len(shown) == 2
+    inner = found.text.strip("…")
+    assert f" {inner} " in f" {text} ", "a word is cut"
 
 
 def test_han_text_is_cut_shorter_and_marked_whole() -> None:

@@ -213,3 +213,24 @@ def test_any_part_of_a_run_is_found(text: str, data: st.DataObject) -> None:
     assert index.holds(f"abc {text} xyz", phrase_unit(text[start:end]))
     assert all(index.holds(text, unit) for unit in match_units(text[start:end]))
     index.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "prepared"),
+    [
+        ("知识\n库", index_text("知识库")),
+        ("知识\r\n库", index_text("知识库")),
+        ("> データベ\n> ース", "> " + index_text("データベース")),
+        ("知识\n\n库", index_text("知识") + "\n\n" + index_text("库")),
+        ("知识\n- 库", index_text("知识") + "\n- " + index_text("库")),
+        ("知识\nbase\n库", index_text("知识") + "\nbase\n" + index_text("库")),
+        ("검색\n엔진", index_text("검색") + "\n" + index_text("엔진")),
+        ("café\nété", "café\nété"),
+    ],
+)
+def test_a_run_goes_on_in_the_next_line_of_its_paragraph(text: str, prepared: str) -> None:
+    assert index_text(text) == prepared
+
+
+def test_a_phrase_that_was_copied_with_its_line_end_is_the_same_phrase() -> None:
+    assert phrase_unit("知识\n库") == phrase_unit("知识库")
