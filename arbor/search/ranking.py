@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,15 +27,22 @@ POOL_DOCUMENTS = 100
 """A profile looks at so many of the most relevant documents; what is not relevant is never brought up."""
 
 
+IDLE_KEPT = 4
+"""So many are kept open for searches that run at once."""
+
 NOT_AT_HAND = "labels are not worked out yet; run: arbor consensus"
 
 
 class LabelDesk:
-    """The consensus of a version for searches, kept open from one to the next while the version stays the same."""
+    """The consensus of a version for searches, kept open from one to the next while the version stays the same.
+
+    Safe from several threads: searches that run at once have one each, so that none is moved or closed under another.
+    """
 
     def __init__(self, repo: Repository) -> None:
         self._desk = ConsensusDesk(repo)
-        self._held: tuple[tuple[bytes, str], Consensus] | None = None
+        self._mutex = threading.Lock()
+        self._idle: list[Consensus] = []
 
     @contextlib.contextmanager
     def at(
@@ -48,18 +56,36 @@ class LabelDesk:
             if required:
                 raise
             held, lack = None, f"without labels: {error.message}"
-        yield held, lack
+        try:
+            yield held, lack
+        except BaseException:
+            if held is not None:
+                held.close()  # it may be what was wrong
+            raise
+        if held is not None:
+            self._keep(held)
 
     def _find(self, snapshot: Snapshot, *, required: bool, progress: Told | None) -> Consensus | None:
-        held, place = self._held, (snapshot.ledger_root, snapshot.tiers_word())
-        if held is not None and held[0] == place == (held[1].ledger_root, held[1].tiers):
-            return held[1]
-        self.close()
+        while (held := self._pop()) is not None:
+            if _is_of(held, snapshot):
+                return held
+            held.close()
         if not required and not self._desk.is_at_hand(snapshot):
             return None
-        consensus = self._desk.labels(snapshot, progress)
-        self._held = (place, consensus)
-        return consensus
+        return self._desk.labels(snapshot, progress)
+
+    def _pop(self) -> Consensus | None:
+        with self._mutex:
+            return self._idle.pop() if self._idle else None
+
+    def _keep(self, held: Consensus) -> None:
+        """Keep what a search is done with for the next one, or close it where there are enough."""
+        held.rest()
+        with self._mutex:
+            if len(self._idle) < IDLE_KEPT:
+                self._idle.append(held)
+                return
+        held.close()
 
     def mend(self) -> None:
         """Make the consensus anew where what is on disk is damaged."""
@@ -72,10 +98,18 @@ class LabelDesk:
         self._desk.distrust()
 
     def close(self) -> None:
-        """Give the consensus back."""
-        held, self._held = self._held, None
-        if held is not None:
-            held[1].close()
+        """Give back what no search is using."""
+        while (held := self._pop()) is not None:
+            held.close()
+
+
+def _is_of(consensus: Consensus, snapshot: Snapshot) -> bool:
+    """Whether a consensus that was kept is, as it is now, of a version."""
+    try:
+        consensus.wake()
+        return (consensus.ledger_root, consensus.tiers) == (snapshot.ledger_root, snapshot.tiers_word())
+    except IntegrityError:
+        return False
 
 
 def label_hooks(consensus: Consensus | None) -> dict[str, Any]:
