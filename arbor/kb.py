@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -142,6 +143,7 @@ class KnowledgeBase:
     def __init__(self, repo: Repository) -> None:
         self.repo = repo
         self._asker: asking.Asker | None = None
+        self._opening = threading.Lock()
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -176,9 +178,10 @@ class KnowledgeBase:
 
     def _ask(self) -> asking.Asker:
         """The search desk, opened at the first use."""
-        if self._asker is None:
-            self._asker = asking.Asker(self.repo)
-        return self._asker
+        with self._opening:
+            if self._asker is None:
+                self._asker = asking.Asker(self.repo)
+            return self._asker
 
     @property
     def folder(self) -> Path:

@@ -32,7 +32,7 @@ def lazy_module(name: str) -> ModuleType:
         ModuleNotFoundError: when there is no such module.
     """
     if name in sys.modules:
-        return sys.modules[name]
+        return importlib.import_module(name)  # waits where another thread is still loading it
     if importlib.util.find_spec(name) is None:
         raise ModuleNotFoundError(name)
     return _LazyModule(name)

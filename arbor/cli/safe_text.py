@@ -34,8 +34,18 @@ def clean_line(text: str) -> str:
 
 
 def escape_json(text: str) -> str:
-    """JSON text with the characters escaped that a terminal obeys and JSON does not escape by itself."""
-    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    """JSON text with the characters escaped that a terminal obeys and JSON does not escape by itself.
+
+    What is no character at all, such as a byte of a file name that is not Unicode, becomes a visible sign: strict
+    readers refuse a whole text for one half of a surrogate pair (RFC 8259, section 8.2).
+    """
+    return _UNSAFE_IN_JSON.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    if "\ud800" <= found[0] <= "\udfff":
+        return _visible(found).replace("\\", "\\\\")
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _visible(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from arbor.cli.progress import StatusLine
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -27,11 +28,20 @@ TOKEN_VARIABLE = "ARBOR_TOKEN"
 
 def connect_options(session: Session) -> ConnectOptions:
     """How to reach others: `ARBOR_TOKEN` for http, `ARBOR_SSH` for the ssh program, the folder for relative paths."""
-    ssh = tuple(shlex.split(os.environ.get("ARBOR_SSH", ""))) or ("ssh",)
-    there = tuple(shlex.split(os.environ.get("ARBOR_REMOTE_COMMAND", ""))) or ("arbor",)
     return connecting.ConnectOptions(
-        cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=ssh, remote_command=there
-    )
+        cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=_words("ARBOR_SSH", "ssh"),
+        remote_command=_words("ARBOR_REMOTE_COMMAND", "arbor"),
+    )  # fmt: skip
+
+
+def _words(variable: str, default: str) -> tuple[str, ...]:
+    """The words of a command in the environment."""
+    try:
+        return tuple(shlex.split(os.environ.get(variable, ""))) or (default,)
+    except ValueError as error:
+        raise UsageError(
+            f"{variable} cannot be split into words: {error}", "quote it as for a shell"
+        ) from error
 
 
 def warn_of_secret(session: Session, url: str) -> None:

@@ -58,6 +58,31 @@ class Collection:
     unknown_queries: int
 
 
+class CollectionSize(NamedTuple):
+    """How much there is to a collection.
+
+    Attributes:
+        collection: The folder's name.
+        documents: Documents in it.
+        queries: Judged queries.
+        unknown_documents, unknown_queries: As in `Collection`.
+    """
+
+    collection: str
+    documents: int
+    queries: int
+    unknown_documents: int
+    unknown_queries: int
+
+
+def size_of(collection: Collection) -> CollectionSize:
+    """What is measured, in numbers."""
+    return CollectionSize(
+        collection.name, len(collection.documents), len(collection.qrels),
+        collection.unknown_documents, collection.unknown_queries,
+    )  # fmt: skip
+
+
 def read_collection(folder: Path) -> Collection:
     """Read a collection folder whole.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 from arbor.errors import UsageError
-from arbor.evaluation.collections import Collection, read_collection
+from arbor.evaluation.collections import Collection, CollectionSize, read_collection, size_of
 from arbor.evaluation.metrics import STANDARD_METRICS, Ranking, evaluate
 from arbor.evaluation.runner import DEPTH, parse_words, store_collection
 from arbor.graph.consensus import Consensus
@@ -30,7 +30,7 @@ class ProfileResult:
     """What one profile gave on one collection.
 
     Attributes:
-        collection: The folder's name.
+        size: What was measured.
         profile: The profile.
         metrics: The standard metrics; `consensus_lift@10`, the mean consensus (0 to 1) of the first ten documents less
             that of all documents; `source_diversity@10`, sources among the first ten that do not copy each other, as a
@@ -39,7 +39,7 @@ class ProfileResult:
         labels: Documents of the collection by label.
     """
 
-    collection: str
+    size: CollectionSize
     profile: str
     metrics: Mapping[str, float]
     labels: Mapping[str, int]
@@ -100,7 +100,7 @@ class _Bench:
         metrics[f"source_diversity@{TOP}"] = fmean([self._sources(top) / len(top) for top in tops] or [0.0])
         metrics["known_item_rank_loss"] = self._rank_loss(run)
         labels = {label.value: number for label, number in self._consensus.counts().items()}
-        return ProfileResult(self._collection.name, profile.name, metrics, labels)
+        return ProfileResult(size_of(self._collection), profile.name, metrics, labels)
 
     def _run(self, profile: RankingProfile) -> dict[str, list[str]]:
         run = {}

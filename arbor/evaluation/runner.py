@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from arbor.errors import UsageError
-from arbor.evaluation.collections import Collection, read_collection
+from arbor.evaluation.collections import Collection, CollectionSize, read_collection, size_of
 from arbor.evaluation.metrics import STANDARD_METRICS, evaluate, percentile
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
@@ -39,18 +39,14 @@ class EvalResult:
     """What a run gave.
 
     Attributes:
-        collection: The folder's name.
+        size: What was measured.
         metrics: Mean of each metric of `STANDARD_METRICS` over the judged queries, 0 ... 1.
-        queries: Judged queries.
-        documents: Documents in the collection.
         latency_ms: `p50` and `p95` of a search for ten documents as people ask for it, in process, warm.
         config: Everything that decides the ranking.
     """
 
-    collection: str
+    size: CollectionSize
     metrics: Mapping[str, float]
-    queries: int
-    documents: int
     latency_ms: Mapping[str, float]
     config: Mapping[str, Any] = field(default_factory=dict)
 
@@ -86,10 +82,8 @@ def _evaluate_in(work_folder: Path, collection: Collection) -> EvalResult:
         run, seconds = _run_queries(snapshot, index, collection, ids)
     snapshot.store.close()
     return EvalResult(
-        collection.name,
+        size_of(collection),
         evaluate(run, collection.qrels, STANDARD_METRICS),
-        len(collection.qrels),
-        len(collection.documents),
         {"p50": 1000 * percentile(seconds, 0.50), "p95": 1000 * percentile(seconds, 0.95)},
         {
             "analyzer": stamp_of(b"").analyzer,

@@ -73,7 +73,10 @@ class Consensus:
 
     @classmethod
     def open_to_read(cls, fs_path: Path, policy: ConsensusPolicy) -> Consensus | None:
-        """Open the state in a file as it is, without a lock; None where there is none that these rules made."""
+        """Open the state in a file as it is, without a lock; None where there is none that these rules made.
+
+        All that is asked of it is answered as of now, whatever others write meanwhile, until `rest`.
+        """
         if not fs_path.exists():
             return None
         with ConsensusGuard(fs_path):
@@ -89,6 +92,16 @@ class Consensus:
         """Give the file back."""
         with self._lock:
             self._store.close()
+
+    def rest(self) -> None:
+        """Hold on to no moment of the state on disk between one question and the next."""
+        with self._lock:
+            self._store.rest()
+
+    def wake(self) -> None:
+        """After `rest`: answer as of now."""
+        with self._lock:
+            self._store.wake()
 
     def fork(self) -> Consensus:
         """The same state in memory, to go to other revisions with."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError
-from arbor.index.checksum import is_unchanged
+from arbor.index.checksum import is_unchanged, sum_path
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
 from arbor.lazy import lazy_module
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 else:  # which a commit, that asks only for the state of the consensus, does without
     object_checks = lazy_module("arbor.repo.verify")
 
+_TRIES = 5
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"
 
 
@@ -68,8 +70,36 @@ def verify_everything(
 
 def check_caches(repo: Repository, *, deep: bool = False) -> list[tuple[str, str]]:
     """(file, what is wrong) of the index and the consensus state."""
-    found = [(f"cache/{CONSENSUS_FILE}", problem) for problem in check_consensus(repo)]
-    return found + [(f"cache/{INDEX_FILE}", problem) for problem in check_current(repo, deep=deep)]
+    cache = repo.folder / "cache"
+    of_consensus = _settled(cache / CONSENSUS_FILE, lambda: check_consensus(repo))
+    of_index = _settled(cache / INDEX_FILE, lambda: check_current(repo, deep=deep))
+    return [
+        *((f"cache/{CONSENSUS_FILE}", problem) for problem in of_consensus),
+        *((f"cache/{INDEX_FILE}", problem) for problem in of_index),
+    ]
+
+
+def _settled(fs_path: Path, look: Callable[[], list[str]]) -> list[str]:
+    """What is wrong with a database; looked at again where somebody wrote or replaced it meanwhile."""
+    for _ in range(_TRIES):
+        before = _state_of(fs_path)
+        problems = look()
+        if not problems or _state_of(fs_path) == before:
+            break
+    return problems
+
+
+def _state_of(fs_path: Path) -> list[tuple[int, int, int] | None]:
+    """What changes with every write to a database: of its file, the write-ahead file and the checksum."""
+    state: list[tuple[int, int, int] | None] = []
+    for each in (fs_path, Path(f"{fs_path}-wal"), sum_path(fs_path)):
+        try:
+            found = os.stat(each)
+        except OSError:
+            state.append(None)
+        else:
+            state.append((found.st_ino, found.st_mtime_ns, found.st_size))
+    return state
 
 
 def check_current(repo: Repository, *, deep: bool = False) -> list[str]:

@@ -111,7 +111,10 @@ class ConsensusStore:
 
     @classmethod
     def open_to_read(cls, fs_path: Path) -> ConsensusStore | None:
-        """Open the state of a file without any lock and without writing; None where there is none to be read."""
+        """Open the state of a file without any lock and without writing; None where there is none to be read.
+
+        What is read is of one moment, until `rest`.
+        """
         for _ in range(_TRIES):
             identity = file_identity(fs_path)
             store = cls._open_to_read(fs_path)
@@ -127,6 +130,7 @@ class ConsensusStore:
                 return None  # without locks a file between two states cannot be told from a whole one
             try:
                 store = cls(connect_to_look(fs_path, immutable=immutable), fs_path, writes=False)
+                store.wake()
                 if store.read_meta().get("schema") == SCHEMA_ID:
                     return store
             except sqlite3.OperationalError:
@@ -164,6 +168,16 @@ class ConsensusStore:
     def close(self) -> None:
         """Give the file back."""
         self._give_back()
+
+    def wake(self) -> None:
+        """Read the file as it is at the next look, and so from then on whatever others write; for who only reads."""
+        if not self._writes and not self._connection.in_transaction:
+            self._run("BEGIN")
+
+    def rest(self) -> None:
+        """Hold on to no moment, which would keep the write-ahead file from being folded in."""
+        if not self._writes and self._connection.in_transaction:
+            self._run("ROLLBACK")
 
     @contextlib.contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:

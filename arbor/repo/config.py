@@ -14,7 +14,8 @@ from typing import Any
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.store.files import storing, write_atomically
+from arbor.store.files import check_is_there, storing, write_atomically
+from arbor.store.lock import writer_lock
 from arbor.text.extraction import ChunkPolicy
 
 POLICY_FILE = "arbor.toml"
@@ -201,26 +202,22 @@ class Settings:
         Raises:
             UsageError: when the file cannot be read as TOML, or there is no user-wide file here.
             StorageError: when the system refuses to write it.
+            Locked: when somebody else keeps writing it.
+            NoKnowledgeBase: when the KB has gone since it was opened.
         """
         path = self._user if user_wide else self._local
         if path is None:
             raise UsageError("there is no place for user-wide settings here")
-        tomlkit = lazy_module("tomlkit")
-        data = path.read_bytes() if path.exists() else b""
-        _parse_toml(data, str(path))
-        tree = tomlkit.parse(data.decode("utf-8"))
-        table, parts = tree, _parts(name)
-        for part in parts[:-1]:
-            if not isinstance(table.get(part), dict):
-                table[part] = tomlkit.table()
-            table = table[part]
-        if value is None:
-            table.pop(parts[-1], None)
-        else:
-            table[parts[-1]] = value
+        path = path.resolve()  # what a link stands for is changed, and the link stays
         with storing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path.resolve(), tomlkit.dumps(tree).encode("utf-8"), keep_mode=True)
+            if user_wide:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            else:
+                check_is_there(self._local.parent)
+            # From reading to writing, so that of two changes at once none is lost.
+            with writer_lock(path.with_name(f"{path.name}.lock")):
+                data = path.read_bytes() if path.exists() else b""
+                write_atomically(path, _changed(data, str(path), name, value), keep_mode=True)
 
     def _read(self, path: Path | None) -> dict[str, Any]:
         if path is None:
@@ -229,6 +226,24 @@ class Settings:
             return _parse_toml(path.read_bytes(), str(path))
         except (FileNotFoundError, NotADirectoryError):
             return {}
+
+
+def _changed(data: bytes, file: str, name: str, value: Any) -> bytes:
+    """The text of a settings file with a value set, or removed."""
+    _parse_toml(data, file)
+    tomlkit = lazy_module("tomlkit")
+    tree = tomlkit.parse(data.decode("utf-8"))
+    table, parts = tree, _parts(name)
+    for part in parts[:-1]:
+        if not isinstance(table.get(part), dict):
+            table[part] = tomlkit.table()
+        table = table[part]
+    if value is None:
+        table.pop(parts[-1], None)
+    else:
+        table[parts[-1]] = value
+    text: str = tomlkit.dumps(tree)
+    return text.encode("utf-8")
 
 
 def _parts(name: str) -> list[str]:

@@ -19,7 +19,7 @@ from arbor.repo.move_record import MOVE_FILE, MoveRecord, clear_move, read_move
 from arbor.repo.places import FORMAT_FILE, has_own_kb, is_kb_folder
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
-from arbor.store.files import make_folders, remove_temporaries, storing, write_atomically
+from arbor.store.files import check_is_there, make_folders, remove_temporaries, storing, write_atomically
 from arbor.store.lock import WAIT_S, writer_lock
 from arbor.store.odb import MERGE_ABOVE, ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
@@ -56,7 +56,9 @@ class Repository:
         Raises:
             Locked: when another writer keeps it longer than `wait_s` seconds.
             StorageError: when the system refuses something in the block: a full disk, no permission.
+            NoKnowledgeBase: when the folder has gone since it was opened.
         """
+        check_is_there(self.folder)
         with storing(self.folder), writer_lock(self.folder / "lock", wait_s):
             remove_temporaries(self.store.folder)
             remove_temporaries(self.folder, _STALE_S)

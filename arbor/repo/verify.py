@@ -14,7 +14,7 @@ from arbor.repo.deep_check import check_document
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, shown_path
-from arbor.repo.stage import read_stage
+from arbor.repo.stage import Stage, read_stage
 from arbor.repo.tiers import TIERS_FILE, read_tiers
 from arbor.repo.witness import WITNESS_FILE, read_witnessed
 from arbor.store.sequential import SequentialReader, in_stored_order
@@ -60,6 +60,28 @@ class VerifyReport:
     damaged: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What is named here, read before any pack is.
+
+    What a name stands for is stored before the name is written. Read the other way round, a commit that somebody makes
+    meanwhile would be named and seem to be missing.
+
+    Attributes:
+        targets: What the refs stand for.
+        roots: The ledger that the stage is over.
+        staged: The documents that it adds.
+        cold: The documents that are cold here, so that their passages need not be stored.
+        damaged: What could not be read.
+    """
+
+    targets: tuple[bytes, ...]
+    roots: tuple[bytes, ...]
+    staged: frozenset[bytes]
+    cold: frozenset[bytes]
+    damaged: tuple[Finding, ...]
+
+
 @dataclass(slots=True)
 class _Reach:
     """What revisions need that is absent or broken, and who needs it."""
@@ -83,24 +105,21 @@ def verify(
             what was derived from it.
         meanwhile: Called once while other processes read the packs.
     """
+    names = _read_names(repo, all_refs=all_refs)
     repo.store.refresh()
     audit = audit_packs(repo.store.packs(), meanwhile)
     damaged = [Finding(d.oid.hex(), d.where, d.problem) for d in audit.damaged]
-    damaged += _check_names(repo)
-    starts = [tip] if tip is not None else []
-    roots: list[bytes] = []
-    if all_refs:
-        starts += list(_ref_targets(repo, audit))
-        roots += _stage_roots(repo, damaged)
+    damaged += names.damaged
+    starts = [] if tip is None else [tip]
+    starts += [_untagged(audit, oid) for oid in names.targets]
     reach = _Reach()
     commits = _reachable_commits(audit, starts, reach)
-    roots += [audit.commits[oid].ledger_root for oid in commits]
+    roots = [*names.roots, *(audit.commits[oid].ledger_root for oid in commits)]
     documents = _check_nodes(audit, roots, reach)
     _check_kinds(audit, reach)
-    if all_refs:
-        documents |= _staged_documents(repo, damaged)
+    documents |= names.staged
     documents |= _core_sources(audit, documents, reach)
-    cold = _cold_documents(repo, damaged)
+    cold = names.cold
     _check_documents(audit, documents, cold, reach)
     if deep and not reach.missing and not damaged:
         reach.broken_nodes += _check_files(repo, documents - cold, tip)
@@ -117,6 +136,20 @@ def verify(
     return VerifyReport(not damaged, tip.hex() if tip else "", tip_root.hex(), checked, tuple(damaged))
 
 
+def _read_names(repo: Repository, *, all_refs: bool) -> _Names:
+    """What is named here; of the refs and the stage nothing, where only a revision is asked for."""
+    damaged = _check_names(repo)
+    targets = tuple(_ref_targets(repo)) if all_refs else ()
+    stage = _stage(repo, damaged) if all_refs else None
+    staged = stage.changes.items() if stage else ()
+    keys = (DOCUMENTS, CORES)
+    return _Names(
+        targets, (stage.base,) if stage else (),
+        frozenset(value for key, value in staged if value is not None and key.startswith(keys)),
+        _cold_documents(repo, damaged), tuple(damaged),
+    )  # fmt: skip
+
+
 def _check_names(repo: Repository) -> list[Finding]:
     """HEAD, refs and reflogs."""
     found = []
@@ -124,8 +157,8 @@ def _check_names(repo: Repository) -> list[Finding]:
         head = repo.refs.head()
         if (
             isinstance(head, str)
+            and any(repo.refs.iter_names("refs/heads/"))  # first: a first commit may come just now
             and repo.refs.read(head) is None
-            and any(repo.refs.iter_names("refs/heads/"))
         ):
             found.append(Finding("", "HEAD", f"it follows '{head}', which does not exist"))
     except ArborError as error:
@@ -149,33 +182,29 @@ def _check_names(repo: Repository) -> list[Finding]:
     return found
 
 
-def _ref_targets(repo: Repository, audit: Audit) -> Iterator[bytes]:
+def _ref_targets(repo: Repository) -> Iterator[bytes]:
     for name in repo.refs.iter_names():
         try:
             oid = repo.refs.read(name)
         except ArborError:
             continue
-        while oid in audit.tags:
-            oid = audit.tags[oid].target
         if oid is not None:
             yield oid
 
 
-def _stage_roots(repo: Repository, damaged: list[Finding]) -> list[bytes]:
+def _untagged(audit: Audit, oid: bytes) -> bytes:
+    """What a tag stands for in the end."""
+    while oid in audit.tags:
+        oid = audit.tags[oid].target
+    return oid
+
+
+def _stage(repo: Repository, damaged: list[Finding]) -> Stage | None:
     try:
-        stage = read_stage(repo.folder, ledger.EMPTY_LEDGER)
+        return read_stage(repo.folder, ledger.EMPTY_LEDGER)
     except (ArborError, ValueError, TypeError) as error:
         damaged.append(Finding("", "stage", str(error)))
-        return []
-    return [stage.base]
-
-
-def _staged_documents(repo: Repository, damaged: list[Finding]) -> set[bytes]:
-    if any(finding.where == "stage" for finding in damaged):
-        return set()
-    stage = read_stage(repo.folder, ledger.EMPTY_LEDGER)
-    keys = (DOCUMENTS, CORES)
-    return {value for key, value in stage.changes.items() if value is not None and key.startswith(keys)}
+        return None
 
 
 def _core_sources(audit: Audit, documents: set[bytes], reach: _Reach) -> set[bytes]:
@@ -193,7 +222,6 @@ def _core_sources(audit: Audit, documents: set[bytes], reach: _Reach) -> set[byt
 
 
 def _cold_documents(repo: Repository, damaged: list[Finding]) -> frozenset[bytes]:
-    """The documents that are cold here, so that their passages need not be stored."""
     try:
         return read_tiers(repo.folder).cold
     except ArborError as error:

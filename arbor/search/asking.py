@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,7 @@ from arbor.repo.core_binding import unproven_source
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
+from arbor.search.lending import ReaderDesk
 from arbor.search.profiles import choose_profile, parse_profiles
 from arbor.search.query import Query
 from arbor.search.ranking import LabelDesk, ProfileRanker, label_hooks
@@ -74,7 +76,7 @@ class Asker:
     def __init__(self, repo: Repository) -> None:
         self._repo = repo
         self._searcher = Searcher()
-        self._reader: IndexReader | None = None
+        self._readers = ReaderDesk()
         self._labels = LabelDesk(repo)
 
     @property
@@ -197,21 +199,18 @@ class Asker:
     ) -> SearchResult:  # fmt: skip
         damaged = False
         for attempt in range(_TRIES):
-            reader = self._open(snapshot, progress, current=current, private=damaged)
-            try:
-                return self._searcher.search(snapshot, reader, query, options, files)
-            except IndexMoved:
-                if attempt == _TRIES - 1:
-                    raise
-                self._forget(reader)
-            except IndexDamaged:
-                if attempt == _TRIES - 1:
-                    raise
-                self._forget(reader)
-                damaged = not self._discard(snapshot)
-            finally:
-                if reader is not self._reader:
-                    reader.close()
+            with self._lent(snapshot, progress, current=current, private=damaged) as reader:
+                try:
+                    return self._searcher.search(snapshot, reader, query, options, files)
+                except IndexMoved:
+                    if attempt == _TRIES - 1:
+                        raise
+                    self._readers.forget(reader)
+                except IndexDamaged:
+                    if attempt == _TRIES - 1:
+                        raise
+                    self._readers.forget(reader)
+                    damaged = not self._discard(snapshot)
         raise AssertionError("unreachable")
 
     def _discard(self, snapshot: Snapshot) -> bool:
@@ -222,9 +221,10 @@ class Asker:
             return False
         return True
 
-    def _open(
+    @contextlib.contextmanager
+    def _lent(
         self, snapshot: Snapshot, progress: Told | None, *, current: bool, private: bool
-    ) -> IndexReader:
+    ) -> Iterator[IndexReader]:
         """An index of the version; that of the current one is kept open from one search to the next.
 
         Args:
@@ -233,16 +233,34 @@ class Asker:
             current: It is HEAD's version.
             private: What is on disk is damaged and cannot be replaced.
         """
-        if private:
-            return access.build_private(snapshot, progress)
-        if not current:
-            return access.open_at(self._cache, snapshot, progress=progress)
-        reader = self._reader
-        if reader is not None and reader.stamp == stamp_for(snapshot) and reader.is_current_file():
+        if private or not current:
+            with (
+                access.build_private(snapshot, progress)
+                if private
+                else access.open_at(self._cache, snapshot, progress=progress)
+            ) as reader:
+                yield reader
+            return
+        reader = self._borrow(snapshot) or self._open(snapshot, progress)
+        try:
+            yield reader
+        finally:
+            self._readers.give_back(reader)
+
+    def _borrow(self, snapshot: Snapshot) -> IndexReader | None:
+        """The index that is kept, if it is of this version."""
+        reader = self._readers.borrow()
+        if reader is None or (reader.stamp == stamp_for(snapshot) and reader.is_current_file()):
             return reader
-        self._forget(reader)
-        fresh = self._reader = access.bring_up_to_date(self._cache, snapshot, progress=progress)
-        return fresh
+        self._readers.forget(reader)
+        self._readers.give_back(reader)
+        return None
+
+    def _open(self, snapshot: Snapshot, progress: Told | None) -> IndexReader:
+        """The index of the current version, opened now and kept."""
+        reader = access.bring_up_to_date(self._cache, snapshot, progress=progress)
+        self._readers.keep(reader)
+        return reader
 
     def _changed_since(self, oid: bytes | None) -> Callable[[int], set[str]]:
         """Dates documents that name none: by the commits that changed their path."""
@@ -269,19 +287,12 @@ class Asker:
     def reindex(self, progress: Told | None = None) -> float:
         """Make the index of HEAD from nothing, and the consensus too where it is damaged; seconds it took."""
         started = time.perf_counter()
-        self._forget(self._reader)
+        self._readers.forget()
         self._labels.mend()
         access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()), progress)
         return time.perf_counter() - started
 
-    def _forget(self, reader: IndexReader | None) -> None:
-        """Close a reader, and keep it no more; another thread may have put a newer one in its place."""
-        if self._reader is reader:
-            self._reader = None
-        if reader is not None:
-            reader.close()
-
     def close(self) -> None:
         """Close the index and the consensus."""
-        self._forget(self._reader)
+        self._readers.forget()
         self._labels.close()

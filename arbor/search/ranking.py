@@ -27,79 +27,65 @@ POOL_DOCUMENTS = 100
 """A profile looks at so many of the most relevant documents; what is not relevant is never brought up."""
 
 
+IDLE_KEPT = 4
+"""So many are kept open for searches that run at once."""
+
 NOT_AT_HAND = "labels are not worked out yet; run: arbor consensus"
-
-
-@dataclass(slots=True)
-class _Held:
-    """An open consensus, the version that it was opened for, and how many searches use it now."""
-
-    place: tuple[bytes, str]
-    consensus: Consensus
-    users: int = 0
-    is_dropped: bool = False
 
 
 class LabelDesk:
     """The consensus of a version for searches, kept open from one to the next while the version stays the same.
 
-    Safe from several threads: one that is not of the version any more is closed by the last search that uses it.
+    Safe from several threads: searches that run at once have one each, so that none is moved or closed under another.
     """
 
     def __init__(self, repo: Repository) -> None:
         self._desk = ConsensusDesk(repo)
         self._mutex = threading.Lock()
-        self._held: _Held | None = None
+        self._idle: list[Consensus] = []
 
     @contextlib.contextmanager
     def at(
         self, snapshot: Snapshot, *, required: bool, progress: Told | None = None
     ) -> Iterator[tuple[Consensus | None, str]]:
         """The consensus of a version, or None and why: it is not at hand, or cannot be read, and is not `required`."""
-        held: _Held | None = None
         try:
-            held = self._take(snapshot, required=required, progress=progress)
+            held = self._find(snapshot, required=required, progress=progress)
             lack = "" if held else NOT_AT_HAND
         except IntegrityError as error:
             if required:
                 raise
-            lack = f"without labels: {error.message}"
+            held, lack = None, f"without labels: {error.message}"
         try:
-            yield (held.consensus if held else None), lack
-        finally:
-            self._give_back(held)
+            yield held, lack
+        except BaseException:
+            if held is not None:
+                held.close()  # it may be what was wrong
+            raise
+        if held is not None:
+            self._keep(held)
 
-    def _take(self, snapshot: Snapshot, *, required: bool, progress: Told | None) -> _Held | None:
-        place = (snapshot.ledger_root, snapshot.tiers_word())
-        with self._mutex:
-            held = self._held
-            if held is not None and held.place == place == (held.consensus.ledger_root, held.consensus.tiers):
-                held.users += 1
+    def _find(self, snapshot: Snapshot, *, required: bool, progress: Told | None) -> Consensus | None:
+        while (held := self._pop()) is not None:
+            if _is_of(held, snapshot):
                 return held
-        self.close()
+            held.close()
         if not required and not self._desk.is_at_hand(snapshot):
             return None
-        fresh = _Held(place, self._desk.labels(snapshot, progress), users=1)
+        return self._desk.labels(snapshot, progress)
+
+    def _pop(self) -> Consensus | None:
         with self._mutex:
-            held, self._held = self._held, fresh
-        self._drop(held)
-        return fresh
+            return self._idle.pop() if self._idle else None
 
-    def _give_back(self, held: _Held | None) -> None:
-        if held is not None:
-            with self._mutex:
-                held.users -= 1
-                is_last = held.is_dropped and not held.users
-            if is_last:
-                held.consensus.close()
-
-    def _drop(self, held: _Held | None) -> None:
-        if held is not None:
-            with self._mutex:
-                held.is_dropped = True
-                is_unused = not held.users
-            if is_unused:
-                held.consensus.close()
+    def _keep(self, held: Consensus) -> None:
+        """Keep what a search is done with for the next one, or close it where there are enough."""
+        held.rest()
+        with self._mutex:
+            if len(self._idle) < IDLE_KEPT:
+                self._idle.append(held)
+                return
+        held.close()
 
     def mend(self) -> None:
         """Make the consensus anew where what is on disk is damaged."""
@@ -112,10 +98,18 @@ class LabelDesk:
         self._desk.distrust()
 
     def close(self) -> None:
-        """Give the consensus back."""
-        with self._mutex:
-            held, self._held = self._held, None
-        self._drop(held)
+        """Give back what no search is using."""
+        while (held := self._pop()) is not None:
+            held.close()
+
+
+def _is_of(consensus: Consensus, snapshot: Snapshot) -> bool:
+    """Whether a consensus that was kept is, as it is now, of a version."""
+    try:
+        consensus.wake()
+        return (consensus.ledger_root, consensus.tiers) == (snapshot.ledger_root, snapshot.tiers_word())
+    except IntegrityError:
+        return False
 
 
 def label_hooks(consensus: Consensus | None) -> dict[str, Any]:

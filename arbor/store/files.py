@@ -15,7 +15,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from arbor.errors import IntegrityError, StorageError
+from arbor.errors import IntegrityError, NoKnowledgeBase, StorageError
 
 _HASH_BLOCK_BYTES = 4 * 1024 * 1024
 TEMPORARY_PREFIX = ".arbor-tmp-"
@@ -57,6 +57,18 @@ def storing(folder: Path) -> Iterator[None]:
         raise StorageError(
             f"'{os.fsdecode(error.filename or folder)}' cannot be used: {reason}", hint
         ) from error
+
+
+def check_is_there(folder: Path) -> None:
+    """Whether the folder of a knowledge base that was opened is still there.
+
+    Raises:
+        NoKnowledgeBase: when it has gone.
+    """
+    if not folder.is_dir():
+        raise NoKnowledgeBase(
+            f"there is no knowledge base in {folder} any more", "it was moved or removed while it was open"
+        )
 
 
 def fsync_folder(fs_path: Path) -> None:

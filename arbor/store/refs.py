@@ -17,7 +17,14 @@ from blake3 import blake3
 
 from arbor.errors import ConflictError, IntegrityError, UsageError
 from arbor.objects.model import Signature
-from arbor.store.files import TEMPORARY_PREFIX, append_line, fsync_folder, make_folders, write_atomically
+from arbor.store.files import (
+    TEMPORARY_PREFIX,
+    append_line,
+    check_is_there,
+    fsync_folder,
+    make_folders,
+    write_atomically,
+)
 
 HEADS, TAGS, REMOTES = "refs/heads/", "refs/tags/", "refs/remotes/"
 _SYMBOLIC = "ref: "
@@ -124,10 +131,12 @@ class Refs:
 
         Raises:
             IntegrityError: when HEAD is damaged or absent.
+            NoKnowledgeBase: when the whole folder has gone since it was opened.
         """
         try:
             value = _unchecked((self._folder / "HEAD").read_bytes(), "HEAD")
         except FileNotFoundError as error:
+            check_is_there(self._folder)
             raise IntegrityError("HEAD is missing") from error
         if not value.startswith(_SYMBOLIC):
             return _parse_stored_oid(value, "HEAD")

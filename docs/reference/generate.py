@@ -217,6 +217,8 @@ the top, as git has them. `-h` or `--help` after any command shows what is print
 **JSON.** `--json` makes the answer one JSON object whose `schema` names the command and a version; keys are only
 added to a version, never removed or given another meaning. It is on one line, and indented where a terminal reads it.
 A fatal error is then an object too, on standard error: `schema` (`arbor.error/1`), `error`, `hint`, `exit_code`.
+Warnings stay lines of text there. Times are ISO 8601 with their offset. Of a file name that is not Unicode, which no
+document can have, each odd byte stands as `\\xNN`.
 
 **Revisions.** `HEAD`, a branch, a tag, the first digits of a commit's oid, `REV~2` (two commits before it), `REV^2`
 (its second parent), `main@{1}` (where main was before its last move), `main@{yesterday}`, `main@{2026-01-31}`,
@@ -234,6 +236,10 @@ that itself holds `@` or `:` wins over the other readings.
 | `ARBOR_CONFIG` | your own settings file, instead of `config.toml` in your configuration folder |
 | `ARBOR_EDITOR`, `VISUAL`, `EDITOR` | the editor for commit messages, the first that is set |
 | `ARBOR_PAGER`, `PAGER` | the pager, the first that is set; `cat` or nothing for none |
+| `ARBOR_TOKEN` | the token for `http(s)://` |
+| `ARBOR_SSH` | the ssh program and its options, instead of `ssh` |
+| `ARBOR_REMOTE_COMMAND` | arbor on the other side of ssh, instead of `arbor` |
+| `ARBOR_READ_TOKEN`, `ARBOR_PUSH_TOKEN` | a token that `arbor serve` accepts for reading, and one for pushing |
 | `NO_COLOR` | no colours, unless `--color` or the setting `color.ui` asks for them |
 | `COLUMNS`, `LINES` | the size to lay output out for, instead of the terminal's |
 | `ARBOR_DEBUG` | show where a bug in arbor happened |"""

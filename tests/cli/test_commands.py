@@ -34,7 +34,7 @@ def test_what_cannot_be_read_is_skipped_and_said(kb: Cli) -> None:
     assert done.out == "added 1, unchanged 3\n"
     assert done.err == 'warning: skipped "bad\\377.md": its name is not valid Unicode\n'
     answer = kb("add", ".", "--json", code=3).json
-    assert answer["skipped"] == [{"path": "bad\udcff.md", "reason": "its name is not valid Unicode"}]
+    assert answer["skipped"] == [{"path": "bad\\xff.md", "reason": "its name is not valid Unicode"}]
 
 
 def test_links_sockets_and_knowledge_bases_on_the_way_are_counted(kb: Cli) -> None:
@@ -620,3 +620,9 @@ def test_a_merge_counts_cores_and_says_what_to_type_for_them(kb: Cli) -> None:
     kb("core", "rm", "two")
     kb("commit", "-m", "one less")
     assert "staged, 1 core changed" in kb("revert", "HEAD", "--no-commit").out
+
+
+def test_a_command_in_the_environment_that_cannot_be_split(kb: Cli) -> None:
+    for variable in ("ARBOR_SSH", "ARBOR_REMOTE_COMMAND"):
+        done = kb("fetch", "ssh://host/kb", env={variable: "ssh '-o"}, code=2)
+        assert done.err.startswith(f"error: {variable} cannot be split into words")

@@ -57,6 +57,15 @@ SEVERAL = {
         ("consensus", "notes/merkle.md", "--json"),
         ("consensus", "notes/merkle.md", "--history", "--json"),
     ),
+    "config": (
+        ("config", "user.name", "Ada", "--json"),
+        ("config", "user.name", "--json"),
+        ("config", "unset", "user.name", "--json"),
+    ),
+    "distill": (
+        ("distill", "--list", "--json"),
+        ("distill", "notes/merkle.md", "--with", "lead", "--json"),
+    ),
     "ripple": (("ripple", "--json"), ("ripple", "--check", "--staged", "--json")),
 }
 
@@ -186,7 +195,9 @@ def collection(folder: Path) -> None:
 def test_eval(cli: Cli) -> None:
     collection(cli.folder / "tiny")
     answer: dict[str, Any] = cli("eval", "tiny", "--json").json
-    assert set(answer) == {"schema", "collection", "documents", "queries", "metrics", "latency_ms", "config"}
+    assert set(answer) == {
+        "schema", "collection", "documents", "queries", "unknown", "metrics", "latency_ms", "config",
+    }  # fmt: skip
     assert set(answer["metrics"]) == {"ndcg@10", "map", "recall@100", "mrr@10"}
     assert answer["metrics"]["ndcg@10"] == 1.0
     assert set(answer["latency_ms"]) == {"p50", "p95"}
@@ -194,6 +205,42 @@ def test_eval(cli: Cli) -> None:
     shown = cli("eval", "tiny").out
     assert "tiny: 3 documents, 1 query" in shown
     assert "ndcg@10     1.0000" in shown
+
+
+def test_eval_of_profiles_and_of_judgements_that_fit_nothing(cli: Cli) -> None:
+    collection(cli.folder / "tiny")
+    with (cli.folder / "tiny" / "qrels.tsv").open("a") as qrels:
+        qrels.write("q\tnowhere\t1\nnobody\t1\t1\n")
+    done = cli("eval", "tiny", "--rank", "relevance", "--rank", "ripple", "--json")
+    answer: dict[str, Any] = done.json
+    fields = importlib.import_module("arbor.cli.commands.eval").FIELDS
+    assert set(answer) == {"schema", *fields} - {"metrics", "latency_ms", "config"}
+    assert [row["profile"] for row in answer["profiles"]] == ["relevance", "ripple"]
+    assert answer["unknown"] == {"documents": 1, "queries": 1}
+    plain = cli("eval", "tiny", "--json")
+    assert plain.json["unknown"] == answer["unknown"]
+    for said in (done.err, plain.err):
+        assert said.count("warning: 1 judgement of ") == 2
+
+
+def test_what_was_set_is_answered(kb: Cli) -> None:
+    assert kb("config", "sign.commits", "yes", "--json").json["settings"] == {"sign.commits": True}
+    assert kb("config", "--global", "user.name", "Ada", "--json").json["settings"] == {"user.name": "Ada"}
+    assert kb("config", "user.name", "Eve", "--json").json["settings"] == {"user.name": "Eve"}
+    assert kb("config", "unset", "user.name", "--json").json["settings"] == {"user.name": "Ada"}
+    assert kb("config", "--global", "--unset", "user.name", "--json").json["settings"] == {}
+
+
+def test_a_history_also_says_how_it_stands(kb: Cli) -> None:
+    answer = kb("consensus", "notes/merkle.md", "--history", "--json").json
+    now = kb("consensus", "notes/merkle.md", "--json").json
+    for name in ("path", "label", "score", "groups", "contested"):
+        assert answer[name] == now[name]
+
+
+def test_a_hook_has_no_answer(kb: Cli) -> None:
+    error = json.loads(kb("hook", "run", "pre-commit", "--json", code=2).err)
+    assert error["exit_code"] == 2
 
 
 def test_an_error_is_one_object_on_standard_error(kb: Cli) -> None:

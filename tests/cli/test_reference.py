@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from types import ModuleType
 
 import pytest
@@ -31,6 +32,18 @@ def test_the_pages_are_current(name: str) -> None:
 
 def test_the_generator_makes_these_pages_and_no_others() -> None:
     assert set(load_generator().pages()) == {"commands.md", "exit-codes.md", "python.md"}
+
+
+def test_every_variable_of_the_environment_is_on_the_page() -> None:
+    page = (FOLDER / "commands.md").read_text(encoding="utf-8")
+    named = {
+        name
+        for module in (REPOSITORY / "arbor").rglob("*.py")
+        for name in re.findall(r'"(ARBOR_[A-Z_]+)"', module.read_text(encoding="utf-8"))
+    }
+    assert "ARBOR_CONFIG" in named
+    internal = {"ARBOR_COMPLETE"}  # set by the completion scripts themselves
+    assert {name for name in named if f"`{name}`" not in page} <= internal
 
 
 def test_every_error_is_on_the_page() -> None:

@@ -43,7 +43,7 @@ def write_collection(folder: Path) -> Path:
 
 def test_a_small_collection(tmp_path: Path) -> None:
     result = evaluate_collection(write_collection(tmp_path / "tiny"))
-    assert (result.collection, result.queries, result.documents) == ("tiny", 4, 13)
+    assert result.size == ("tiny", 13, 4, 0, 0)
     assert set(result.metrics) == {"ndcg@10", "map", "recall@100", "mrr@10"}
     assert result.metrics["recall@100"] == 0.75, "q3 has no word and finds nothing; both twins are found"
     assert result.latency_ms["p95"] >= result.latency_ms["p50"] > 0

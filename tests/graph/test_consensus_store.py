@@ -91,6 +91,28 @@ def test_a_second_writer_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     second.close()
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_who_reads_sees_one_moment_until_told_to_look_again(tmp_path: Path, at_once: bool) -> None:
+    told = list(tellings(topics()[:2]))
+    path = tmp_path / "consensus.db"
+    writer = Consensus.open(path)
+    writer.rebuild(told[:-1], ledger_root=b"1" * 32)
+    reader = Consensus.open_to_read(path, writer.policy)
+    assert reader is not None
+    before = reader.fingerprint(), dict(reader.items())
+    writer.apply(told[-1:], [told[0].key], ledger_root=b"2" * 32, at_once=at_once)
+    assert (reader.fingerprint(), dict(reader.items())) == before
+    assert reader.ledger_root == b"1" * 32
+    assert reader.peers(told[0].key)
+    reader.rest()
+    reader.wake()
+    if not at_once:  # else another file has taken the name
+        assert reader.fingerprint() == writer.fingerprint()
+        assert reader.ledger_root == b"2" * 32
+    reader.close()
+    writer.close()
+
+
 def test_a_build_that_fails_leaves_the_old_state(tmp_path: Path) -> None:
     path = tmp_path / "consensus.db"
     store = ConsensusStore.open(path)

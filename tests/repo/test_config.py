@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import tomllib
 from pathlib import Path
 
@@ -194,7 +195,7 @@ def test_a_settings_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_a_settings_file_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StorageError):
-        Settings(tmp_path / "file/config.toml").set("user.name", "x")
+        Settings(tmp_path / "c", tmp_path / "file/config.toml").set("user.name", "x", user_wide=True)
 
 
 @pytest.mark.parametrize(
@@ -242,3 +243,35 @@ def test_a_protection_in_the_wrong_words_is_not_off_in_silence(tmp_path: Path) -
     ]
     kb.config_set("pull.require_signed", "true")
     assert kb.config_get("pull.require_signed") is True
+
+
+def test_settings_changed_at_once_are_all_kept(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    failures: list[BaseException] = []
+
+    def change(number: int) -> None:
+        try:
+            for turn in range(5):
+                Settings(file).set(f"branch.b{number}x{turn}.upstream", "origin/main")
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert len(Settings(file).items()) == 30
+
+
+def test_a_linked_settings_file_stays_a_link(tmp_path: Path) -> None:
+    """As those have it who keep their settings in one folder."""
+    (tmp_path / "dotfiles").mkdir()
+    (tmp_path / "dotfiles" / "arbor.toml").write_text('[user]\nname = "Ada"  # me\n')
+    (tmp_path / "config.toml").symlink_to("dotfiles/arbor.toml")
+    settings = Settings(tmp_path / "none.toml", tmp_path / "config.toml")
+    settings.set("user.email", "ada@example.org", user_wide=True)
+    assert (tmp_path / "config.toml").is_symlink()
+    assert "# me" in (tmp_path / "dotfiles" / "arbor.toml").read_text()
+    assert settings.get("user.email") == "ada@example.org"

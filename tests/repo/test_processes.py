@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -149,6 +150,28 @@ def test_a_late_module_is_the_module() -> None:
         lazy_module("no_such_module_anywhere")
     with pytest.raises(AttributeError):
         _ = lazy_module("json").no_such_name
+
+
+def test_a_module_that_another_thread_is_loading_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "halfway.py").write_text(
+        "import threading\nbegun, go_on = threading.begun, threading.go_on\n"
+        "begun.set()\ngo_on.wait(10)\nvalue = 7\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    begun, go_on = threading.Event(), threading.Event()
+    monkeypatch.setattr(threading, "begun", begun, raising=False)
+    monkeypatch.setattr(threading, "go_on", go_on, raising=False)
+    loading = threading.Thread(target=lambda: importlib.import_module("halfway"))
+    loading.start()
+    assert begun.wait(10)
+    threading.Timer(0.05, go_on.set).start()
+    try:
+        assert lazy_module("halfway").value == 7
+    finally:
+        go_on.set()
+        loading.join()
 
 
 def test_a_late_module_is_loaded_at_its_first_use_and_once(tmp_path: Path) -> None:

@@ -185,3 +185,20 @@ def test_threads_read_while_one_writes(tmp_path: Path) -> None:
         thread.join()
     assert not wrong, wrong
     assert kb.verify().ok
+
+
+def test_a_knowledge_base_that_has_gone_while_it_was_open_is_told_and_not_begun_anew(tmp_path: Path) -> None:
+    kb = arbor.init(tmp_path / "kb")
+    kb.add_bytes("a.md", b"# A\n")
+    kb.commit("one")
+    kb.search("a")
+    (tmp_path / "kb").rename(tmp_path / "elsewhere")
+    for use in (
+        kb.status, kb.add, kb.verify, kb.reindex, lambda: kb.search("a"), lambda: kb.commit("x", allow_empty=True),
+        lambda: kb.add_bytes("b.md", b"B"), lambda: kb.config_set("user.name", "Ada"), kb.trust.gc,
+        lambda: kb.sharing.add_remote("o", "/srv/kb"), lambda: list(kb.log()), lambda: kb.consensus("a.md"),
+    ):  # fmt: skip
+        with pytest.raises(NoKnowledgeBase, match="any more"):
+            use()
+    assert not (tmp_path / "kb").exists()
+    kb.close()

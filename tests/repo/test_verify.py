@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import pytest
 
 import arbor
 from arbor.errors import IntegrityError, UsageError
+from arbor.index import checking
 from arbor.kb import KnowledgeBase
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.ledger import Node
 from arbor.objects.model import Commit, Document, Manifest, encode_commit, encode_document, encode_manifest
+from arbor.repo import verify
+from arbor.repo.pack_audit import Audit
 from arbor.repo.verify import VerifyReport
 from tests.repo.kit import new_kb, record, signature, write
 
@@ -355,3 +359,49 @@ def test_a_document_that_records_the_hash_of_another_file_is_found(
     with pytest.raises(IntegrityError, match="hash it records"):
         kb.branches.switch("main")
     assert not (kb.fs_root / "lie.md").exists()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_what_others_write_meanwhile_is_no_damage(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, deep: bool
+) -> None:
+    """A commit, a tag, something staged and a new index, each made while the packs are read."""
+    assert kb.fs_root is not None
+    kb.search("note")
+    other = arbor.open(kb.fs_root)
+    real = verify.audit_packs
+
+    def audit_packs(*what: Any) -> Audit:
+        audit = real(*what)
+        record(other, {"new.md": "# New\n\nOnly just.\n"}, "third")
+        other.branches.tag("late", message="so late")
+        other.add_bytes("staged.md", b"# Staged\n\nNot in yet.\n")
+        other.reindex()
+        return audit
+
+    monkeypatch.setattr(verify, "audit_packs", audit_packs)
+    report = kb.verify(deep=deep)
+    assert report.damaged == ()
+    assert report.ok
+    monkeypatch.undo()
+    assert again(kb).ok
+
+
+def test_a_cache_that_is_written_while_it_is_looked_at_is_looked_at_again(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.search("note")
+    real, turns = checking.check, []
+
+    def check(fs_path: Path, *what: Any, **how: Any) -> list[str]:
+        turns.append(fs_path)
+        if len(turns) > 1:
+            return real(fs_path, *what, **how)
+        kb.reindex()  # between opening the old file and reading the write-ahead file of the new one
+        return ["the search index cannot be read: disk I/O error"]
+
+    monkeypatch.setattr(checking, "check", check)
+    assert kb.verify().ok
+    assert len(turns) == 2
+    monkeypatch.setattr(checking, "check", lambda *_, **__: ["it is broken"])
+    assert [finding.problem for finding in kb.verify().damaged] == ["it is broken"]

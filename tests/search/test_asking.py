@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import arbor
 from arbor.errors import IntegrityError, UsageError
+from arbor.graph.standing import Label
 from arbor.index import access
-from arbor.index.reader import IndexReader
 from arbor.kb import KnowledgeBase
 from arbor.search import audit
+from arbor.search.lending import ReaderDesk
 from arbor.search.ranking import LabelDesk
 from arbor.search.results import SearchResult
+from arbor.search.searching import Searcher
 from arbor.store.odb import ObjectStore
 
 
@@ -123,38 +125,69 @@ def test_a_broken_policy_stops_no_search(kb: KnowledgeBase, broken: str) -> None
     ]
 
 
-def test_the_labels_of_a_version_stay_open_for_the_search_that_uses_them(kb: KnowledgeBase) -> None:
-    desk, now, before = LabelDesk(kb.repo), kb.snapshot(), kb.snapshot("HEAD~1")
-    with desk.at(now, required=True) as (one, _), desk.at(now, required=True) as (same, _):
-        assert one is not None
-        assert same is one
-        with desk.at(before, required=True) as (other, _):
-            assert other is not None
-            assert other is not one
-            assert other.label_of_document(before.get("apple.md"))
-        assert one.label_of_document(now.get("plum.md"))
-    with desk.at(before, required=True) as (again, _):
-        assert again is other
-    desk.close()
-    for closed in (one, other):
-        with pytest.raises(sqlite3.ProgrammingError):
-            closed.label_of_document(now.get("apple.md"))
-
-
-def test_an_index_that_another_thread_has_closed_is_opened_again(
+def test_what_other_threads_do_meanwhile_closes_nothing_that_a_search_uses(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, closed = access.bring_up_to_date, 0
+    """As a thread that is stopped between opening the index and asking it, while others commit and search."""
+    real = Searcher.search
+    turns: list[str] = []
 
-    def open_and_lose(*args: object, **named: object) -> IndexReader:
-        nonlocal closed
-        reader = real(*args, **named)  # type: ignore[arg-type]
-        if not closed:
-            reader.close()
-        closed += 1
-        return reader
+    def search(searcher: Searcher, *what: Any) -> SearchResult:
+        if not turns:
+            turns.append("commit")
+            kb.add_bytes("quince.md", b"# Quince\n\nIt waits on the tree.\n")
+            kb.commit("three")
+            assert len(kb.search("tree label:novel", mode="STRICT").hits) == 4
+        return real(searcher, *what)
 
-    with arbor.open(kb.fs_root) as other:
-        monkeypatch.setattr(access, "bring_up_to_date", open_and_lose)
-        assert [hit.path for hit in other.search("plum").hits] == ["plum.md"]
-    assert closed == 2
+    monkeypatch.setattr(Searcher, "search", search)
+    result = kb.search("tree", mode="STRICT", rank="ripple")
+    assert {hit.path for hit in result.hits} == {"apple.md", "pear.md", "plum.md"}
+    assert {hit.label for hit in result.hits} == {"NOVEL"}
+
+
+def test_a_private_index_goes_when_the_last_search_is_done_with_it(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the folder cannot be written, each version has an index in a folder of its own."""
+    desk, snapshot = ReaderDesk(), kb.snapshot()
+    first = access.build_private(snapshot)
+    desk.keep(first)
+    assert desk.borrow() is first
+    desk.give_back(first)
+    desk.keep(access.build_private(snapshot))
+    with first.session(snapshot.ledger_root) as session:
+        assert session.count_paths() == 3
+    desk.give_back(first)
+    assert not first.fs_path.exists()
+    second = desk.borrow()
+    assert second is not None
+    assert second is not first
+    desk.forget(first)
+    assert desk.borrow() is second
+    desk.forget()
+    assert second.fs_path.exists()
+    for _ in range(3):
+        desk.give_back(second)
+    assert not second.fs_path.exists()
+
+
+def test_searches_that_run_at_once_have_a_consensus_each(kb: KnowledgeBase) -> None:
+    desk = LabelDesk(kb.repo)
+    old = kb.snapshot()
+    with desk.at(old, required=True) as (first, _), desk.at(old, required=True) as (second, _):
+        assert first is not None
+        assert second is not None
+        kb.add_bytes("quince.md", b"# Quince\n\nIt waits on the tree.\n")
+        kb.commit("three")
+        with desk.at(kb.snapshot(), required=True) as (third, _):
+            assert third is not None
+            assert len(third.documents_labelled(Label.NOVEL)) == 4
+        desk.close()
+        for consensus in (first, second):
+            assert consensus.ledger_root == old.ledger_root
+            assert len(consensus.documents_labelled(Label.NOVEL)) == 3
+    with desk.at(kb.snapshot(), required=True) as (after, _):
+        assert after is not None
+        assert after.ledger_root == kb.snapshot().ledger_root
+    desk.close()

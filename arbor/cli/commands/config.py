@@ -13,7 +13,7 @@ from arbor.cli.session import Session
 from arbor.errors import AnswerNo, UsageError
 from arbor.repo.config import LOCAL_KEYS, OPEN_TABLES, Settings, parse_setting
 
-FIELDS = {"settings": "each setting in force by its name (only the one asked for, when one was)"}
+FIELDS = {"settings": "each setting in force by its name (only the one asked for or changed, when one was)"}
 _ACTIONS = ("get", "set", "unset", "list")
 
 
@@ -46,7 +46,10 @@ def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bo
         items = {name: _get(session, settings, name)}
     else:
         _change(session, settings, name, value)
-        return
+        if not as_json:
+            return
+        value = settings.get(name) if settings else session.open().config_get(name)
+        items = {} if value is None else {name: value}
     if as_json:
         session.out.json("config", {"settings": items})
     elif action == "get":

@@ -31,8 +31,9 @@ FIELDS = {
     "score": "the influence that reaches it; 0 without independent peers",
     "groups": "independent groups of peers",
     "contested": "whether a contradiction with a peer was asserted",
-    "peers": "groups: `members`, `similarity`, `shared_terms`, `independent`",
-    "history": "with --history, newest first: `commit`, `time`, `subject`, `label`, `score`, `groups`",
+    "peers": "without --history, groups: `members`, `similarity`, `shared_terms`, `independent`",
+    "history": "with --history, newest first: `commit`, `time`, `subject`, `label`, `score`, `groups`, `contested`; "
+    "where it was not there only the first three, and null for a label",
     "documents": "without a path: `path`, `label`, `score`, `groups`, `contested` of each document",
     "counts": "without a path: documents by label",
 }
@@ -129,7 +130,8 @@ def _history(session: Session, path: str, limit: int, as_json: bool) -> None:
     points = session.open().consensus_history(path, limit=limit, progress=session.out.note)
     out = session.out
     if as_json:
-        out.json("consensus", {"path": path, "history": [_point_fields(point) for point in points]})
+        now = standing_fields(points[0].standing) if points and points[0].standing else {}
+        out.json("consensus", {"path": path, **now, "history": [_point_fields(point) for point in points]})
         return
     out.line(f"{session.shown(path)}  {history_chart(points)}")
     for point in points:

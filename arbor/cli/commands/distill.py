@@ -25,6 +25,7 @@ FIELDS = {
     "distiller": "the distiller's name",
     "cores": "one for each document: `path`, the core's `name` and `core` (its oid), `state` (`new`, `changed`, `same` "
     "or `skipped`), and the `problem` of what was skipped",
+    "distillers": "with --list, and nothing else then: `name` and `parameters`, with their defaults as text, of each",
 }
 _MAX_LISTED = 10
 
@@ -53,11 +54,7 @@ def command(
       arbor distill --with keywords --set statistics=kb
     """
     if listing:
-        for name in registry.list_distillers():
-            parameters = ", ".join(
-                f"{key}={value}" for key, value in registry.get_distiller(name).defaults.items()
-            )
-            session.out.line(f"{name:16} {parameters}")
+        _list(session, as_json)
         return
     if distiller is None:
         raise UsageError("say how to distill", f"with --with: {', '.join(registry.list_distillers())}")
@@ -75,6 +72,16 @@ def command(
         _show(session, found)
     if all(each.state == "skipped" for each in found):
         raise AnswerNo("there was nothing to make a core of")
+
+
+def _list(session: Session, as_json: bool) -> None:
+    known = {name: registry.get_distiller(name).defaults for name in registry.list_distillers()}
+    if as_json:
+        rows = [{"name": name, "parameters": dict(defaults)} for name, defaults in known.items()]
+        session.out.json("distill", {"distillers": rows})
+        return
+    for name, defaults in known.items():
+        session.out.line(f"{name:16} {', '.join(f'{key}={value}' for key, value in defaults.items())}")
 
 
 def _setting(text: str) -> tuple[str, str]:

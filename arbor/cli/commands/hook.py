@@ -43,6 +43,8 @@ def command(
     """
     del arguments
     if action == "run":
+        if as_json:
+            raise click.UsageError("run tells people and git, and has no answer for --json")
         _run(session, name or "")
         return
     kb = session.open()
