@@ -13,6 +13,7 @@ from arbor.repo.core_binding import broken_source, changed_below, changed_source
 from arbor.repo.cores import MANUAL
 from arbor.repo.distillers.registry import find_distiller
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
+from arbor.repo.kb_statistics import find_documents
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
 from arbor.text.reading import decode_passage
@@ -71,7 +72,7 @@ class CoreChecker:
         self._snapshot = snapshot
         self._commit = commit_oid
         self._rerun = rerun
-        self._recipes: dict[tuple[str, str, bytes], Recipe] = {}
+        self._recipes: dict[tuple[str, str, bytes], Recipe | None] = {}
         self._places: dict[bytes, str] | None = None
 
     def check(self, name: str, oid: bytes) -> CoreState:
@@ -148,17 +149,27 @@ class CoreChecker:
         if distiller.version != derivation.version:
             return f"made by version {derivation.version}, this is version {distiller.version}"
         try:
-            return self._compare(oid, derivation, self._recipe(derivation))
+            recipe = self._recipe(derivation)
+            if recipe is None:
+                return "no version of this history holds just the documents that its statistics are of"
+            return self._compare(oid, derivation, recipe)
         except ArborError:
             return "the text of a source, or of the statistics, is not here: cold or absent"
 
-    def _recipe(self, derivation: Derivation) -> Recipe:
+    def _recipe(self, derivation: Derivation) -> Recipe | None:
+        """How a core was made; None where the documents of its statistics are not found."""
         key = (derivation.distiller, repr(sorted(derivation.parameters.items())), derivation.ledger_root)
         if key not in self._recipes:
             distiller = find_distiller(derivation.distiller)
             assert distiller is not None
-            root = derivation.ledger_root or None
-            self._recipes[key] = make_recipe(self._repo, distiller, derivation.parameters, root)
+            documents: dict[str, bytes] | None = {}
+            if distiller.uses_statistics(derivation.parameters):
+                documents = find_documents(self._repo, self._commit, derivation.ledger_root)
+            self._recipes[key] = (
+                make_recipe(self._repo, distiller, derivation.parameters, documents)
+                if documents is not None
+                else None
+            )
         return self._recipes[key]
 
     def _compare(self, oid: bytes, derivation: Derivation, recipe: Recipe) -> str:

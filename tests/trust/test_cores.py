@@ -23,6 +23,7 @@ from arbor.repo.desk import TrustDesk
 from arbor.repo.distillers import registry
 from arbor.repo.distillers.contract import Distillate, Source
 from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
+from arbor.repo.kb_statistics import documents_root, find_documents
 from arbor.repo.stage import write_stage
 from arbor.repo.verify import verify
 from arbor.search import audit
@@ -127,6 +128,41 @@ def test_statistics_of_the_kb_are_recorded_and_found_again(make_kb: MakeKb) -> N
     assert state_of(kb, "keywords/n3.md").again == "same"
     distilled(kb, "keywords", statistics="kb", count="3")
     assert TrustDesk(kb.repo).core("keywords/n3.md").ledger_root != root.hex()
+
+
+def test_statistics_are_named_after_the_documents_alone(make_kb: MakeKb) -> None:
+    """Whatever was distilled before, in whatever order: the same documents, the same cores, made again everywhere."""
+    names = ["merkle.md", "long.md", "树.md"]
+    first = make_kb({name: NOTES[name] for name in names}, name="first")
+    distilled(first, "outline")
+    TrustDesk(first.repo).add_core("by/hand", "mine", [("merkle.md", None, None)])
+    first.commit("a core that the other has not", index=False)
+    made = distilled(first, "keywords", statistics="kb")
+    second = make_kb({names[2]: NOTES[names[2]]}, name="second")
+    distilled(second, "keywords", statistics="kb")
+    fill(second, {names[0]: NOTES[names[0]]}, "more")
+    (second.fs_root or Path()).joinpath(names[1]).write_bytes(str(NOTES[names[1]]).encode())
+    second.add()
+    assert distilled(second, "keywords", statistics="kb") == made, (
+        "distilled before the last one was committed"
+    )
+    root = documents_root({f"d/{path}": second.snapshot().get(path) for path in names})
+    for kb in (first, second):
+        assert {core.ledger_root for core in TrustDesk(kb.repo).cores() if core.ledger_root} == {root.hex()}
+        fill(kb, {"later.md": "# Later\n\nmerkle merkle merkle trees\n"}, "later")
+        states = TrustDesk(kb.repo).check_cores()
+        assert {(state.state, state.again) for state in states if state.name in made} == {("current", "same")}
+    assert find_documents(first.repo, first.resolve("HEAD"), bytes(32)) is None
+
+
+def test_statistics_of_documents_that_no_version_holds(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    (kb.fs_root or Path()).joinpath("passing.md").write_text("# Passing\n\nonly staged\n")
+    kb.add()
+    TrustDesk(kb.repo).distill(["merkle.md"], "keywords", {"statistics": "kb"})
+    kb.rm(["passing.md"], cached=True)
+    kb.commit("without it", index=False)
+    assert "no version" in state_of(kb, "keywords/merkle.md").again
 
 
 def test_a_changed_source_makes_a_core_stale(make_kb: MakeKb) -> None:
