@@ -15,7 +15,7 @@ from arbor.lazy import lazy_module
 from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
-from arbor.repo.ingest import store_extraction
+from arbor.repo.ingest import READ_AT_ONCE_BYTES, store_extraction
 from arbor.repo.known_sources import remember_file
 from arbor.repo.origins import follows_source
 from arbor.repo.repository import Repository
@@ -41,7 +41,6 @@ else:  # what few files need
 
 _BATCH_FILES = 250
 _BATCH_BYTES = 8 * 1024 * 1024
-_LARGE_BYTES = 32 * 1024 * 1024
 _NAMED = 5
 
 
@@ -253,8 +252,8 @@ def _store_files(
     Returns:
         What became of each, and the name of the pack that was written.
     """
-    small = [job for job in jobs if job.size <= _LARGE_BYTES]
-    large = [job for job in jobs if job.size > _LARGE_BYTES]
+    small = [job for job in jobs if job.size <= READ_AT_ONCE_BYTES]
+    large = [job for job in jobs if job.size > READ_AT_ONCE_BYTES]
     results: list[FileResult] = []
     batches = _batches(small)
 
