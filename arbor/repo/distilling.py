@@ -13,6 +13,7 @@ from arbor.processes import map_forked
 from arbor.repo.cores import Binding, bind, source_key, write_core
 from arbor.repo.deep_check import read_parts
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
+from arbor.repo.distillers.registry import told
 from arbor.repo.kb_statistics import KbStatistics, count_terms, documents_root, read_texts
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
@@ -41,6 +42,10 @@ class Distilled:
     core: str
     state: str
     problem: str = ""
+
+
+class DistillerFailed(UsageError):
+    """A distiller raised something, or gave what its contract does not allow."""
 
 
 class _Job(NamedTuple):
@@ -171,7 +176,10 @@ def _distill_one(collector: FrameCollector, reader: SequentialReader, job: _Job,
         return _Made(job, b"", "its text is not here: it is cold or damaged")
     if not texts:
         return _Made(job, b"", "it has no text")
-    distillate = run_distiller(recipe, job.shown, document, manifest, texts)
+    try:
+        distillate = run_distiller(recipe, job.shown, document, manifest, texts)
+    except DistillerFailed as failed:
+        return _Made(job, b"", failed.message)
     if distillate is None:
         return _Made(job, b"", f"{recipe.distiller.name} finds nothing in it")
     bindings = [Binding(job.key, job.oid, index) for index in distillate.used]
@@ -185,11 +193,23 @@ def _distill_one(collector: FrameCollector, reader: SequentialReader, job: _Job,
 def run_distiller(
     recipe: Recipe, shown: str, document: Document, manifest: Manifest, texts: tuple[str, ...]
 ) -> Distillate | None:
-    """What a distiller makes of a document that has been read."""
+    """What a distiller makes of a document that has been read.
+
+    Raises:
+        DistillerFailed: when it does not keep its contract.
+    """
     title = display_title(document, shown)
     headings = tuple(tuple(ref.headings) for ref in manifest.passages)
     source = Source(shown, title, document.media_type, texts, headings)
-    return recipe.distiller.distill(source, recipe.parameters, recipe.statistics)
+    try:
+        made = recipe.distiller.distill(source, recipe.parameters, recipe.statistics)
+    except Exception as error:
+        raise DistillerFailed(f"{recipe.distiller.name} fails on it: {told(error)}") from error
+    if made is not None and (
+        not made.used or list(made.used) != sorted(set(made.used) & set(range(len(texts))))
+    ):
+        raise DistillerFailed(f"{recipe.distiller.name} does not say which of its passages it used")
+    return made
 
 
 def write_distilled(

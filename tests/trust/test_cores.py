@@ -259,6 +259,45 @@ def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
     assert (state.state, state.again) == ("current", "made by version 7, this is version 1")
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"max_chars": 1200},
+        {"max_chars": "many", "paragraphs": 3},
+        {"max_chars": 1200, "paragraphs": True},
+        {"max_chars": 1200, "paragraphs": 0},
+        {"max_chars": 1200, "more": 1, "paragraphs": 3},
+    ],
+)
+def test_impossible_parameters_are_said_and_nothing_else(
+    make_kb: MakeKb, parameters: dict[str, object]
+) -> None:
+    """They are what somebody wrote into a derivation: the distiller is not run with them."""
+    kb = make_kb(NOTES)
+    distilled(kb, "lead", paragraphs="3")
+    tampered(kb, "lead/long.md", parameters=parameters)
+    state = state_of(kb, "lead/long.md")
+    assert (state.state, state.again) == ("current", "its parameters are not such as lead takes")
+    assert verify(kb.repo, kb.resolve("HEAD"), deep=True).ok
+
+
+def test_a_core_of_passages_that_it_was_not_made_of_is_broken(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    distilled(kb, "lead", paragraphs="3")
+    other = get_derivation(
+        kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["lead/merkle.md"])
+    )
+    own = get_derivation(kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["lead/long.md"]))
+    one, two, *_ = own.sources
+    foreign = other.sources[0]._replace(path="d/merkle.md")
+    tampered(kb, "lead/long.md", sources=(one, two, *own.sources[2:], foreign))
+    assert state_of(kb, "lead/long.md").state == "broken"
+    report = verify(kb.repo, kb.resolve("HEAD"), deep=True)
+    assert [(found.where, found.affects[0][1]) for found in report.damaged] == [("core", "core:lead/long.md")]
+    assert verify(kb.repo, kb.resolve("HEAD")).ok
+
+
 def test_search_audits_cores_by_their_binding(make_kb: MakeKb) -> None:
     kb = make_kb(NOTES)
     distilled(kb, "lead")
@@ -379,6 +418,43 @@ def test_distillers_plug_in(make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch) ->
     assert state_of(kb, "shout/a.md").again == "the distiller is not deterministic"
     monkeypatch.setattr(metadata, "entry_points", lambda group: [])
     assert state_of(kb, "shout/a.md").again == "there is no distiller 'shout' here"
+
+
+class Rough(Shout):
+    """One that does not keep its contract."""
+
+    deterministic = True
+    used: tuple[int, ...] = (0,)
+    fails = False
+
+    def distill(self, source: Source, parameters: dict[str, str], statistics: object) -> Distillate:
+        if self.fails and source.path == "a.md":
+            raise ZeroDivisionError("no\nmore")
+        return Distillate("x\n", self.used)
+
+
+def test_a_distiller_that_fails_is_named_with_its_document(
+    make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rough = Rough()
+    point = Point()
+    monkeypatch.setattr(point, "load", lambda: rough, raising=False)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
+    kb = make_kb({"a.md": "# Quiet\n\ntext\n", "b.md": "# Other\n\ntext\n"})
+    distilled(kb, "shout")
+    rough.fails = True
+    found = {each.path: each.problem for each in TrustDesk(kb.repo).distill((), "shout")}
+    assert found == {"a.md": "shout fails on it: ZeroDivisionError: no more", "b.md": ""}
+    assert state_of(kb, "shout/a.md").again == "shout fails on it: ZeroDivisionError: no more"
+    rough.fails = False
+    for used in ((), (7,), (-1,), (0, 0)):
+        rough.used = used
+        [made] = TrustDesk(kb.repo).distill(["a.md"], "shout")
+        assert made.problem == "shout does not say which of its passages it used"
+    monkeypatch.setattr(point, "load", lambda: 1 // 0)
+    assert "shout' cannot be loaded: ZeroDivisionError" in state_of(kb, "shout/a.md").again
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        TrustDesk(kb.repo).distill((), "shout")
 
 
 @pytest.mark.parametrize(
