@@ -165,27 +165,27 @@ def check_one(
     """Look for copies of one document until there are enough different ones."""
     copies: list[str] = []
     seen: set[bytes] = set()
-    changed: list[str] = []
+    reasons: list[str] = []
     for source in sources:
         found = source.find(wanted)
         if found is None or not found.identity:
-            continue
-        if gives_everything(wanted, found, policy):
+            reasons += [found.problem] if found is not None and found.problem else []
+        elif gives_everything(wanted, found, policy):
             names = {found.identity, found.owner} - {b""}
             copies += [found.where] if seen.isdisjoint(names) else []
             seen |= names
         else:
-            changed.append(found.where)
+            reasons.append(f"'{found.where}' gives other bytes")
         if len(copies) >= needed:
             break
-    problem = "" if len(copies) >= needed or force else _why_not(copies, changed, needed)
+    problem = "" if len(copies) >= needed or force else _why_not(copies, reasons, needed)
     return Eviction(wanted.paths, wanted.oid.hex(), wanted.document.size, tuple(copies), problem)
 
 
-def _why_not(copies: Sequence[str], changed: Sequence[str], needed: int) -> str:
+def _why_not(copies: Sequence[str], reasons: Sequence[str], needed: int) -> str:
     have = len(copies)
     text = "no other copy was found" if not have else f"only {have} of {needed} copies were found"
-    return f"{text}; '{changed[0]}' gives other bytes" if changed else text
+    return "; ".join((text, *reasons))
 
 
 def _evict_warm(repo: Repository, wanted: Sequence[Wanted], dry_run: bool) -> EvictReport:

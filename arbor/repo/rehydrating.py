@@ -67,7 +67,8 @@ class Rehydration:
         drift: How a source that has changed differs; None where none has. A whole document can have one: its
             passages are all in the changed source.
         drifted: The place that has changed; "" where none has.
-        note: What a person should know: a reader's version that is not available any more.
+        note: What a person should know where it is not whole: a reader's version that is not available any more, why
+            a source that should have it gave nothing.
     """
 
     paths: tuple[str, ...]
@@ -222,11 +223,13 @@ def _ask(
     places: list[str] = []
     changed: Found | None = None
     edited: Found | None = None
+    problems: list[str] = []
     for source in sources:
         if not missing:
             break
         found = source.find(wanted)
-        if found is None:
+        if found is None or found.problem:
+            problems += [found.problem] if found is not None else []
             continue
         fresh = {oid: data for oid, data in give_back(wanted, found, policy).items() if oid in missing}
         if found.data is not None and not is_same_file(wanted.document, found.data):
@@ -243,7 +246,10 @@ def _ask(
     done = Rehydration(wanted.paths, wanted.oid.hex(), state, tuple(places), len(taken), len(missing))
     if missing:  # an edit in the work tree is no drift of a source, but says why bytes are missing
         changed = changed or edited
-    return _explain(done, wanted, changed, policy), taken
+    explained = _explain(done, wanted, changed, policy)
+    if missing and problems:
+        explained = replace(explained, note="; ".join(filter(None, (explained.note, *problems))))
+    return explained, taken
 
 
 def _explain(done: Rehydration, wanted: Wanted, changed: Found | None, policy: ChunkPolicy) -> Rehydration:

@@ -50,6 +50,7 @@ _MAX_LISTED = 10
               help="How many different copies there must be now.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
 @click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
 @click.option("-f", "--force", is_flag=True, help="Also documents without enough copies: they are lost.")
 @dry_run_option
 @json_option
@@ -70,8 +71,14 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     chosen = [session.kb_path(path) for path in paths]
     criteria = _criteria(session, options)
     trust = desk.TrustDesk(kb.repo)
-    with open_places(session, options["places"], offline=options["offline"] or options["tier"] == "warm",
-                     private=options["private"]) as found, session.progress("checking copies") as progress:  # fmt: skip
+    offline = options["offline"] or options["tier"] == "warm"
+    private, no_robots = options["private"], options["no_robots"]
+    with (
+        open_places(
+            session, options["places"], offline=offline, private=private, no_robots=no_robots
+        ) as found,
+        session.progress("checking copies") as progress,
+    ):
         report = trust.evict(
             chosen, criteria, tier=options["tier"], places=found.folders, others=found.others, fetch=found.fetch,
             copies=options["copies"], force=options["force"], dry_run=dry_run, progress=progress,

@@ -41,11 +41,12 @@ _MAX_LEAVES = 5
 @click.option("--update", is_flag=True, help="Stage what a source that has changed holds now.")
 @click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
 @click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
 @at_option
 @json_option
 def command(
     session: Session, paths: tuple[str, ...], everything: bool, places: tuple[str, ...], update: bool, offline: bool,
-    private: bool, at: str | None, as_json: bool,
+    private: bool, no_robots: bool, at: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring cold documents back from wherever their bytes are.
 
@@ -64,7 +65,7 @@ def command(
         raise UsageError("--update stages what goes on from HEAD, not from another revision")
     chosen = [session.kb_path(path) for path in paths]
     trust = desk.TrustDesk(session.open().repo)
-    with open_places(session, places, offline=offline, private=private) as found, \
+    with open_places(session, places, offline=offline, private=private, no_robots=no_robots) as found, \
             session.progress("rehydrating") as progress:  # fmt: skip
         report = trust.rehydrate(chosen, places=found.folders, others=found.others, fetch=found.fetch, update=update,
                                  revision=at, progress=progress)  # fmt: skip
