@@ -137,16 +137,18 @@ class TrustDesk:
         return tiering.choose(self.repo, self._snapshot(None), paths, criteria, tier=tier)
 
     def evict(
-        self, paths: Sequence[str] = (), criteria: Criteria | None = None, *, tier: str = "cold",
+        self, paths: Sequence[str] = (), criteria: Criteria | None = None, *, tier: str = "cold", history: bool = False,
         places: Sequence[Path] = (), others: Sequence[ByteSource] = (), fetch: Fetch | None = None, copies: int = 1,
         force: bool = False, dry_run: bool = False, progress: Progress | None = None,
     ) -> EvictReport:  # fmt: skip
-        """Move documents of HEAD to the warm or cold tier.
+        """Move documents of HEAD, or those that only older versions hold, to the warm or cold tier.
 
         Args:
             paths: Paths, folders or globs; with criteria none means all.
             criteria: Which of them.
             tier: `warm` or `cold`.
+            history: The documents that no branch holds any more and that are not staged; all of them without paths. Of
+                the criteria only the size goes with it.
             places: Folders, of files or knowledge bases, that are asked for copies first.
             others: Further sources: remotes and bundles.
             fetch: Fetches the documents' http(s) sources.
@@ -158,11 +160,21 @@ class TrustDesk:
         Raises:
             UsageError: when nothing is selected, a selection matches nothing, or a document is a core.
         """
-        if not paths and criteria is None:
+        if not paths and criteria is None and not history:
             raise UsageError(
                 "nothing says which documents to evict", "give paths, or --older-than, --larger-than ..."
             )
-        documents = tiering.with_twins(self._snapshot(None), self.choose(paths, criteria or Criteria()))
+        found = criteria or Criteria()
+        if history and (tier != "cold" or found != Criteria(larger_than=found.larger_than)):
+            raise UsageError(
+                "with the history go paths and a size only, and the cold tier",
+                "older versions are in no index, have no labels, and the documents of HEAD go first to fit a size",
+            )
+        documents = (
+            tiering.only_in_history(self.repo, paths, found.larger_than)
+            if history
+            else tiering.with_twins(self._snapshot(None), self.choose(paths, found))
+        )
         with self._sources(places, others, fetch, work_tree=False) as sources:
             return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,
                                   dry_run=dry_run, progress=progress)  # fmt: skip

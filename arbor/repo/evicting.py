@@ -8,7 +8,7 @@ crash leaves documents that are recorded as cold and still stored, which harms n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blake3 import blake3
 
@@ -63,6 +63,7 @@ class EvictReport:
         shared: Those that stay because a document that is not cold has them too.
         freed_bytes: How much smaller the packs are now.
         lost: Documents of which no copy was found, evicted all the same by force.
+        already: Those that were in that tier or a colder one before, and had nothing left to drop.
     """
 
     tier: str
@@ -72,6 +73,7 @@ class EvictReport:
     shared: int
     freed_bytes: int
     lost: tuple[Eviction, ...] = ()
+    already: tuple[Eviction, ...] = ()
 
 
 def evict(
@@ -104,23 +106,33 @@ def evict(
     if tier == "warm":
         return _evict_warm(repo, wanted, dry_run)
     policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
-    gone = {each.oid for each in wanted if _is_gone(repo, each)}
+    gone = _gone(repo, wanted)
     there = [each for each in wanted if each.oid not in gone]
+    already = tuple(
+        Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted if each.oid in gone
+    )
     checked = _check_copies(there, sources, copies, policy, force, progress)
-    checked += [Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
-                for each in wanted if each.oid in gone]  # fmt: skip
     good = [item for item in checked if not item.problem]
     refused = tuple(item for item in checked if item.problem)
     lost = tuple(item for item in good if not item.copies)
     if dry_run or not good:
-        return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost)
-    return _make_cold(repo, wanted, good, refused, lost, copies)
+        return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost, already)
+    return replace(_make_cold(repo, wanted, good, refused, lost, copies), already=already)
 
 
-def _is_gone(repo: Repository, wanted: Wanted) -> bool:
-    """Whether a document is cold and nothing of it is left to drop, as after a crash there may be."""
-    is_cold = wanted.oid in read_tiers(repo.folder).cold
-    return is_cold and not any(map(repo.store.holds, wanted.chunk_oids()))
+def _gone(repo: Repository, wanted: Sequence[Wanted]) -> set[bytes]:
+    """The documents that are cold with nothing left to drop: after a crash there may be, and so it is looked for.
+
+    What is left of the others is needed by documents that are not cold, or waits to be dropped.
+    """
+    cold = read_tiers(repo.folder).cold
+    gone = [each for each in wanted if each.oid in cold]
+    held = {oid for each in gone for oid in each.chunk_oids() if repo.store.holds(oid)}
+    if held:
+        reach = Reach(repo)
+        reach.walk()
+        held -= reach.chunks(without=cold)
+    return {each.oid for each in gone if held.isdisjoint(each.chunk_oids())}
 
 
 def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wanted]:
@@ -191,15 +203,14 @@ def _why_not(copies: Sequence[str], reasons: Sequence[str], needed: int) -> str:
 def _evict_warm(repo: Repository, wanted: Sequence[Wanted], dry_run: bool) -> EvictReport:
     with repo.lock():
         tiers = read_tiers(repo.folder)
-        good = [Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted
-                if each.oid not in tiers.cold]  # fmt: skip
-        refused = tuple(Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
-                        for each in wanted if each.oid in tiers.cold)  # fmt: skip
+        left = tiers.warm | tiers.cold
+        items = {each.oid: Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted}
+        good = {oid: item for oid, item in items.items() if oid not in left}
         if good and not dry_run:
-            moved = [bytes.fromhex(item.document) for item in good]
-            Journal(repo.folder).append("evict", _details("warm", good))
-            write_tiers(repo.folder, tiers.with_tier(moved, "warm"))
-        return EvictReport("warm", tuple(good), refused, 0, 0, 0)
+            Journal(repo.folder).append("evict", _details("warm", list(good.values())))
+            write_tiers(repo.folder, tiers.with_tier(good, "warm"))
+        already = tuple(item for oid, item in items.items() if oid in left)
+        return EvictReport("warm", tuple(good.values()), (), 0, 0, 0, (), already)
 
 
 def _make_cold(

@@ -33,7 +33,7 @@ from arbor.repo.gc import packed_bytes, stored_objects
 from arbor.repo.known_sources import OwnFiles, remember_file
 from arbor.repo.proving import prove
 from arbor.repo.rehydrating import RehydrateReport, rehydrate
-from arbor.repo.tiering import Criteria, choose, default_sources, report_tiers
+from arbor.repo.tiering import Criteria, TierSizes, choose, default_sources, report_tiers
 from arbor.repo.tiers import read_tiers
 from arbor.store.journal import Journal
 from arbor.text import readers
@@ -497,6 +497,25 @@ def test_a_missing_passage_of_a_hot_document_is_damage(make_kb: MakeKb, tmp_path
     assert any(finding.where == "tiers" for finding in kb.verify().damaged)
 
 
+def test_evicting_again_does_nothing_and_is_no_failure(make_kb: MakeKb, tmp_path: Path) -> None:
+    """Also where a passage of what is cold stays, since a hot document has it too."""
+    text = long_note(3)
+    kb = make_kb({"a.md": text + "\n## Only here\n\nmine\n" * 90, "b.md": text, "c.md": "# C\n"})
+    places = [copied(kb, tmp_path / "copy")]
+    first = kb.trust.evict(["a.md"], places=places)
+    assert first.shared
+    records = len(kb.trust.records())
+    again = kb.trust.evict(["a.md"], places=places)
+    assert [item.paths for item in again.already] == [("a.md",)]
+    assert (again.evicted, again.refused) == ((), ())
+    assert [item.paths for item in kb.trust.evict(["a.md"], tier="warm").already] == [("a.md",)]
+    kb.trust.evict(["c.md"], tier="warm")
+    assert kb.trust.evict(["c.md"], tier="warm").already
+    assert len(kb.trust.records()) == records + 1
+    assert kb.trust.evict(["b.md"], places=places).dropped >= 3, "now nobody needs what they share"
+    assert kb.verify().ok
+
+
 def test_evicting_again_finishes_what_a_crash_left(
     make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -578,6 +597,56 @@ def test_all_means_the_documents_of_the_history_too(make_kb: MakeKb, tmp_path: P
     done = kb.trust.rehydrate(places=[archive])
     assert sorted(each.paths for each in done.whole) == [("a.md",), ("b.md",)]
     assert read_tiers(kb.folder).cold == frozenset()
+
+
+def test_older_versions_are_evicted_and_nothing_that_is_current(make_kb: MakeKb, tmp_path: Path) -> None:
+    texts = {name: long_note(4, name) for name in ("old", "tagged", "branch", "staged", "now", "gone")}
+    kb = make_kb({"a.md": texts["old"], "gone.md": texts["gone"]})
+    assert kb.fs_root is not None
+    fill(kb, {"a.md": texts["tagged"]}, "tagged")
+    kb.branches.tag("v1")
+    kb.branches.switch("side", create=True)
+    fill(kb, {"a.md": texts["branch"], "s.md": texts["staged"]}, "side")
+    kb.branches.switch("main")
+    kb.rm(["gone.md"])
+    fill(kb, {"a.md": texts["now"]}, "now")
+    kb.add_bytes("again.md", texts["old"].encode())
+    archive = tmp_path / "archive"
+    shutil.copytree(kb.fs_root / ".arbor", archive / ".arbor")
+    before = packed_bytes(kb.repo.store)
+    hot = kb.trust.tiers()
+    assert [item.paths for item in kb.trust.evict(history=True, places=[archive]).evicted] == [("a.md",)]
+    assert packed_bytes(kb.repo.store) < before
+    cold = kb.trust.tiers()
+    size = len(texts["tagged"])
+    assert (hot.past, hot.past_cold, cold.past, cold.past_cold) == (
+        TierSizes(1, size),
+        TierSizes(0, 0),
+        TierSizes(1, size),
+        TierSizes(1, size),
+    )
+    assert cold.packed + cold.cache < cold.folder < hot.folder
+    assert kb.verify().ok
+    for revision, path, text in (
+        ("side", "a.md", "branch"),
+        ("side", "gone.md", "gone"),
+        ("HEAD~1", "gone.md", "gone"),
+    ):
+        assert b"".join(kb.cat(path, revision)).decode() == texts[text]
+    with pytest.raises(ColdDocument):
+        list(kb.cat("a.md", "v1"))
+    kb.add_bytes("again.md", b"something else\n", overwrite=True)
+    kb.branches.delete("side", force=True)
+    found = kb.trust.evict(["*.md"], Criteria(larger_than=100), history=True, places=[archive])
+    assert {item.paths for item in found.evicted} == {("a.md",), ("gone.md",)}
+    assert kb.verify().ok
+    assert kb.trust.rehydrate((), places=[archive]).whole
+    assert b"".join(kb.cat("a.md", "v1")).decode() == texts["tagged"]
+    for criteria, tier in ((Criteria(older_than_s=5), "cold"), (Criteria(to_fit=5), "cold"), (None, "warm")):
+        with pytest.raises(UsageError, match="with the history go"):
+            kb.trust.evict((), criteria, tier=tier, history=True)
+    with pytest.raises(UsageError, match="nothing says"):
+        kb.trust.evict()
 
 
 def test_a_source_that_only_grew_has_drifted(make_kb: MakeKb, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ FIELDS = {
     "dry_run": "whether nothing was changed",
     "evicted": "the documents that went: `paths`, `document`, `size` in bytes, and the `copies` that were found",
     "refused": "those that did not, with the `problem`",
+    "already": "paths of those that were in that tier or a colder one before",
     "lost": "paths of those that went by force although no copy was found",
     "dropped": "passages and pieces of originals that left the store",
     "shared": "those that stay, because a document that is not cold has them too",
@@ -38,6 +39,7 @@ _MAX_LISTED = 10
 @documents_argument()
 @click.option("--cold", "tier", flag_value="cold", default=True, help="Out of the store (the default).")
 @click.option("--warm", "tier", flag_value="warm", help="Out of the search index only; nothing is dropped.")
+@click.option("--history", is_flag=True, help="What only older versions hold, and no branch or stage.")
 @click.option("--older-than", metavar="AGE", help="Not changed for so long: 90d, 12h, 2w, 1y.")
 @click.option("--larger-than", metavar="SIZE", help="Larger files only: 1M.")
 @click.option(
@@ -66,6 +68,7 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
       arbor evict papers/ --from /mnt/archive      an archive has them too
       arbor evict --older-than 1y --copies 2 -n    what could go
       arbor evict drafts/ --warm                   out of searches only
+      arbor evict --history --from origin          older versions, which origin has too
     """
     kb = session.open()
     chosen = [session.kb_path(path) for path in paths]
@@ -80,8 +83,9 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
         session.progress("checking copies") as progress,
     ):
         report = trust.evict(
-            chosen, criteria, tier=options["tier"], places=found.folders, others=found.others, fetch=found.fetch,
-            copies=options["copies"], force=options["force"], dry_run=dry_run, progress=progress,
+            chosen, criteria, tier=options["tier"], history=options["history"], places=found.folders,
+            others=found.others, fetch=found.fetch, copies=options["copies"], force=options["force"], dry_run=dry_run,
+            progress=progress,
         )  # fmt: skip
     if as_json:
         session.out.json("evict", _fields(report, dry_run))
@@ -96,8 +100,11 @@ def _say_if_too_large(session: Session, limit: int) -> None:
     """What older versions hold, leaf hashes and cores stay: packs can be too large with everything evicted."""
     packed = session.open().trust.tiers().packed
     if packed > limit:
-        session.out.warning(f"the packs still take {size(packed)}, more than {size(limit)}: history, cores and what "
-                            "proves cold documents stay")  # fmt: skip
+        session.out.warning(
+            f"the packs still take {size(packed)}, more than {size(limit)}: history, cores and what "
+            "proves cold documents stay"
+        )
+        session.out.hint("older versions can go too: arbor evict --history")  # fmt: skip
 
 
 def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | None:
@@ -128,6 +135,7 @@ def _fields(report: EvictReport, dry_run: bool) -> dict[str, Any]:
     return {
         "tier": report.tier, "dry_run": dry_run, "evicted": [fields(item) for item in report.evicted],
         "refused": [{**fields(item), "problem": item.problem} for item in report.refused],
+        "already": [path for item in report.already for path in item.paths],
         "lost": [path for item in report.lost for path in item.paths], "dropped": report.dropped,
         "shared": report.shared, "freed_bytes": report.freed_bytes,
     }  # fmt: skip
@@ -145,6 +153,10 @@ def _show(session: Session, report: EvictReport, dry_run: bool, copies: int) -> 
     out.line(
         f"{count(len(report.evicted), 'document')} ({size(total)}) {verb} to the {report.tier} tier{freed}"
     )
+    if report.already:
+        tier = "cold" if report.tier == "cold" else "warm or cold"
+        out.note(f"{count(len(report.already), 'document')} of those chosen "
+                 f"{'is' if len(report.already) == 1 else 'are'} {tier} already")  # fmt: skip
     for item in report.lost:
         named = ", ".join(map(session.shown, item.paths))
         out.warning(f"no copy of {named} was found: it {'would be' if dry_run else 'is'} lost")
