@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from arbor.arguments import checked_desk
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
 from arbor.repo import (
-    adding,
     checkpoint_notes,
     checkpoints,
     cores,
@@ -22,6 +22,7 @@ from arbor.repo import (
     rehydrating,
     revisions,
     tiering,
+    updating,
 )
 from arbor.repo.checkpoint_notes import CheckpointReport
 from arbor.repo.copies import ByteSource, Fetch
@@ -32,7 +33,7 @@ from arbor.repo.distillers import registry
 from arbor.repo.distilling import Distilled
 from arbor.repo.evicting import EvictReport
 from arbor.repo.gc import GcReport
-from arbor.repo.rehydrating import RehydrateReport, Rehydration
+from arbor.repo.rehydrating import RehydrateReport
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, Snapshot
 from arbor.repo.tiering import Criteria, TierReport
@@ -191,7 +192,8 @@ class TrustDesk:
             places: As in `evict`.
             others: As in `evict`.
             fetch: As in `evict`.
-            update: Stage what a source that has changed holds now as a new version.
+            update: Stage what a source that has changed holds now as a new version. A file that was edited since, and
+                what is staged, stays as it is; `updates` of the report says so.
             revision: The version whose documents are meant; HEAD without.
             progress: Called with (documents done, documents in all).
 
@@ -204,20 +206,10 @@ class TrustDesk:
         with self._sources(places, others, fetch) as sources:
             report = rehydrating.rehydrate(self.repo, documents, sources, progress=progress)
             if update:
-                for done in report.documents:
-                    if done.drift is not None:
-                        self._update(done, sources)
+                drifted = [done for done in report.documents if done.drift is not None]
+                found = [each for done in drifted for each in updating.update(self.repo, done, sources)]
+                report = replace(report, updates=tuple(found))
         return report
-
-    def _update(self, done: Rehydration, sources: Sequence[ByteSource]) -> None:
-        """Stage the bytes of a changed source; the committed version stays as it is, cold."""
-        path, oid = done.paths[0], bytes.fromhex(done.document)
-        if self._snapshot(None).find(path) != oid:
-            return  # an older version: what is there now is newer than its source's drift
-        document = self._snapshot(None).document(oid)
-        for data in rehydrating.changed_bytes(self.repo, done, sources):
-            adding.add_bytes(self.repo, path, data, document.source_uri, overwrite=True)
-            return
 
     @contextlib.contextmanager
     def _sources(

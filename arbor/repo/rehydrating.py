@@ -83,12 +83,28 @@ class Rehydration:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """What became of a path whose source has changed: `problem` says why that was not staged, "" where it is."""
+
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class RehydrateReport:
-    """What a rehydration did: what became of each cold document, and how many warm ones are hot again."""
+    """What a rehydration did.
+
+    Attributes:
+        documents: What became of each cold document.
+        warmed: How many warm ones are hot again.
+        accepted_bytes: Bytes that came.
+        updates: Where an update was asked for, what became of each path whose source has changed.
+    """
 
     documents: tuple[Rehydration, ...]
     warmed: int = 0
     accepted_bytes: int = 0
+    updates: tuple[Update, ...] = ()
 
     @property
     def whole(self) -> tuple[Rehydration, ...]:

@@ -285,6 +285,35 @@ def test_drift_gives_what_has_not_changed(make_kb: MakeKb, tmp_path: Path) -> No
     assert b"".join(kb.cat("a.md", "HEAD")) == str(NOTES["a.md"]).encode()
 
 
+def test_an_update_from_a_changed_source_undoes_nobodys_work(make_kb: MakeKb, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        f"{name}.md": long_note(3, name) for name in ("free", "edited", "staged", "away")
+    }
+    kb = make_kb(files | {"twin.md": files["free.md"]})
+    assert kb.fs_root is not None
+    folder = copied(kb, tmp_path / "copy")
+    kb.trust.evict([""], places=[folder])
+    for name, text in files.items():
+        (folder / name).write_text(f"{text}\n## From the source\n")
+    (folder / "twin.md").write_bytes((folder / "free.md").read_bytes())
+    (kb.fs_root / "edited.md").write_text("a day's work\n")
+    (kb.fs_root / "staged.md").write_text("another day's work\n")
+    kb.add(["staged.md"])
+    (kb.fs_root / "away.md").unlink()
+    report = kb.trust.rehydrate((), places=[folder], update=True)
+    assert {each.path: each.problem for each in report.updates} == {
+        "away.md": "", "edited.md": "its file was edited and not added", "free.md": "", "staged.md":
+        "something else is staged", "twin.md": "",
+    }  # fmt: skip
+    assert (kb.fs_root / "edited.md").read_text() == "a day's work\n"
+    assert (kb.fs_root / "staged.md").read_text() == "another day's work\n"
+    for name in ("free.md", "away.md", "twin.md"):
+        assert (kb.fs_root / name).read_bytes() == (folder / name).read_bytes()
+    kb.commit("updated", index=False)
+    assert b"".join(kb.cat("staged.md")) == b"another day's work\n"
+    assert kb.verify().ok
+
+
 class Liar:
     """A source that claims everything and gives something else."""
 

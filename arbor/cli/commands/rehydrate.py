@@ -24,6 +24,7 @@ FIELDS = {
     "documents": "what was cold: `paths`, `document`, `state` (`whole`, `part` or `cold`), `sources`, `accepted` and "
     "`missing` passages, `note`, and `drift` where a source has changed: its place, how many passages are the "
     "`same`, and the `index` and `leaf` of each that is `gone` or `new`",
+    "updates": "with --update, each `path` whose source has changed, and the `problem` where that was not staged",
     "warmed": "how many warm documents are hot again",
     "accepted_bytes": "bytes that came",
 }
@@ -83,7 +84,8 @@ def command(
 
 def _fields(report: RehydrateReport) -> dict[str, Any]:
     return {"documents": [_document(each) for each in report.documents], "warmed": report.warmed,
-            "accepted_bytes": report.accepted_bytes}  # fmt: skip
+            "accepted_bytes": report.accepted_bytes,
+            "updates": [{"path": each.path, "problem": each.problem or None} for each in report.updates]}  # fmt: skip
 
 
 def _document(done: Rehydration) -> dict[str, Any]:
@@ -124,10 +126,18 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
         _show_drift(session, done)
     if len(drifted) > _MAX_LISTED:
         out.note(f"and {len(drifted) - _MAX_LISTED:,} more sources have changed; --json names them")
-    if drifted and update:
-        out.hint("the new versions are staged; run: arbor commit")
-    elif drifted:
+    if drifted and not update:
         out.hint("to stage what the sources hold now, give --update")
+    _show_updates(session, report)
+
+
+def _show_updates(session: Session, report: RehydrateReport) -> None:
+    """What was staged of changed sources, and what was not."""
+    kept = [each for each in report.updates if each.problem]
+    for each in kept:
+        session.out.warning(f"the new version of {session.shown(each.path)} is not staged: {each.problem}")
+    if len(report.updates) > len(kept):
+        session.out.hint("the new versions are staged; run: arbor commit")
 
 
 def _show_drift(session: Session, done: Rehydration) -> None:
