@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -524,6 +524,30 @@ def test_a_missing_passage_of_a_hot_document_is_damage(make_kb: MakeKb, tmp_path
     assert {finding.where for finding in report.damaged} == {"chunk"}
     (kb.folder / "tiers").write_bytes(b"nonsense")
     assert any(finding.where == "tiers" for finding in kb.verify().damaged)
+
+
+def test_hints_name_the_cold_document_and_its_version(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a note.md": long_note(2, "old")})
+    old = kb.resolve("HEAD").hex()
+    fill(kb, {"a note.md": long_note(2, "new")}, "new")
+    archive = tmp_path / "archive"
+    shutil.copytree(kb.folder, archive / ".arbor")
+    kb.trust.evict(["a note.md"], places=[archive])
+    kb.trust.evict(history=True, places=[archive])
+    here, then = (
+        "run: arbor rehydrate-cold 'a note.md'",
+        f"run: arbor rehydrate-cold --at {old[:12]} 'a note.md'",
+    )
+    acts: list[tuple[Callable[[], object], str]] = [
+        (lambda: kb.trust.prove("a note.md#0"), here),
+        (lambda: kb.trust.prove("a note.md#0", old), then),
+        (lambda: kb.rm(["a note.md"]), f"{here}, or lose it with -f"),
+        (lambda: kb.consensus("a note.md"), here),
+    ]
+    for act, hint in acts:
+        with pytest.raises(arbor.errors.ArborError) as caught:
+            act()
+        assert caught.value.hint == hint
 
 
 def test_evicting_again_does_nothing_and_is_no_failure(make_kb: MakeKb, tmp_path: Path) -> None:
