@@ -333,8 +333,16 @@ def test_a_core_hit_by_command(cli: Cli) -> None:
 
 
 def test_what_an_eviction_does_not_reach_is_said(cli: Cli) -> None:
-    assert "the packs still take" in cli("evict", "--to-fit", "1", "--from", ".").err
+    said = cli("evict", "--to-fit", "1", "--from", ".").err
+    assert "the packs still take" in said
+    assert "they hold cores and what proves cold documents" in said
     cli("rehydrate", "--all")
+    cli.write("a.md", "another\n")
+    cli.commit("another")
+    said = cli("evict", "--to-fit", "1", "--larger-than", "1G").err
+    assert "they hold 2 documents not cold, 1 of older versions, cores and what proves" in said
+    assert "arbor evict --history" in said
+    cli("reset", "--hard", "HEAD~1")
     assert "is not a label" in cli("evict", "--label", "bogus", code=2).err
     done = cli("evict", "a.md", "--from", ".", "--copies", "2", "--force")
     assert "only 1 of 2 copies of a.md were found" in done.err

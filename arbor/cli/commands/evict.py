@@ -97,14 +97,20 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
 
 
 def _say_if_too_large(session: Session, limit: int) -> None:
-    """What older versions hold, leaf hashes and cores stay: packs can be too large with everything evicted."""
-    packed = session.open().trust.tiers().packed
-    if packed > limit:
-        session.out.warning(
-            f"the packs still take {size(packed)}, more than {size(limit)}: history, cores and what "
-            "proves cold documents stay"
-        )
-        session.out.hint("older versions can go too: arbor evict --history")  # fmt: skip
+    """Say what holds the packs, which can be too large with everything evicted."""
+    tiers = session.open().trust.tiers()
+    if tiers.packed <= limit:
+        return
+    left = tiers.hot.documents + tiers.warm.documents
+    older = tiers.past.documents - tiers.past_cold.documents
+    holds = [f"{count(left, 'document')} not cold"] if left else []
+    holds += [f"{older:,} of older versions"] if older else []
+    holds.append("cores and what proves cold documents")
+    session.out.warning(
+        f"the packs still take {size(tiers.packed)}, more than {size(limit)}: they hold {', '.join(holds)}"
+    )
+    if older:
+        session.out.hint("older versions can go too: arbor evict --history")
 
 
 def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | None:
