@@ -14,7 +14,7 @@ from arbor.repo.cores import MANUAL
 from arbor.repo.distillers.contract import Distiller
 from arbor.repo.distillers.registry import find_distiller, takes
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
-from arbor.repo.kb_statistics import find_documents
+from arbor.repo.kb_statistics import DocumentFinder
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
 from arbor.text.reading import decode_passage
@@ -74,6 +74,7 @@ class CoreChecker:
         self._commit = commit_oid
         self._rerun = rerun
         self._recipes: dict[tuple[str, str, bytes], Recipe | None] = {}
+        self._finder = DocumentFinder(repo, commit_oid)
         self._places: dict[bytes, str] | None = None
 
     def check(self, name: str, oid: bytes) -> CoreState:
@@ -175,7 +176,7 @@ class CoreChecker:
         if key not in self._recipes:
             documents: dict[str, bytes] | None = {}
             if distiller.uses_statistics(derivation.parameters):
-                documents = find_documents(self._repo, self._commit, derivation.ledger_root)
+                documents = self._finder.find(derivation.ledger_root)
             self._recipes[key] = (
                 make_recipe(self._repo, distiller, derivation.parameters, documents)
                 if documents is not None

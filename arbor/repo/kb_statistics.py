@@ -53,7 +53,7 @@ def count_terms(repo: Repository, documents: Iterable[bytes]) -> KbStatistics:
     cold = oids & read_tiers(repo.folder).cold
     if cold:
         raise ColdDocument(
-            f"statistics need the text of every document, and {len(cold):,} are cold",
+            f"statistics need the text of every document, and of {len(cold):,} it is not here (cold)",
             "run: arbor rehydrate --all",
         )
     ordered = in_stored_order(repo.store, oids)
@@ -86,22 +86,33 @@ def documents_root(documents: Mapping[str, bytes]) -> bytes:
     return ledger.build(sorted(documents.items()), lambda oid, encoding: None)
 
 
-def find_documents(repo: Repository, commit_oid: bytes | None, root: bytes) -> dict[str, bytes] | None:
-    """The documents (ledger key to oid) that a root of `documents_root` names, from the history of a commit.
+class DocumentFinder:
+    """Finds what roots of `documents_root` name in the history of a commit, each version being looked at once."""
 
-    A root that is in the store, since nothing but documents was in that ledger, is read from there.
+    def __init__(self, repo: Repository, commit_oid: bytes | None) -> None:
+        self._repo = repo
+        self._ledgers: dict[bytes, bytes] = {}
+        starts = [commit_oid] if commit_oid is not None else []
+        self._rest = iter_log(repo, starts)
+        self._bare = _BareLedgers(repo.store)
 
-    Returns:
-        None where no version back from the commit holds exactly these documents.
-    """
-    if root == ledger.EMPTY_LEDGER or (root and repo.store.has(root)):
-        return dict(ledger.iter_entries(repo.store, root, DOCUMENTS))
-    bare = _BareLedgers(repo.store)
-    for entry in iter_log(repo, [commit_oid]) if root and commit_oid is not None else ():
-        found = entry.commit.ledger_root
-        if bare.root_of(found) == root:
-            return dict(ledger.iter_entries(repo.store, found, DOCUMENTS))
-    return None
+    def find(self, root: bytes) -> dict[str, bytes] | None:
+        """The documents (ledger key to oid) of a root; None where no version back from the commit holds just these.
+
+        A root that is in the store, since nothing but documents was in that ledger, is read from there.
+        """
+        found = root if root == ledger.EMPTY_LEDGER or (root and self._repo.store.has(root)) else None
+        found = found or self._ledgers.get(root) or self._look_back(root)
+        return dict(ledger.iter_entries(self._repo.store, found, DOCUMENTS)) if found is not None else None
+
+    def _look_back(self, root: bytes) -> bytes | None:
+        for entry in self._rest:
+            whole = entry.commit.ledger_root
+            bare = self._bare.root_of(whole)
+            self._ledgers.setdefault(bare, whole)
+            if bare == root:
+                return whole
+        return None
 
 
 class _BareLedgers:
@@ -125,6 +136,10 @@ class _BareLedgers:
             for key, _, after in diff(self._store, self._last, ledger_root)
             if key.startswith(DOCUMENTS)
         }
-        self._bare = ledger.apply(self, self._bare, changes, self._nodes.__setitem__)
+        self._bare = ledger.apply(self, self._bare, changes, self._keep)
         self._last = ledger_root
         return self._bare
+
+    def _keep(self, oid: bytes, encoding: bytes) -> None:
+        if not self._store.holds(oid):
+            self._nodes[oid] = encoding

@@ -218,7 +218,7 @@ def test_evict_tier_and_rehydrate(cli: Cli, tmp_path: Path) -> None:
     assert "could not be brought back" in lost.err
     (archive / "a.md").write_text(long_note(4).replace("word1x1", "other"))
     part = cli("rehydrate-cold", "--all", "--from", str(archive), code=3)
-    assert "has changed: 3 passages are the same, 1 gone, 1 new" in part.err
+    assert "has changed: 3 passages the same, 1 gone, 1 new" in part.err
     (archive / "a.md").write_text(long_note(4))
     assert "1 document hot again" in cli("rehydrate", "a.md", "--from", str(archive)).out
     assert cli("cat", "a.md").out == long_note(4)

@@ -23,7 +23,7 @@ from arbor.repo.desk import TrustDesk
 from arbor.repo.distillers import registry
 from arbor.repo.distillers.contract import Distillate, Source
 from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
-from arbor.repo.kb_statistics import documents_root, find_documents
+from arbor.repo.kb_statistics import DocumentFinder, documents_root
 from arbor.repo.stage import write_stage
 from arbor.repo.verify import verify
 from arbor.search import audit
@@ -152,7 +152,10 @@ def test_statistics_are_named_after_the_documents_alone(make_kb: MakeKb) -> None
         fill(kb, {"later.md": "# Later\n\nmerkle merkle merkle trees\n"}, "later")
         states = TrustDesk(kb.repo).check_cores()
         assert {(state.state, state.again) for state in states if state.name in made} == {("current", "same")}
-    assert find_documents(first.repo, first.resolve("HEAD"), bytes(32)) is None
+    finder = DocumentFinder(first.repo, first.resolve("HEAD"))
+    assert finder.find(bytes(32)) is None
+    assert sorted(finder.find(root) or ()) == sorted(f"d/{name}" for name in names)
+    assert finder.find(b"") is None
 
 
 def test_statistics_of_documents_that_no_version_holds(make_kb: MakeKb) -> None:

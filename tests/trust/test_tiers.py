@@ -764,7 +764,7 @@ def test_what_is_here_of_a_half_document_is_found_and_proven(make_kb: MakeKb, tm
 def test_statistics_of_everything_need_everything(make_kb: MakeKb, tmp_path: Path) -> None:
     kb = make_kb({"a.md": long_note(3), "b.md": long_note(3, "b")})
     go_cold(kb, [FolderSource(copied(kb, tmp_path / "archive"))], "a.md")
-    with pytest.raises(ColdDocument, match="1 are cold"):
+    with pytest.raises(ColdDocument, match="of 1 it is not here"):
         kb.trust.distill(["b.md"], "keywords", {"statistics": "kb"})
     with pytest.raises(UsageError, match="'all' is no kind of statistics"):
         kb.trust.distill(["b.md"], "keywords", {"statistics": "all"})

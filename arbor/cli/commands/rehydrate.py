@@ -146,7 +146,7 @@ def _show_drift(session: Session, done: Rehydration) -> None:
     if drift is None:
         return
     out = session.out
-    out.warning(f"{clean_line(done.drifted)} has changed: {drift.same} passages are the same, "
+    out.warning(f"{clean_line(done.drifted)} has changed: {count(drift.same, 'passage')} the same, "
                 f"{len(drift.gone)} gone, {len(drift.new)} new")  # fmt: skip
     for mark, side in (("-", drift.gone), ("+", drift.new)):
         for index, leaf in side[:_MAX_LEAVES]:
