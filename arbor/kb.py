@@ -468,7 +468,8 @@ class KnowledgeBase:
         Args:
             revision: Only this one.
             root: Hexadecimal ledger root that the revision must have.
-            deep: Also every document's file against the hash recorded for it, and the structure of the index.
+            deep: Also every document's file against the hash recorded for it, what was read in it and the cores made
+                again, and the structure of the index.
         """
         expected = parse_oid(root) if root is not None else None
         return index_checking.verify_everything(self.repo, revision, expected_root=expected, deep=deep)

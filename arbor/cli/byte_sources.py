@@ -33,7 +33,9 @@ class Places:
 
 
 @contextlib.contextmanager
-def open_places(session: Session, named: Sequence[str], *, offline: bool, private: bool) -> Iterator[Places]:
+def open_places(
+    session: Session, named: Sequence[str], *, offline: bool, private: bool, no_robots: bool
+) -> Iterator[Places]:
     """The places that a person named and, unless `offline`, every remote and the web.
 
     Args:
@@ -41,6 +43,7 @@ def open_places(session: Session, named: Sequence[str], *, offline: bool, privat
         named: Folders, bundle files, names of remotes, or addresses of knowledge bases.
         offline: Ask no remote that was not named, and nothing on the web.
         private: Addresses of private networks may be fetched.
+        no_robots: Without asking `robots.txt`.
 
     Raises:
         UsageError: when a name is none of these.
@@ -65,7 +68,9 @@ def open_places(session: Session, named: Sequence[str], *, offline: bool, privat
         if (session.from_here(url)).is_dir():
             folders.append(session.from_here(url))
     far = [(name, url) for name, url in addresses if not session.from_here(url).is_dir()]
-    fetch = None if offline else fetching.make_fetch(fetching.FetchRules(private=private))
+    fetch = (
+        None if offline else fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
+    )
     places = on_demand.FarPlaces(connect_options(session), session.out.warning)
     try:
         yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)

@@ -20,6 +20,7 @@ from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve, resolve_range
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.tiers import to_rehydrate
 
 Progress = Callable[[str], None]
 HISTORY_COMMITS = 200
@@ -205,7 +206,7 @@ class ConsensusDesk:
             if standing is None:
                 if oid in snapshot.tiers().cold:
                     raise UsageError(f"'{path}' is cold here, so it has no consensus",
-                                     "run: arbor rehydrate-cold PATH")  # fmt: skip
+                                     f"run: {to_rehydrate(path, commit if revision else None)}")  # fmt: skip
                 raise UsageError(f"'{path}' has no text, so it has no consensus")
             return ConsensusReport(path, standing, tuple(consensus.peers(path)))
 

@@ -161,7 +161,7 @@ class Derivation:
     Attributes:
         distiller, version: The distiller's name and version; "manual" for text written by a person or an agent.
         parameters: Its parameters, without floats.
-        ledger_root: The ledger whose statistics it used; b"" where it used none.
+        ledger_root: A ledger of the documents whose statistics it used, and of nothing else; b"" where it used none.
         sources: The passages it was made from, in order.
     """
 

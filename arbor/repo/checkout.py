@@ -16,7 +16,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
 from arbor.repo.status import remember_states, same_bytes, tracked_files
-from arbor.repo.tiers import read_tiers
+from arbor.repo.tiers import read_tiers, to_rehydrate
 from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_file, scan
 from arbor.store.sequential import SequentialReader
 
@@ -69,7 +69,7 @@ def plan_checkout(
         elif verdict == "old" and not force and old in absent and os.path.lexists(repo.fs_root / path):
             raise ConflictError(
                 f"'{path}' is cold, and its file would go: it may be the last copy",
-                "run: arbor rehydrate-cold",
+                f"run: {to_rehydrate(path)}",
             )
         elif verdict == "other" and not force:
             blocked.append(path)

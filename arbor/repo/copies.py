@@ -63,6 +63,7 @@ class Found:
         where: The place, for people.
         identity: Equal for two names of the same bytes on one disk; b"" where the bytes are this store's own.
         owner: The knowledge base whose folder the bytes lie in, b"" for none: its store and its files are one copy.
+        problem: Why the place, which should have the document, gives nothing now; "" where it gives something.
         data: The bytes of a file that is, or became, the document; None where chunks are given.
         chunks: Chunk bytes by oid, perhaps not all of them.
     """
@@ -72,6 +73,7 @@ class Found:
     data: bytes | None = None
     chunks: Mapping[bytes, bytes] = field(default_factory=dict)
     owner: bytes = b""
+    problem: str = ""
 
 
 class ByteSource(Protocol):
@@ -82,7 +84,7 @@ class ByteSource(Protocol):
         """What people call it."""
 
     def find(self, wanted: Wanted) -> Found | None:
-        """What it has for a document now, None where it has nothing; never raises for a document it lacks."""
+        """What it has for a document now, or why not; None where nobody expects it there. Never raises for that."""
 
 
 def give_back(wanted: Wanted, found: Found, policy: ChunkPolicy) -> dict[bytes, bytes]:
@@ -285,21 +287,29 @@ class UriSource:
         return "its source"
 
     def find(self, wanted: Wanted) -> Found | None:
-        """What is behind the URI now."""
+        """What is behind the URI now, or why nothing is; None where there is none to ask."""
         uri = wanted.document.source_uri
-        scheme = urlsplit(uri).scheme if uri else ""
         try:
-            if scheme == "file":
-                return self._file(uri, wanted.document.size) if self._may_open(uri) else None
-            if scheme == GIT_SCHEME:
-                found = read_git_source(uri) if self._may_open(uri) else None
-                return (
-                    Found(uri, b"git " + uri.partition("@")[0].encode(), found) if found is not None else None
-                )
-            if scheme in ("http", "https") and self._fetch is not None:
-                return Found(uri, b"uri " + uri.encode(), self._fetch(uri))
-        except (OSError, ArborError, ValueError):
-            return None
+            return self._look(uri, urlsplit(uri).scheme, wanted.document.size)
+        except FileNotFoundError:
+            problem = f"'{uri}' is not there any more"
+        except OSError as error:
+            problem = f"'{uri}' cannot be read: {(error.strerror or type(error).__name__).lower()}"
+        except ArborError as error:
+            problem = f"{error.message} ({error.hint})" if error.hint else error.message
+        except ValueError as error:
+            problem = f"'{uri}' is not an address: {error}"
+        return Found(uri, b"", problem=problem)
+
+    def _look(self, uri: str, scheme: str, size: int) -> Found | None:
+        if scheme in ("file", GIT_SCHEME) and not self._may_open(uri):
+            return Found(uri, b"", problem=f"'{uri}' was not added from here, so it is not opened")
+        if scheme == "file":
+            return self._file(uri, size)
+        if scheme == GIT_SCHEME:
+            return Found(uri, b"git " + uri.partition("@")[0].encode(), read_git_source(uri))
+        if scheme in ("http", "https") and self._fetch is not None:
+            return Found(uri, b"uri " + uri.encode(), self._fetch(uri))
         return None
 
     def _file(self, uri: str, size: int) -> Found | None:
@@ -308,7 +318,9 @@ class UriSource:
             return None
         real = fs_path.resolve(strict=True)
         if self._private is not None and real.is_relative_to(self._private):
-            return None
+            return Found(
+                uri, b"", problem=f"'{uri}' is in this knowledge base's own folder, which is no copy"
+            )
         return Found(uri, file_identity(real), read_copy(real, size), owner=owner_of(real))
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from arbor.errors import ArborError, IntegrityError
+from arbor.errors import ArborError, IntegrityError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
 from arbor.repo.core_binding import broken_source, changed_below, changed_sources, get_derivation
 from arbor.repo.cores import MANUAL
-from arbor.repo.distillers.registry import find_distiller
+from arbor.repo.distillers.contract import Distiller
+from arbor.repo.distillers.registry import find_distiller, takes
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
+from arbor.repo.kb_statistics import DocumentFinder
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
 from arbor.text.reading import decode_passage
@@ -71,25 +73,31 @@ class CoreChecker:
         self._snapshot = snapshot
         self._commit = commit_oid
         self._rerun = rerun
-        self._recipes: dict[tuple[str, str, bytes], Recipe] = {}
+        self._recipes: dict[tuple[str, str, bytes], Recipe | None] = {}
+        self._finder = DocumentFinder(repo, commit_oid)
         self._places: dict[bytes, str] | None = None
 
     def check(self, name: str, oid: bytes) -> CoreState:
         """The state of one core; whatever is wrong with it is in the answer."""
+        problem, again = self.test(oid)
+        if problem:
+            return CoreState(name, oid.hex(), BROKEN, problem, (), again)
+        document = self._snapshot.document(oid)
+        changes = tuple(self._changes(get_derivation(self._repo.store, document)))
+        return CoreState(name, oid.hex(), STALE if changes else CURRENT, "", changes, again)
+
+    def test(self, oid: bytes) -> tuple[str, str]:
+        """(why a core is broken, what making it again gave), whatever has become of its sources; see `CoreState`."""
         try:
             document = decode_document(self._repo.store.get_kind(oid, Kind.DOCUMENT))
             derivation = get_derivation(self._repo.store, document)
             problem = broken_source(self._repo.store, derivation) or self._own_text(oid)
         except IntegrityError as error:
-            return CoreState(name, oid.hex(), BROKEN, error.message, (), "")
-        if problem:
-            return CoreState(name, oid.hex(), BROKEN, problem, (), "")
-        again = self._make_again(oid, derivation) if self._rerun else ""
+            return error.message, ""
+        again = self._make_again(oid, derivation) if self._rerun and not problem else ""
         if again == "differs":
-            text = f"{derivation.distiller} makes another text from the same sources"
-            return CoreState(name, oid.hex(), BROKEN, text, (), again)
-        changes = tuple(self._changes(derivation))
-        return CoreState(name, oid.hex(), STALE if changes else CURRENT, "", changes, again)
+            problem = f"{derivation.distiller} makes another text from the same sources"
+        return problem, again
 
     def _own_text(self, oid: bytes) -> str:
         """Whether the core's own passages are here: cores are never cold."""
@@ -140,30 +148,47 @@ class CoreChecker:
     def _make_again(self, oid: bytes, derivation: Derivation) -> str:
         if derivation.distiller == MANUAL:
             return ""
-        distiller = find_distiller(derivation.distiller)
+        try:
+            distiller = find_distiller(derivation.distiller)
+        except UsageError as error:
+            return error.message
         if distiller is None:
             return f"there is no distiller '{derivation.distiller}' here"
         if not distiller.deterministic:
             return "the distiller is not deterministic"
         if distiller.version != derivation.version:
             return f"made by version {derivation.version}, this is version {distiller.version}"
+        if not takes(distiller, derivation.parameters):
+            return f"its parameters are not such as {distiller.name} takes"
         try:
-            return self._compare(oid, derivation, self._recipe(derivation))
+            recipe = self._recipe(derivation, distiller)
+            if recipe is None:
+                return "no version of this history holds just the documents that its statistics are of"
+            return self._compare(oid, derivation, recipe)
+        except UsageError as error:
+            return error.message
         except ArborError:
             return "the text of a source, or of the statistics, is not here: cold or absent"
 
-    def _recipe(self, derivation: Derivation) -> Recipe:
+    def _recipe(self, derivation: Derivation, distiller: Distiller) -> Recipe | None:
+        """How a core was made; None where the documents of its statistics are not found."""
         key = (derivation.distiller, repr(sorted(derivation.parameters.items())), derivation.ledger_root)
         if key not in self._recipes:
-            distiller = find_distiller(derivation.distiller)
-            assert distiller is not None
-            root = derivation.ledger_root or None
-            self._recipes[key] = make_recipe(self._repo, distiller, derivation.parameters, root)
+            documents: dict[str, bytes] | None = {}
+            if distiller.uses_statistics(derivation.parameters):
+                documents = self._finder.find(derivation.ledger_root)
+            self._recipes[key] = (
+                make_recipe(self._repo, distiller, derivation.parameters, documents)
+                if documents is not None
+                else None
+            )
         return self._recipes[key]
 
     def _compare(self, oid: bytes, derivation: Derivation, recipe: Recipe) -> str:
         """Make the text again from the recorded sources; titles may differ where a path has changed."""
         source = derivation.sources[0]
+        if any(other[:2] != source[:2] for other in derivation.sources):
+            return "differs"  # a distiller makes a core of one document
         store = self._repo.store
         document = decode_document(store.get_kind(source.document, Kind.DOCUMENT), trusted=True)
         manifest = decode_manifest(store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)

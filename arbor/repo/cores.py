@@ -59,7 +59,8 @@ class CoreInfo:
         title, text: What it says.
         distiller, version, parameters: How it was made; the distiller is `manual` for text that somebody
             wrote.
-        ledger_root: The ledger whose statistics were used, as hexadecimal digits; "" for none.
+        ledger_root: Root of a ledger of the documents whose statistics were used, and of nothing else, as hexadecimal
+            digits; "" for none.
         sources: The passages that it was made from; it is stale when one has changed.
     """
 

@@ -6,7 +6,7 @@ them. They may come from somebody else, and no hash speaks for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from arbor.errors import IntegrityError
@@ -14,6 +14,7 @@ from arbor.objects import codec
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Document, Manifest, decode_document, decode_manifest
 from arbor.repo.file_bytes import ObjectSource, iter_pieces
+from arbor.repo.ingest import READ_AT_ONCE_BYTES
 from arbor.repo.snapshot import passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
 from arbor.text.extraction import ChunkPolicy, Extraction
@@ -21,8 +22,6 @@ from arbor.text.readers import FORMATS
 from arbor.text.reading import extract
 
 _EXTRACTED = frozenset(form.media_type for form in FORMATS if not form.is_text)
-_MAX_REMADE_BYTES = 4 * 1024 * 1024
-"""Much larger files were read as a stream, which looks for less."""
 
 
 def fits(ref: ChunkRef, data: bytes, encoding: str) -> bool:
@@ -56,28 +55,40 @@ def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPol
     """
     document, manifest = read_parts(source, oid)
     check_measures(source, oid)
-    pieces = [each for each, _ in manifest.original] or [ref.oid for ref in manifest.passages]
-    data = b"".join(iter_pieces(source, pieces, document.file_hash))
+    pieces = iter_pieces(
+        source,
+        [each for each, _ in manifest.original] or [ref.oid for ref in manifest.passages],
+        document.file_hash,
+    )
     if manifest.passages and not manifest.original and document.media_type in _EXTRACTED:
         raise IntegrityError("it holds a text, and its media type is that of no text")
-    if document.kind == "surface" and not manifest.original and len(data) <= _MAX_REMADE_BYTES:
-        _compare(document, manifest, data, policies)
+    if document.size > READ_AT_ONCE_BYTES and not manifest.original:
+        for _ in (
+            pieces
+        ):  # hashed as they are read; a file of this size was read as a stream, which looks for less
+            pass
+    else:
+        data = b"".join(pieces)
+        if document.kind == "surface":
+            _compare(source, document, manifest, data, policies)
 
 
-def _compare(document: Document, manifest: Manifest, data: bytes, policies: Sequence[ChunkPolicy]) -> None:
-    """Read a text again as its media type is read; only where the same passages come out, the rest can be compared.
+def _compare(
+    source: ObjectSource, document: Document, manifest: Manifest, data: bytes, policies: Sequence[ChunkPolicy]
+) -> None:
+    """Read a file again as its media type is read, with the reader that is recorded, where this arbor has it.
 
-    Other passages come of another version of the reader or the chunker, or of sizes that were in force once.
+    A text that was taken out of an original must come out again: it is the same however it is cut. The rest can only be
+    compared where the same passages come out; others come of another chunker, or of sizes that were in force once.
     """
     leaves = [ref.oid for ref in manifest.passages]
     differs = False
-    for form, policy in product(FORMATS, policies):
-        if form.media_type != document.media_type or not form.is_text:
-            continue
-        made = extract(data, f"x{form.suffixes[0]}", policy)
-        remade = made.media_type, made.extractor, made.chunker
-        if remade != (document.media_type, document.extractor, document.chunker):
-            continue
+    for made in _read_again(document, data, policies):
+        if manifest.original and not _same_text(source, leaves, made):
+            raise IntegrityError(
+                f"its text is not what {document.extractor} reads in its original here; "
+                "somebody has put it in, or another version of a library has read it"
+            )
         if [object_id(Kind.CHUNK, passage.data) for passage in made.passages] != leaves:
             continue
         if _says_the_same(document, manifest, made):
@@ -85,6 +96,20 @@ def _compare(document: Document, manifest: Manifest, data: bytes, policies: Sequ
         differs = True
     if differs:
         raise IntegrityError("its title, headings, links or front matter are not those of its text")
+
+
+def _read_again(document: Document, data: bytes, policies: Sequence[ChunkPolicy]) -> Iterator[Extraction]:
+    for form, policy in product(FORMATS, policies):
+        if form.media_type == document.media_type:
+            made = extract(data, f"x{form.suffixes[0]}", policy, extractor=document.extractor)
+            remade = made.media_type, made.extractor, made.chunker
+            if remade == (document.media_type, document.extractor, document.chunker):
+                yield made
+
+
+def _same_text(source: ObjectSource, leaves: Sequence[bytes], made: Extraction) -> bool:
+    text = b"".join([source.get_kind(oid, Kind.CHUNK) for oid in leaves])
+    return text == b"".join([passage.data for passage in made.passages])
 
 
 def _says_the_same(document: Document, manifest: Manifest, made: Extraction) -> bool:

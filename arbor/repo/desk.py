@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from arbor.arguments import checked_desk
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
 from arbor.repo import (
-    adding,
     checkpoint_notes,
     checkpoints,
     cores,
@@ -22,6 +22,7 @@ from arbor.repo import (
     rehydrating,
     revisions,
     tiering,
+    updating,
 )
 from arbor.repo.checkpoint_notes import CheckpointReport
 from arbor.repo.copies import ByteSource, Fetch
@@ -32,7 +33,7 @@ from arbor.repo.distillers import registry
 from arbor.repo.distilling import Distilled
 from arbor.repo.evicting import EvictReport
 from arbor.repo.gc import GcReport
-from arbor.repo.rehydrating import RehydrateReport, Rehydration
+from arbor.repo.rehydrating import RehydrateReport
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, Snapshot
 from arbor.repo.tiering import Criteria, TierReport
@@ -136,16 +137,18 @@ class TrustDesk:
         return tiering.choose(self.repo, self._snapshot(None), paths, criteria, tier=tier)
 
     def evict(
-        self, paths: Sequence[str] = (), criteria: Criteria | None = None, *, tier: str = "cold",
+        self, paths: Sequence[str] = (), criteria: Criteria | None = None, *, tier: str = "cold", history: bool = False,
         places: Sequence[Path] = (), others: Sequence[ByteSource] = (), fetch: Fetch | None = None, copies: int = 1,
         force: bool = False, dry_run: bool = False, progress: Progress | None = None,
     ) -> EvictReport:  # fmt: skip
-        """Move documents of HEAD to the warm or cold tier.
+        """Move documents of HEAD, or those that only older versions hold, to the warm or cold tier.
 
         Args:
             paths: Paths, folders or globs; with criteria none means all.
             criteria: Which of them.
             tier: `warm` or `cold`.
+            history: The documents that no branch holds any more and that are not staged; all of them without paths. Of
+                the criteria only the size goes with it.
             places: Folders, of files or knowledge bases, that are asked for copies first.
             others: Further sources: remotes and bundles.
             fetch: Fetches the documents' http(s) sources.
@@ -157,11 +160,21 @@ class TrustDesk:
         Raises:
             UsageError: when nothing is selected, a selection matches nothing, or a document is a core.
         """
-        if not paths and criteria is None:
+        if not paths and criteria is None and not history:
             raise UsageError(
                 "nothing says which documents to evict", "give paths, or --older-than, --larger-than ..."
             )
-        documents = tiering.with_twins(self._snapshot(None), self.choose(paths, criteria or Criteria()))
+        found = criteria or Criteria()
+        if history and (tier != "cold" or found != Criteria(larger_than=found.larger_than)):
+            raise UsageError(
+                "with the history go paths and a size only, and the cold tier",
+                "older versions are in no index, have no labels, and the documents of HEAD go first to fit a size",
+            )
+        documents = (
+            tiering.only_in_history(self.repo, paths, found.larger_than)
+            if history
+            else tiering.with_twins(self._snapshot(None), self.choose(paths, found))
+        )
         with self._sources(places, others, fetch, work_tree=False) as sources:
             return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,
                                   dry_run=dry_run, progress=progress)  # fmt: skip
@@ -178,7 +191,8 @@ class TrustDesk:
             places: As in `evict`.
             others: As in `evict`.
             fetch: As in `evict`.
-            update: Stage what a source that has changed holds now as a new version.
+            update: Stage what a source that has changed holds now as a new version. A file that was edited since, and
+                what is staged, stays as it is; `updates` of the report says so.
             revision: The version whose documents are meant; HEAD without.
             progress: Called with (documents done, documents in all).
 
@@ -191,20 +205,10 @@ class TrustDesk:
         with self._sources(places, others, fetch) as sources:
             report = rehydrating.rehydrate(self.repo, documents, sources, progress=progress)
             if update:
-                for done in report.documents:
-                    if done.drift is not None:
-                        self._update(done, sources)
+                drifted = [done for done in report.documents if done.drift is not None]
+                found = [each for done in drifted for each in updating.update(self.repo, done, sources)]
+                report = replace(report, updates=tuple(found))
         return report
-
-    def _update(self, done: Rehydration, sources: Sequence[ByteSource]) -> None:
-        """Stage the bytes of a changed source; the committed version stays as it is, cold."""
-        path, oid = done.paths[0], bytes.fromhex(done.document)
-        if self._snapshot(None).find(path) != oid:
-            return  # an older version: what is there now is newer than its source's drift
-        document = self._snapshot(None).document(oid)
-        for data in rehydrating.changed_bytes(self.repo, done, sources):
-            adding.add_bytes(self.repo, path, data, document.source_uri, overwrite=True)
-            return
 
     @contextlib.contextmanager
     def _sources(

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from arbor.errors import ColdDocument, IntegrityError, UsageError
-from arbor.objects import ledger
-from arbor.objects.ids import Kind
-from arbor.objects.ledger_diff import diff
-from arbor.objects.model import Derivation, Document, Manifest, decode_document, decode_manifest
+from arbor.errors import IntegrityError, UsageError
+from arbor.objects.model import Derivation, Document, Manifest
 from arbor.objects.paths import path_fault
 from arbor.processes import map_forked
-from arbor.repo.core_binding import get_derivation
 from arbor.repo.cores import Binding, bind, source_key, write_core
+from arbor.repo.deep_check import read_parts
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
+from arbor.repo.distillers.registry import told
+from arbor.repo.kb_statistics import KbStatistics, count_terms, documents_root, read_texts
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
-from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title, passage_encoding
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title
 from arbor.repo.stage import Stage, write_stage
-from arbor.repo.tiers import read_tiers
 from arbor.store.frames import FrameCollector
-from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
-from arbor.text.analyzer import terms
-from arbor.text.reading import decode_passage
 
 _BATCH = 250
 
@@ -50,16 +44,8 @@ class Distilled:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KbStatistics:
-    """In how many documents each term occurs. Travels to worker processes as it is."""
-
-    documents: int
-    frequencies: Mapping[str, int]
-
-    def document_frequency(self, term: str) -> int:
-        """In how many documents a term occurs."""
-        return self.frequencies.get(term, 0)
+class DistillerFailed(UsageError):
+    """A distiller raised something, or gave what its contract does not allow."""
 
 
 class _Job(NamedTuple):
@@ -86,7 +72,7 @@ class Recipe:
         distiller: The distiller.
         parameters: All of its parameters.
         statistics: Of the whole KB, where the distiller uses them.
-        ledger_root: The ledger that they are of; b"" else.
+        ledger_root: Root of a ledger of the documents that they are of, see `documents_root`; b"" else.
     """
 
     distiller: Distiller
@@ -113,15 +99,18 @@ def distill(
         Locked: when another writer holds the lock.
     """
     with repo.changing_stage() as stage:
-        jobs = _jobs(repo, stage, selections)
-        recipe = make_recipe(repo, distiller, parameters)
+        documents = stage.entries(repo.store, DOCUMENTS)
+        jobs = _jobs(repo, stage, documents, selections)
+        # What is staged counts, as it is what the next commit holds beside these cores: so it makes no difference
+        # whether documents are committed before they are distilled or together with their cores.
+        recipe = make_recipe(repo, distiller, parameters, documents)
         before = stage.entries(repo.store, CORES)
         made: list[_Made] = []
         batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
 
         def work(batch: list[_Job]) -> tuple[list[_Made], list[tuple[bytes, list[bytes]]]]:
             collector, reader = FrameCollector(repo.store.holds), SequentialReader(repo.store)
-            found = [_distill_one(collector, reader, repo.store, job, recipe, before) for job in batch]
+            found = [_distill_one(collector, reader, job, recipe) for job in batch]
             return found, collector.finish()
 
         with repo.store.writer() as writer:
@@ -145,8 +134,10 @@ def distill(
         return results
 
 
-def _jobs(repo: Repository, stage: Stage, selections: Sequence[str]) -> list[_Job]:
-    documents = {key[len(DOCUMENTS) :]: oid for key, oid in stage.entries(repo.store, DOCUMENTS).items()}
+def _jobs(
+    repo: Repository, stage: Stage, entries: Mapping[str, bytes], selections: Sequence[str]
+) -> list[_Job]:
+    documents = {key[len(DOCUMENTS) :]: oid for key, oid in entries.items()}
     cores = [text for text in selections if text.startswith("core:") and text not in documents]
     others = [text for text in selections if text not in cores]
     paths = select_tracked(others, documents) if others else [] if cores else sorted(documents)
@@ -165,80 +156,35 @@ def make_recipe(
     repo: Repository,
     distiller: Distiller,
     parameters: Mapping[str, Parameter],
-    ledger_root: bytes | None = None,
+    documents: Mapping[str, bytes],
 ) -> Recipe:
-    """A distiller with its parameters and, where it uses them, the statistics of a ledger (HEAD's without one)."""
+    """A distiller with its parameters and, where it uses them, the statistics of documents (ledger key to oid)."""
     if not distiller.uses_statistics(parameters):
         return Recipe(distiller, parameters)
-    root = repo.head_root() if ledger_root is None else ledger_root
-    return Recipe(distiller, parameters, count_terms(repo, root), root)
+    return Recipe(distiller, parameters, count_terms(repo, documents.values()), documents_root(documents))
 
 
-def count_terms(repo: Repository, ledger_root: bytes) -> KbStatistics:
-    """In how many documents of a ledger each term occurs.
-
-    Raises:
-        ColdDocument: when the text of one is not here.
-        IntegrityError: when a passage is absent or damaged.
-    """
-    oids = {oid for _, oid in ledger.iter_entries(repo.store, ledger_root, DOCUMENTS)}
-    cold = oids & read_tiers(repo.folder).cold
-    if cold:
-        raise ColdDocument(
-            f"statistics need the text of every document, and {len(cold):,} are cold",
-            "run: arbor rehydrate --all",
-        )
-    ordered = in_stored_order(repo.store, oids)
-    batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
-
-    def work(batch: list[bytes]) -> Counter[str]:
-        reader = SequentialReader(repo.store)
-        counts: Counter[str] = Counter()
-        for oid in batch:
-            document, manifest = _read(reader, oid)
-            counts.update({term for text in _texts(reader, document, manifest) for term in terms(text)})
-        return counts
-
-    total: Counter[str] = Counter()
-    for part in map_forked(work, batches):
-        total.update(part)
-    return KbStatistics(len(ordered), total)
-
-
-def _read(reader: SequentialReader, oid: bytes) -> tuple[Document, Manifest]:
-    document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
-    return document, decode_manifest(reader.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
-
-
-def _texts(reader: SequentialReader, document: Document, manifest: Manifest) -> tuple[str, ...]:
-    encoding = passage_encoding(document)
-    return tuple(
-        [decode_passage(reader.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages]
-    )
-
-
-def _distill_one(
-    collector: FrameCollector, reader: SequentialReader, store: ObjectStore, job: _Job, recipe: Recipe,
-    before: Mapping[str, bytes],
-) -> _Made:  # fmt: skip
+def _distill_one(collector: FrameCollector, reader: SequentialReader, job: _Job, recipe: Recipe) -> _Made:
     name = core_name(recipe.distiller, job.shown)
     fault = path_fault(name)
     if fault:
         return _Made(job, b"", f"its core cannot be called {name!r}: {fault}")
     try:
-        document, manifest = _read(reader, job.oid)
-        texts = _texts(reader, document, manifest)
+        document, manifest = read_parts(reader, job.oid)
+        texts = read_texts(reader, document, manifest)
     except IntegrityError:
         return _Made(job, b"", "its text is not here: it is cold or damaged")
     if not texts:
         return _Made(job, b"", "it has no text")
-    distillate = run_distiller(recipe, job.shown, document, manifest, texts)
+    try:
+        distillate = run_distiller(recipe, job.shown, document, manifest, texts)
+    except DistillerFailed as failed:
+        return _Made(job, b"", failed.message)
     if distillate is None:
         return _Made(job, b"", f"{recipe.distiller.name} finds nothing in it")
     bindings = [Binding(job.key, job.oid, index) for index in distillate.used]
-    root = _root_to_record(store, recipe, before.get(CORES + name))
     derivation = Derivation(
-        recipe.distiller.name, recipe.distiller.version, dict(recipe.parameters), root,
+        recipe.distiller.name, recipe.distiller.version, dict(recipe.parameters), recipe.ledger_root,
         bind({job.oid: (document, manifest)}, bindings),
     )  # fmt: skip
     return _Made(job, write_distilled(collector, recipe, job.shown, document, distillate, derivation), "")
@@ -247,11 +193,23 @@ def _distill_one(
 def run_distiller(
     recipe: Recipe, shown: str, document: Document, manifest: Manifest, texts: tuple[str, ...]
 ) -> Distillate | None:
-    """What a distiller makes of a document that has been read."""
+    """What a distiller makes of a document that has been read.
+
+    Raises:
+        DistillerFailed: when it does not keep its contract.
+    """
     title = display_title(document, shown)
     headings = tuple(tuple(ref.headings) for ref in manifest.passages)
     source = Source(shown, title, document.media_type, texts, headings)
-    return recipe.distiller.distill(source, recipe.parameters, recipe.statistics)
+    try:
+        made = recipe.distiller.distill(source, recipe.parameters, recipe.statistics)
+    except Exception as error:
+        raise DistillerFailed(f"{recipe.distiller.name} fails on it: {told(error)}") from error
+    if made is not None and (
+        not made.used or list(made.used) != sorted(set(made.used) & set(range(len(texts))))
+    ):
+        raise DistillerFailed(f"{recipe.distiller.name} does not say which of its passages it used")
+    return made
 
 
 def write_distilled(
@@ -270,24 +228,6 @@ def core_name(distiller: Distiller, shown: str) -> str:
     return (
         f"{distiller.name}/{'cores/' if shown.startswith(CORE_MARK) else ''}{shown.removeprefix(CORE_MARK)}"
     )
-
-
-def _root_to_record(store: ObjectStore, recipe: Recipe, existing: bytes | None) -> bytes:
-    """The ledger of the statistics: the one that the existing core names, where that holds the same documents.
-
-    Committing a core gives the KB a new root, and must not make each core a new one the next time.
-    """
-    if not recipe.ledger_root or existing is None:
-        return recipe.ledger_root
-    try:
-        document = decode_document(store.get_kind(existing, Kind.DOCUMENT), trusted=True)
-        root = get_derivation(store, document).ledger_root
-        same = bool(root) and not any(
-            change.key.startswith(DOCUMENTS) for change in diff(store, root, recipe.ledger_root)
-        )
-    except IntegrityError:
-        return recipe.ledger_root
-    return root if same else recipe.ledger_root
 
 
 def _result(made: _Made, distiller: Distiller, before: Mapping[str, bytes]) -> Distilled:

@@ -8,7 +8,7 @@ crash leaves documents that are recorded as cold and still stored, which harms n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blake3 import blake3
 
@@ -63,6 +63,7 @@ class EvictReport:
         shared: Those that stay because a document that is not cold has them too.
         freed_bytes: How much smaller the packs are now.
         lost: Documents of which no copy was found, evicted all the same by force.
+        already: Those that were in that tier or a colder one before, and had nothing left to drop.
     """
 
     tier: str
@@ -72,6 +73,7 @@ class EvictReport:
     shared: int
     freed_bytes: int
     lost: tuple[Eviction, ...] = ()
+    already: tuple[Eviction, ...] = ()
 
 
 def evict(
@@ -104,23 +106,33 @@ def evict(
     if tier == "warm":
         return _evict_warm(repo, wanted, dry_run)
     policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
-    cold = read_tiers(repo.folder).cold
-    gone = {each.oid for each in wanted if each.oid in cold and _is_gone(repo, each)}
+    gone = _gone(repo, wanted)
     there = [each for each in wanted if each.oid not in gone]
+    already = tuple(
+        Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted if each.oid in gone
+    )
     checked = _check_copies(there, sources, copies, policy, force, progress)
-    checked += [Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
-                for each in wanted if each.oid in gone]  # fmt: skip
     good = [item for item in checked if not item.problem]
     refused = tuple(item for item in checked if item.problem)
     lost = tuple(item for item in good if not item.copies)
     if dry_run or not good:
-        return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost)
-    return _make_cold(repo, wanted, good, refused, lost, copies)
+        return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost, already)
+    return replace(_make_cold(repo, wanted, good, refused, lost, copies), already=already)
 
 
-def _is_gone(repo: Repository, wanted: Wanted) -> bool:
-    """Whether nothing of a cold document is left to drop, as after a crash there may be."""
-    return not any(map(repo.store.holds, wanted.chunk_oids()))
+def _gone(repo: Repository, wanted: Sequence[Wanted]) -> set[bytes]:
+    """The documents that are cold with nothing left to drop: after a crash there may be, and so it is looked for.
+
+    What is left of the others is needed by documents that are not cold, or waits to be dropped.
+    """
+    cold = read_tiers(repo.folder).cold
+    gone = [each for each in wanted if each.oid in cold]
+    held = {oid for each in gone for oid in each.chunk_oids() if repo.store.holds(oid)}
+    if held:
+        reach = Reach(repo)
+        reach.walk()
+        held -= reach.chunks(without=cold)
+    return {each.oid for each in gone if held.isdisjoint(each.chunk_oids())}
 
 
 def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wanted]:
@@ -165,41 +177,40 @@ def check_one(
     """Look for copies of one document until there are enough different ones."""
     copies: list[str] = []
     seen: set[bytes] = set()
-    changed: list[str] = []
+    reasons: list[str] = []
     for source in sources:
         found = source.find(wanted)
         if found is None or not found.identity:
-            continue
-        if gives_everything(wanted, found, policy):
+            reasons += [found.problem] if found is not None and found.problem else []
+        elif gives_everything(wanted, found, policy):
             names = {found.identity, found.owner} - {b""}
             copies += [found.where] if seen.isdisjoint(names) else []
             seen |= names
         else:
-            changed.append(found.where)
+            reasons.append(f"'{found.where}' gives other bytes")
         if len(copies) >= needed:
             break
-    problem = "" if len(copies) >= needed or force else _why_not(copies, changed, needed)
+    problem = "" if len(copies) >= needed or force else _why_not(copies, reasons, needed)
     return Eviction(wanted.paths, wanted.oid.hex(), wanted.document.size, tuple(copies), problem)
 
 
-def _why_not(copies: Sequence[str], changed: Sequence[str], needed: int) -> str:
+def _why_not(copies: Sequence[str], reasons: Sequence[str], needed: int) -> str:
     have = len(copies)
     text = "no other copy was found" if not have else f"only {have} of {needed} copies were found"
-    return f"{text}; '{changed[0]}' gives other bytes" if changed else text
+    return "; ".join((text, *reasons))
 
 
 def _evict_warm(repo: Repository, wanted: Sequence[Wanted], dry_run: bool) -> EvictReport:
     with repo.lock():
         tiers = read_tiers(repo.folder)
-        good = [Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted
-                if each.oid not in tiers.cold]  # fmt: skip
-        refused = tuple(Eviction(each.paths, each.oid.hex(), each.document.size, (), "it is cold already")
-                        for each in wanted if each.oid in tiers.cold)  # fmt: skip
+        left = tiers.warm | tiers.cold
+        items = {each.oid: Eviction(each.paths, each.oid.hex(), each.document.size) for each in wanted}
+        good = {oid: item for oid, item in items.items() if oid not in left}
         if good and not dry_run:
-            moved = [bytes.fromhex(item.document) for item in good]
-            Journal(repo.folder).append("evict", _details("warm", good))
-            write_tiers(repo.folder, tiers.with_tier(moved, "warm"))
-        return EvictReport("warm", tuple(good), refused, 0, 0, 0)
+            Journal(repo.folder).append("evict", _details("warm", list(good.values())))
+            write_tiers(repo.folder, tiers.with_tier(good, "warm"))
+        already = tuple(item for oid, item in items.items() if oid in left)
+        return EvictReport("warm", tuple(good.values()), (), 0, 0, 0, (), already)
 
 
 def _make_cold(

@@ -12,6 +12,8 @@ from arbor.text.extraction import Extraction
 
 CANONICALISATION = "bytes/1"
 ORIGINAL_PIECE_BYTES = 64 * 1024
+READ_AT_ONCE_BYTES = 32 * 1024 * 1024
+"""A larger file in the work tree is read as a stream."""
 
 
 class Sink(Protocol):

@@ -23,6 +23,7 @@ from arbor.objects.proofs import (
 )
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, Snapshot
+from arbor.repo.tiers import to_rehydrate
 
 _PREFIXES = {room: prefix for prefix, room in ROOMS.items()}
 _MIN_OID_DIGITS = 4
@@ -168,8 +169,9 @@ def prove(
     leaves = [ref.oid for ref in manifest.passages]
     inclusion = tuple(merkle.inclusion_path(leaves, index))
     if not repo.store.has(leaves[index]) and value in snapshot.tiers().cold:
+        older = None if commit_oid == repo.refs.head_oid() else commit_oid
         raise ColdDocument(f"'{path}' is cold here, and a proof of a passage holds its text",
-                           "run: arbor rehydrate-cold PATH")  # fmt: skip
+                           f"run: {to_rehydrate(path, older)}")  # fmt: skip
     passage = repo.store.get_kind(leaves[index], Kind.CHUNK)
     return _checked(
         Proof("passage", commit_oid, commit_data, key, nodes, document_data, index, inclusion, passage)

@@ -67,7 +67,8 @@ class Rehydration:
         drift: How a source that has changed differs; None where none has. A whole document can have one: its
             passages are all in the changed source.
         drifted: The place that has changed; "" where none has.
-        note: What a person should know: a reader's version that is not available any more.
+        note: What a person should know where it is not whole: a reader's version that is not available any more, why
+            a source that should have it gave nothing.
     """
 
     paths: tuple[str, ...]
@@ -82,12 +83,28 @@ class Rehydration:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """What became of a path whose source has changed: `problem` says why that was not staged, "" where it is."""
+
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class RehydrateReport:
-    """What a rehydration did: what became of each cold document, and how many warm ones are hot again."""
+    """What a rehydration did.
+
+    Attributes:
+        documents: What became of each cold document.
+        warmed: How many warm ones are hot again.
+        accepted_bytes: Bytes that came.
+        updates: Where an update was asked for, what became of each path whose source has changed.
+    """
 
     documents: tuple[Rehydration, ...]
     warmed: int = 0
     accepted_bytes: int = 0
+    updates: tuple[Update, ...] = ()
 
     @property
     def whole(self) -> tuple[Rehydration, ...]:
@@ -222,11 +239,13 @@ def _ask(
     places: list[str] = []
     changed: Found | None = None
     edited: Found | None = None
+    problems: list[str] = []
     for source in sources:
         if not missing:
             break
         found = source.find(wanted)
-        if found is None:
+        if found is None or found.problem:
+            problems += [found.problem] if found is not None else []
             continue
         fresh = {oid: data for oid, data in give_back(wanted, found, policy).items() if oid in missing}
         if found.data is not None and not is_same_file(wanted.document, found.data):
@@ -243,7 +262,10 @@ def _ask(
     done = Rehydration(wanted.paths, wanted.oid.hex(), state, tuple(places), len(taken), len(missing))
     if missing:  # an edit in the work tree is no drift of a source, but says why bytes are missing
         changed = changed or edited
-    return _explain(done, wanted, changed, policy), taken
+    explained = _explain(done, wanted, changed, policy)
+    if missing and problems:
+        explained = replace(explained, note="; ".join(filter(None, (explained.note, *problems))))
+    return explained, taken
 
 
 def _explain(done: Rehydration, wanted: Wanted, changed: Found | None, policy: ChunkPolicy) -> Rehydration:

@@ -17,6 +17,7 @@ from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, state_of, write_stage
 from arbor.repo.status import displaced, remember_states, same_bytes, tracked_files
+from arbor.repo.tiers import to_rehydrate
 from arbor.repo.worktree import (
     check_out,
     name_on_disk,
@@ -177,7 +178,7 @@ def _refuse_to_lose(repo: Repository, stage: Stage, chosen: Sequence[str], track
         if oid in absent:
             raise ConflictError(
                 f"'{path}' is cold, and its file would go: it may be the last copy",
-                "run: arbor rehydrate-cold, or lose it with -f",
+                f"run: {to_rehydrate(path)}, or lose it with -f",
             )
         if path in stage.conflicts:
             continue  # to remove it is one way to resolve it, and the next commit has what it was

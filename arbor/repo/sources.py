@@ -245,7 +245,8 @@ def _look_at_file(
         return SourceState(path, document.source_uri, "unreachable", how)
     found = UriSource(may_open=may_open).find(Wanted(oid, document, snapshot.manifest(document), (path,)))
     if found is None or found.data is None:
-        return SourceState(path, document.source_uri, "gone", "it is not there, or cannot be read")
+        problem = found.problem if found is not None else "it is not there, or cannot be read"
+        return SourceState(path, document.source_uri, "gone", problem)
     if file_hash(found.data) == document.file_hash:
         return SourceState(path, document.source_uri, "fresh", "the bytes are the same")
     return SourceState(path, document.source_uri, "changed", "the bytes differ")

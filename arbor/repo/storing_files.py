@@ -12,7 +12,7 @@ from arbor.lazy import lazy_module
 from arbor.objects.ids import file_hash
 from arbor.processes import can_fork, map_forked
 from arbor.repo.config import Policy
-from arbor.repo.ingest import store_extraction
+from arbor.repo.ingest import READ_AT_ONCE_BYTES, store_extraction
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import FileState
 from arbor.repo.worktree import read_file
@@ -28,7 +28,6 @@ else:  # what few files need
 
 _BATCH_FILES = 250
 _BATCH_BYTES = 8 * 1024 * 1024
-_LARGE_BYTES = 32 * 1024 * 1024
 
 
 class Job(NamedTuple):
@@ -81,8 +80,8 @@ def store_files(
     Returns:
         What became of each, and the name of the pack that was written.
     """
-    small = [job for job in jobs if job.size <= _LARGE_BYTES]
-    large = [job for job in jobs if job.size > _LARGE_BYTES]
+    small = [job for job in jobs if job.size <= READ_AT_ONCE_BYTES]
+    large = [job for job in jobs if job.size > READ_AT_ONCE_BYTES]
     results: list[FileResult] = []
     batches = _batches(small)
 

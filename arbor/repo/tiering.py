@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from arbor.repo.revisions import peel
 from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.tiers import Tiers, read_tiers
+from arbor.store.refs import TAGS
 from arbor.store.sequential import SequentialReader, in_stored_order
 
 
@@ -55,6 +58,10 @@ class TierReport:
     Attributes:
         hot, warm, cold: Each tier.
         packed: Bytes of all packs, history included.
+        folder: Bytes of the whole `.arbor` folder.
+        cache: Those of its caches, which are made anew when they are needed.
+        past, past_cold: What no branch holds any more and nothing staged does, and how much of it is cold; not counted
+            where paths were asked for.
         rows: (path, tier, bytes, passages here, passages in all) where paths were asked for.
     """
 
@@ -62,6 +69,10 @@ class TierReport:
     warm: TierSizes
     cold: TierSizes
     packed: int
+    folder: int
+    cache: int
+    past: TierSizes
+    past_cold: TierSizes
     rows: tuple[tuple[str, str, int, int, int], ...] = ()
 
 
@@ -113,16 +124,58 @@ def with_twins(snapshot: Snapshot, chosen: Sequence[tuple[str, bytes]]) -> list[
 def cold_in_history(repo: Repository, known: set[bytes]) -> list[tuple[str, bytes]]:
     """(path, document oid) of the cold documents that only other versions hold, each once."""
     wanted = set(read_tiers(repo.folder).cold - known)
-    refs = [repo.refs.read(name) for name in repo.refs.iter_names()] if wanted else []
-    found: list[tuple[str, bytes]] = []
-    for oid in ancestors(repo, {peel(repo, oid) for oid in refs if oid is not None}) if wanted else ():
+    found = {oid: path for path, oid in _in_history(repo) if oid in wanted} if wanted else {}
+    return sorted((path, oid) for oid, path in found.items())
+
+
+def only_in_history(
+    repo: Repository, selections: Sequence[str], larger_than: int | None = None
+) -> list[tuple[str, bytes]]:
+    """(path, document oid) of the documents that no branch holds any more, and that are not staged.
+
+    Args:
+        repo: Where.
+        selections: Paths, folders or globs, as they were then; none means all.
+        larger_than: Only files of more bytes.
+
+    Raises:
+        UsageError: when a selection matches none of them.
+    """
+    current = _current_documents(repo)
+    past = sorted({(path, oid) for path, oid in _in_history(repo) if oid not in current})
+    if selections:
+        chosen = set(select_tracked(selections, dict.fromkeys(path for path, _ in past)))
+        past = [(path, oid) for path, oid in past if path in chosen]
+    if larger_than is not None:
+        sizes = _sizes(repo, {oid for _, oid in past})
+        past = [(path, oid) for path, oid in past if sizes[oid] > larger_than]
+    return past
+
+
+def _current_documents(repo: Repository) -> set[bytes]:
+    """What HEAD, the branches here and those that remotes showed hold now, and what is staged. Tags hold the past."""
+    found = set(repo.stage().entries(repo.store, DOCUMENTS).values())
+    record = repo.interrupted()
+    found.update(record.documents() if record is not None else ())
+    for tip in _tips(repo, lambda name: not name.startswith(TAGS)):
+        found.update(oid for _, oid in repo.snapshot(tip).paths())
+    return found
+
+
+def _tips(repo: Repository, wanted: Callable[[str], bool] = lambda name: True) -> set[bytes]:
+    """The commits of HEAD and of the refs whose names are wanted."""
+    oids = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names() if wanted(name))]
+    return {peel(repo, oid) for oid in oids if oid is not None}
+
+
+def _in_history(repo: Repository) -> Iterator[tuple[str, bytes]]:
+    """(path, document oid) of every document that any version back from a ref has brought, perhaps several times."""
+    for oid in ancestors(repo, _tips(repo)):
         commit = repo.commit(oid)
         before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         for key, _, after in diff(repo.store, before, commit.ledger_root):
-            if after in wanted and key.startswith(DOCUMENTS):
-                wanted.discard(after)
-                found.append((key[len(DOCUMENTS) :], after))
-    return sorted(found)
+            if after is not None and key.startswith(DOCUMENTS):
+                yield key[len(DOCUMENTS) :], after
 
 
 def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
@@ -227,4 +280,22 @@ def report_tiers(repo: Repository, snapshot: Snapshot, selections: Sequence[str]
         manifest = snapshot.manifest(snapshot.document(oid))
         here = sum(1 for ref in manifest.passages if repo.store.holds(ref.oid))
         rows.append((path, tiers.tier_of(oid), sizes[oid], here, len(manifest.passages)))
-    return TierReport(sums["hot"], sums["warm"], sums["cold"], packed_bytes(repo.store), tuple(rows))
+    past = set() if selections else {oid for _, oid in only_in_history(repo, ())}
+    return TierReport(
+        sums["hot"], sums["warm"], sums["cold"], packed_bytes(repo.store), _folder_bytes(repo.folder),
+        _folder_bytes(repo.folder / "cache"), _sum(repo, past), _sum(repo, past & tiers.cold), tuple(rows),
+    )  # fmt: skip
+
+
+def _sum(repo: Repository, oids: set[bytes]) -> TierSizes:
+    return TierSizes(len(oids), sum(_sizes(repo, oids).values()))
+
+
+def _folder_bytes(folder: Path) -> int:
+    """Bytes of all the files in a folder; one that goes meanwhile counts for nothing."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total

@@ -6,6 +6,7 @@ only.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from arbor.store.files import CHECK_BYTES, fsync_folder, seal, unseal, write_ato
 TIERS_FILE = "tiers"
 WORDS_FILE = "cold-words"
 TIER_NAMES = ("hot", "warm", "cold")
+_COMMIT_DIGITS = 12
 _VERSION = 1
 _WORDS_VERSION = 2
 
@@ -122,6 +124,12 @@ def write_cold_words(folder: Path, words: Mapping[bytes, str]) -> None:
         return
     raw = msgpack.packb(dict(sorted(words.items())))
     write_atomically(folder / WORDS_FILE, seal(msgpack.packb([_WORDS_VERSION, len(raw), compress(raw)])))
+
+
+def to_rehydrate(path: str, commit: bytes | None = None) -> str:
+    """The command that brings a cold document back, as it can be typed; of HEAD where no commit is given."""
+    at = f"--at {commit.hex()[:_COMMIT_DIGITS]} " if commit is not None else ""
+    return f"arbor rehydrate-cold {at}{shlex.quote(path)}"
 
 
 def make_hot(folder: Path, documents: Iterable[bytes]) -> None:

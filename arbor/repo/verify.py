@@ -10,6 +10,7 @@ from arbor.objects import ledger, merkle
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import split_oids
 from arbor.processes import map_forked
+from arbor.repo.core_check import CoreChecker
 from arbor.repo.deep_check import check_document
 from arbor.repo.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.repository import Repository
@@ -102,7 +103,7 @@ def verify(
         expected_root: A ledger root that the tip must have.
         all_refs: Also everything that other refs and the stage need.
         deep: Also put every document's file together, compare its hash with the one that is recorded, and make again
-            what was derived from it.
+            what was derived from it: its passages, and cores.
         meanwhile: Called once while other processes read the packs.
     """
     names = _read_names(repo, all_refs=all_refs)
@@ -123,6 +124,7 @@ def verify(
     _check_documents(audit, documents, cold, reach)
     if deep and not reach.missing and not damaged:
         reach.broken_nodes += _check_files(repo, documents - cold, tip)
+        reach.broken_nodes += _check_cores(repo, audit, documents, tip)
     if tip in audit.commits and not reach.missing:
         _check_places(repo, audit, audit.commits[tip].ledger_root, reach)
     damaged += _explain(repo, audit, commits, reach)
@@ -379,6 +381,13 @@ def _check_files(repo: Repository, documents: set[bytes], tip: bytes | None) -> 
         return found
 
     return [damage for found in map_forked(work, tasks, at_least=4) for damage in found]
+
+
+def _check_cores(repo: Repository, audit: Audit, documents: set[bytes], tip: bytes | None) -> list[Damage]:
+    """The cores that are not bound to their sources, or that their distiller makes otherwise from what is here."""
+    checker = CoreChecker(repo, repo.snapshot(tip), tip)
+    cores = in_stored_order(repo.store, [oid for oid in documents if audit.documents[oid].derivation])
+    return [Damage(oid, "core", problem) for oid in cores if (problem := checker.test(oid)[0])]
 
 
 def _fits(document: DocumentFacts, manifest: ManifestFacts) -> bool:

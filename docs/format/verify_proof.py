@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import sys
 from pathlib import Path
 
 import msgpack
@@ -166,8 +165,8 @@ def check(row):
         readable["passage"] = {"index": index, "leaf": leaf.hex()}
         readable["passage"] |= {"text": text} if text.encode() == passage else {}
         require(root_from_path(leaf, index, d[11], path) == d[12], "the passage is not in the document")
-    said = {"kind": kind, "path": key[2:], "commits": [commit_oid], "roots": [root], "passage": passage}
-    return said | {"file_hash": document and d[7]}, readable
+    said = {"commits": [commit_oid], "roots": [root], "passage": passage, "file_hash": document and d[7]}
+    return readable | said, readable
 
 
 def verify(data, root=None, commit=None, text=None):
@@ -195,5 +194,6 @@ if __name__ == "__main__":
     try:
         said = verify(Path(given.file).read_bytes(), given.root, given.commit, text)
     except Refused as refusal:
-        sys.exit(f"NOT proven: {refusal}")
-    print(f"proven: {said['kind']} {said.get('path', '')}\ncommit {said['commits'][0].hex()}")
+        raise SystemExit(f"NOT proven: {refusal}") from None
+    print("proven:", said["kind"], "of", said.get("room", "history"), ascii(said.get("path", "")))
+    print("commit", said["commits"][0].hex(), "" if given.commit or given.root else "vouched for by nothing")

@@ -197,12 +197,16 @@ def add_notes(folder: Path) -> float:
 def tiers(folder: Path, archive: Path, add_s: float) -> Table:
     """All documents to cold, with a folder that has them, and back; verified at every step."""
     kb = arbor.open(folder)
+    kb.search("river")  # a folder that is in use has its index
     before, root = packed_bytes(kb.repo.store), kb.repo.head_root()
+    hot = TrustDesk(kb.repo).tiers()
     oids = dict(kb.ls())
     desk = TrustDesk(kb.repo)
     evict_s, evicted = timed(lambda: desk.evict([""], places=[archive]))
     assert len(evicted.evicted) == len(oids)
     cold, verify_cold_s = packed_bytes(kb.repo.store), checked(kb)
+    kb.search("river")
+    rest = desk.tiers()
     rehydrate_s, back = timed(lambda: desk.rehydrate((), places=[archive]))
     assert len(back.whole) == len(oids)
     after, verify_hot_s = packed_bytes(kb.repo.store), checked(kb)
@@ -210,6 +214,8 @@ def tiers(folder: Path, archive: Path, add_s: float) -> Table:
     raw = sum(path.stat().st_size for path in archive.rglob("*.md"))
     kb.close()
     ratio = rehydrate_s / add_s
+    whole = f"{format_mebibytes(hot.folder)} to {format_mebibytes(rest.folder)}"
+    caches = f"caches {format_mebibytes(hot.cache)} to {format_mebibytes(rest.cache)}"
     rows = (
         (
             "evict to cold",
@@ -224,6 +230,12 @@ def tiers(folder: Path, archive: Path, add_s: float) -> Table:
             verdict(cold / raw, COLD_LIMIT),
         ),
         ("cold packs / hot packs", f"{cold / before:.1%}", "documents, leaf hashes and ledger stay", ""),
+        (
+            "the whole .arbor folder",
+            f"{rest.folder / hot.folder:.1%}",
+            f"{whole}, {caches}",
+            "",
+        ),
         ("rehydrate", f"{rehydrate_s:.2f} s", f"packs {format_mebibytes(after)}", ""),
         (
             "rehydrate / first add",
@@ -238,8 +250,10 @@ def tiers(folder: Path, archive: Path, add_s: float) -> Table:
             "",
         ),
     )
-    data = {"before": before, "cold": cold, "after": after, "raw": raw, "evict_s": evict_s, "rehydrate_s": rehydrate_s,
-            "add_s": add_s}  # fmt: skip
+    data = {
+        "before": before, "cold": cold, "after": after, "raw": raw, "folder": hot.folder, "folder_cold": rest.folder,
+        "evict_s": evict_s, "rehydrate_s": rehydrate_s, "add_s": add_s,
+    }  # fmt: skip
     return Table(f"{len(oids):,} documents to cold and back", ("what", "value", "", "limit"), rows, "", data)
 
 

@@ -465,7 +465,7 @@ def test_a_very_large_file_is_streamed_in_pieces(tmp_path: Path, monkeypatch: py
     kb = new_kb(tmp_path)
     text = "".join(f"## Part {n}\n\nWords of part {n}, 中文也有。\n\n" for n in range(2000)).encode()
     write(tmp_path, {"text.md": text, "data.bin": os.urandom(100_000)})
-    monkeypatch.setattr(storing_files, "_LARGE_BYTES", 1000)
+    monkeypatch.setattr(storing_files, "READ_AT_ONCE_BYTES", 1000)
     result = kb.add()
     assert sorted(result.added) == ["data.bin", "text.md"]
     kb.commit("large", index=False)
@@ -485,7 +485,7 @@ def test_a_very_large_file_in_another_encoding_is_found_or_warned_about(
         "late.txt": b"plain words\n" * 30_000 + "le café est fermé\n".encode("latin-1") * 300,
     }
     write(tmp_path, contents)
-    monkeypatch.setattr(storing_files, "_LARGE_BYTES", 1000)
+    monkeypatch.setattr(storing_files, "READ_AT_ONCE_BYTES", 1000)
     said = kb.add().warnings
     warnings = {path: " ".join(text for name, text in said if name == path) for path in contents}
     assert warnings["wide.md"] == "the file is too large for its links to be looked for"

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from arbor.objects.ids import Kind, object_id
+from arbor.objects import merkle
+from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.links import Rows
 from arbor.objects.model import ChunkRef
 from arbor.remote.transfer import TransferOptions
@@ -15,6 +16,7 @@ from arbor.repo.adding import add
 from arbor.repo.committing import commit
 from arbor.repo.repository import open_repository
 from arbor.repo.verify import VerifyReport, verify
+from arbor.text.reading import extract
 from tests.hostile_remote.liars import Liar, World, shown
 from tests.remote.people import clone_to, make_kb
 
@@ -57,6 +59,40 @@ def test_a_lie_is_found(tmp_path: Path, problem: str, lie: dict[str, Any]) -> No
     [finding] = report.damaged
     assert problem in finding.problem
     assert finding.affects[0][1] == "a.md"
+
+
+PAGE = b"<html><head><title>Bees</title></head><body><h1>Bees</h1><p>Honey keeps.</p></body></html>"
+
+
+def told_of_page(folder: Path, text: str, **changes: Any) -> VerifyReport:
+    """What a deep verification says of a clone with a page of which somebody says that this is its text."""
+    world, data = World(), text.encode()
+    ref = ChunkRef(object_id(Kind.CHUNK, data), len(data), data.count(b"\n"), ("Bees",))
+    original = world.put(Kind.CHUNK, PAGE)
+    document = world.document(
+        text,
+        {"passages": (ref,), "original": ((original, len(PAGE)),)},
+        **{
+            "title": "Bees", "media_type": "text/html", "extractor": "html/1", "size": len(PAGE),
+            "file_hash": file_hash(PAGE), "original_count": 1, "original_root": merkle.tree_root([original]),
+        }
+        | changes,
+    )  # fmt: skip
+    tip, _ = world.commit(world.ledger({"d/a.html": document}))
+    clone_to(Liar(shown(tip), world.frames()), folder / "b", TransferOptions())
+    repo = open_repository(folder / "b")
+    assert verify(repo, tip).ok
+    return verify(repo, tip, deep=True)
+
+
+def test_the_text_of_a_page_is_taken_out_of_it_again(tmp_path: Path) -> None:
+    text = b"".join(passage.data for passage in extract(PAGE, "a.html").passages).decode()
+    assert told_of_page(tmp_path / "true", text).ok
+    [finding] = told_of_page(tmp_path / "false", text.replace("keeps", "spoils")).damaged
+    assert "its text is not what html/1 reads in its original" in finding.problem
+    [finding] = told_of_page(tmp_path / "title", text, title="Wasps").damaged
+    assert "title, headings" in finding.problem
+    assert told_of_page(tmp_path / "other", "Another reader's.\n", extractor="html/0").ok
 
 
 def test_what_was_added_here_in_any_form_is_found_true(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_evict_tier_and_rehydrate(cli: Cli, tmp_path: Path) -> None:
     assert "could not be brought back" in lost.err
     (archive / "a.md").write_text(long_note(4).replace("word1x1", "other"))
     part = cli("rehydrate-cold", "--all", "--from", str(archive), code=3)
-    assert "has changed: 3 passages are the same, 1 gone, 1 new" in part.err
+    assert "has changed: 3 passages the same, 1 gone, 1 new" in part.err
     (archive / "a.md").write_text(long_note(4))
     assert "1 document hot again" in cli("rehydrate", "a.md", "--from", str(archive)).out
     assert cli("cat", "a.md").out == long_note(4)
@@ -333,8 +333,16 @@ def test_a_core_hit_by_command(cli: Cli) -> None:
 
 
 def test_what_an_eviction_does_not_reach_is_said(cli: Cli) -> None:
-    assert "the packs still take" in cli("evict", "--to-fit", "1", "--from", ".").err
+    said = cli("evict", "--to-fit", "1", "--from", ".").err
+    assert "the packs still take" in said
+    assert "they hold cores and what proves cold documents" in said
     cli("rehydrate", "--all")
+    cli.write("a.md", "another\n")
+    cli.commit("another")
+    said = cli("evict", "--to-fit", "1", "--larger-than", "1G").err
+    assert "they hold 2 documents not cold, 1 of older versions, cores and what proves" in said
+    assert "arbor evict --history" in said
+    cli("reset", "--hard", "HEAD~1")
     assert "is not a label" in cli("evict", "--label", "bogus", code=2).err
     done = cli("evict", "a.md", "--from", ".", "--copies", "2", "--force")
     assert "only 1 of 2 copies of a.md were found" in done.err

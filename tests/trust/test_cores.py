@@ -23,6 +23,7 @@ from arbor.repo.desk import TrustDesk
 from arbor.repo.distillers import registry
 from arbor.repo.distillers.contract import Distillate, Source
 from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
+from arbor.repo.kb_statistics import DocumentFinder, documents_root
 from arbor.repo.stage import write_stage
 from arbor.repo.verify import verify
 from arbor.search import audit
@@ -127,6 +128,44 @@ def test_statistics_of_the_kb_are_recorded_and_found_again(make_kb: MakeKb) -> N
     assert state_of(kb, "keywords/n3.md").again == "same"
     distilled(kb, "keywords", statistics="kb", count="3")
     assert TrustDesk(kb.repo).core("keywords/n3.md").ledger_root != root.hex()
+
+
+def test_statistics_are_named_after_the_documents_alone(make_kb: MakeKb) -> None:
+    """Whatever was distilled before, in whatever order: the same documents, the same cores, made again everywhere."""
+    names = ["merkle.md", "long.md", "树.md"]
+    first = make_kb({name: NOTES[name] for name in names}, name="first")
+    distilled(first, "outline")
+    TrustDesk(first.repo).add_core("by/hand", "mine", [("merkle.md", None, None)])
+    first.commit("a core that the other has not", index=False)
+    made = distilled(first, "keywords", statistics="kb")
+    second = make_kb({names[2]: NOTES[names[2]]}, name="second")
+    distilled(second, "keywords", statistics="kb")
+    fill(second, {names[0]: NOTES[names[0]]}, "more")
+    (second.fs_root or Path()).joinpath(names[1]).write_bytes(str(NOTES[names[1]]).encode())
+    second.add()
+    assert distilled(second, "keywords", statistics="kb") == made, (
+        "distilled before the last one was committed"
+    )
+    root = documents_root({f"d/{path}": second.snapshot().get(path) for path in names})
+    for kb in (first, second):
+        assert {core.ledger_root for core in TrustDesk(kb.repo).cores() if core.ledger_root} == {root.hex()}
+        fill(kb, {"later.md": "# Later\n\nmerkle merkle merkle trees\n"}, "later")
+        states = TrustDesk(kb.repo).check_cores()
+        assert {(state.state, state.again) for state in states if state.name in made} == {("current", "same")}
+    finder = DocumentFinder(first.repo, first.resolve("HEAD"))
+    assert finder.find(bytes(32)) is None
+    assert sorted(finder.find(root) or ()) == sorted(f"d/{name}" for name in names)
+    assert finder.find(b"") is None
+
+
+def test_statistics_of_documents_that_no_version_holds(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    (kb.fs_root or Path()).joinpath("passing.md").write_text("# Passing\n\nonly staged\n")
+    kb.add()
+    TrustDesk(kb.repo).distill(["merkle.md"], "keywords", {"statistics": "kb"})
+    kb.rm(["passing.md"], cached=True)
+    kb.commit("without it", index=False)
+    assert "no version" in state_of(kb, "keywords/merkle.md").again
 
 
 def test_a_changed_source_makes_a_core_stale(make_kb: MakeKb) -> None:
@@ -236,6 +275,45 @@ def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
     tampered(kb, name, version=7, parameters={"max_chars": 1200, "paragraphs": 3})
     state = state_of(kb, name)
     assert (state.state, state.again) == ("current", "made by version 7, this is version 1")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"max_chars": 1200},
+        {"max_chars": "many", "paragraphs": 3},
+        {"max_chars": 1200, "paragraphs": True},
+        {"max_chars": 1200, "paragraphs": 0},
+        {"max_chars": 1200, "more": 1, "paragraphs": 3},
+    ],
+)
+def test_impossible_parameters_are_said_and_nothing_else(
+    make_kb: MakeKb, parameters: dict[str, object]
+) -> None:
+    """They are what somebody wrote into a derivation: the distiller is not run with them."""
+    kb = make_kb(NOTES)
+    distilled(kb, "lead", paragraphs="3")
+    tampered(kb, "lead/long.md", parameters=parameters)
+    state = state_of(kb, "lead/long.md")
+    assert (state.state, state.again) == ("current", "its parameters are not such as lead takes")
+    assert verify(kb.repo, kb.resolve("HEAD"), deep=True).ok
+
+
+def test_a_core_of_passages_that_it_was_not_made_of_is_broken(make_kb: MakeKb) -> None:
+    kb = make_kb(NOTES)
+    distilled(kb, "lead", paragraphs="3")
+    other = get_derivation(
+        kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["lead/merkle.md"])
+    )
+    own = get_derivation(kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["lead/long.md"]))
+    one, two, *_ = own.sources
+    foreign = other.sources[0]._replace(path="d/merkle.md")
+    tampered(kb, "lead/long.md", sources=(one, two, *own.sources[2:], foreign))
+    assert state_of(kb, "lead/long.md").state == "broken"
+    report = verify(kb.repo, kb.resolve("HEAD"), deep=True)
+    assert [(found.where, found.affects[0][1]) for found in report.damaged] == [("core", "core:lead/long.md")]
+    assert verify(kb.repo, kb.resolve("HEAD")).ok
 
 
 def test_search_audits_cores_by_their_binding(make_kb: MakeKb) -> None:
@@ -358,6 +436,43 @@ def test_distillers_plug_in(make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch) ->
     assert state_of(kb, "shout/a.md").again == "the distiller is not deterministic"
     monkeypatch.setattr(metadata, "entry_points", lambda group: [])
     assert state_of(kb, "shout/a.md").again == "there is no distiller 'shout' here"
+
+
+class Rough(Shout):
+    """One that does not keep its contract."""
+
+    deterministic = True
+    used: tuple[int, ...] = (0,)
+    fails = False
+
+    def distill(self, source: Source, parameters: dict[str, str], statistics: object) -> Distillate:
+        if self.fails and source.path == "a.md":
+            raise ZeroDivisionError("no\nmore")
+        return Distillate("x\n", self.used)
+
+
+def test_a_distiller_that_fails_is_named_with_its_document(
+    make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rough = Rough()
+    point = Point()
+    monkeypatch.setattr(point, "load", lambda: rough, raising=False)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
+    kb = make_kb({"a.md": "# Quiet\n\ntext\n", "b.md": "# Other\n\ntext\n"})
+    distilled(kb, "shout")
+    rough.fails = True
+    found = {each.path: each.problem for each in TrustDesk(kb.repo).distill((), "shout")}
+    assert found == {"a.md": "shout fails on it: ZeroDivisionError: no more", "b.md": ""}
+    assert state_of(kb, "shout/a.md").again == "shout fails on it: ZeroDivisionError: no more"
+    rough.fails = False
+    for used in ((), (7,), (-1,), (0, 0)):
+        rough.used = used
+        [made] = TrustDesk(kb.repo).distill(["a.md"], "shout")
+        assert made.problem == "shout does not say which of its passages it used"
+    monkeypatch.setattr(point, "load", lambda: 1 // 0)
+    assert "shout' cannot be loaded: ZeroDivisionError" in state_of(kb, "shout/a.md").again
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        TrustDesk(kb.repo).distill((), "shout")
 
 
 @pytest.mark.parametrize(

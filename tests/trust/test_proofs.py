@@ -437,7 +437,15 @@ def test_the_standalone_file_runs_by_itself(kb: KnowledgeBase, tmp_path: Path) -
     proof.write_text(arbor.proofs.format_json(prove(kb.repo, tip(kb), "long.md", 2)))
     command = [sys.executable, "-I", str(STANDALONE), str(proof), "--commit", tip(kb).hex()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.startswith("proven: passage long.md")
+    assert done.stdout == f"proven: passage of document 'long.md'\ncommit {tip(kb).hex()} \n"
+    core = prove_absent(kb.repo, tip(kb), "long.md", room="core")
+    proof.write_bytes(encode_proof(core))
+    done = subprocess.run(command[:-2], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines() == [
+        "proven: absence of core 'long.md'",
+        f"commit {tip(kb).hex()} vouched for by nothing",
+    ]
+    proof.write_text(arbor.proofs.format_json(prove(kb.repo, tip(kb), "long.md", 2)))
     command[-1] = bytes(32).hex()
     failed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert failed.returncode == 1

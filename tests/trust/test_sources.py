@@ -26,6 +26,7 @@ from arbor.repo import adding, fetching, git_sources, imports, sources
 from arbor.repo.desk import TrustDesk
 from arbor.repo.fetching import Fetcher, FetchRules, check_url, is_public
 from arbor.repo.git_sources import parse_git_address
+from arbor.repo.repository import open_repository
 from arbor.store.journal import Journal
 from tests.cli.harness import Cli
 from tests.trust.conftest import MakeKb
@@ -327,6 +328,45 @@ def test_cold_documents_come_back_from_their_address(make_kb: MakeKb, site: Site
     site.pages["/page.html"] = (200, {"Content-Type": "text/html"}, PAGE)
     assert desk.rehydrate([done.path], fetch=fetch).whole
     assert b"".join(kb.cat(done.path, "HEAD")) == PAGE
+
+
+def test_evict_and_rehydrate_say_why_a_source_gives_nothing(site: Site, tmp_path: Path) -> None:
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    cli, url = Cli(folder), f"{site.url}/a.md"
+    cli("init")
+    site.pages["/a.md"] = (200, {"Content-Type": "text/markdown"}, b"# A\n\nwords\n")
+    file = tmp_path / "b.md"
+    file.write_text("# B\n\nwords\n")
+    cli("add", url, "--private", "--as", "a.md")
+    cli("add", "-", "--as", "b.md", "--source-uri", file.as_uri(), stdin=file.read_bytes())
+    cli("commit", "-m", "both")
+
+    def kept(*options: str, path: str = "a.md") -> str:
+        [item] = cli("evict", path, "-n", "--json", *options, code=1).json["refused"]
+        return str(item["problem"])
+
+    nothing = "no other copy was found"
+    assert kept("--offline") == nothing
+    assert kept() == f"{nothing}; '127.0.0.1' is on a private network (fetch it all the same: --private)"
+    site.pages["/robots.txt"] = (200, {}, b"User-agent: *\nDisallow: /\n")
+    closed = f"'{url}' is closed to robots (fetch it all the same: --no-robots)"
+    assert kept("--private") == f"{nothing}; {closed}"
+    assert kept("--private", "--no-robots", "--copies", "2") == "only 1 of 2 copies were found"
+    cli("evict", "a.md", "--private", "--no-robots")
+    (folder / "a.md").unlink()
+    assert closed in cli("rehydrate", "a.md", "--private", code=1).err
+    site.pages["/a.md"] = (404, {}, b"")
+    said = cli("rehydrate", "a.md", "--private", "--no-robots", "--json", code=1).json["documents"][0]
+    assert said["note"] == f"'{url}' is gone: the server answers 404"
+    site.pages["/a.md"] = (200, {"Content-Type": "text/markdown"}, b"# A\n\nwords\n")
+    cli("rehydrate", "a.md", "--private", "--no-robots")
+    file.unlink()
+    assert kept(path="b.md") == f"{nothing}; '{file.as_uri()}' is not there any more"
+    adding.add_bytes(open_repository(folder), "c.md", b"c\n", "file:///etc/hostname")  # as a clone brings it
+    cli("commit", "-m", "c")
+    assert "was not added from here, so it is not opened" in kept(path="c.md")
+    assert "was not added from here" in cli("evict", "c.md", code=1).err
 
 
 # --- imports

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ from arbor.repo.gc import packed_bytes, stored_objects
 from arbor.repo.known_sources import OwnFiles, remember_file
 from arbor.repo.proving import prove
 from arbor.repo.rehydrating import RehydrateReport, rehydrate
-from arbor.repo.tiering import Criteria, choose, default_sources, report_tiers
+from arbor.repo.tiering import Criteria, TierSizes, choose, default_sources, report_tiers
 from arbor.repo.tiers import read_tiers
 from arbor.store.journal import Journal
 from arbor.text import readers
@@ -298,6 +298,35 @@ def test_drift_gives_what_has_not_changed(make_kb: MakeKb, tmp_path: Path) -> No
     assert b"".join(kb.cat("a.md", "HEAD")) == str(NOTES["a.md"]).encode()
 
 
+def test_an_update_from_a_changed_source_undoes_nobodys_work(make_kb: MakeKb, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        f"{name}.md": long_note(3, name) for name in ("free", "edited", "staged", "away")
+    }
+    kb = make_kb(files | {"twin.md": files["free.md"]})
+    assert kb.fs_root is not None
+    folder = copied(kb, tmp_path / "copy")
+    kb.trust.evict([""], places=[folder])
+    for name, text in files.items():
+        (folder / name).write_text(f"{text}\n## From the source\n")
+    (folder / "twin.md").write_bytes((folder / "free.md").read_bytes())
+    (kb.fs_root / "edited.md").write_text("a day's work\n")
+    (kb.fs_root / "staged.md").write_text("another day's work\n")
+    kb.add(["staged.md"])
+    (kb.fs_root / "away.md").unlink()
+    report = kb.trust.rehydrate((), places=[folder], update=True)
+    assert {each.path: each.problem for each in report.updates} == {
+        "away.md": "", "edited.md": "its file was edited and not added", "free.md": "", "staged.md":
+        "something else is staged", "twin.md": "",
+    }  # fmt: skip
+    assert (kb.fs_root / "edited.md").read_text() == "a day's work\n"
+    assert (kb.fs_root / "staged.md").read_text() == "another day's work\n"
+    for name in ("free.md", "away.md", "twin.md"):
+        assert (kb.fs_root / name).read_bytes() == (folder / name).read_bytes()
+    kb.commit("updated", index=False)
+    assert b"".join(kb.cat("staged.md")) == b"another day's work\n"
+    assert kb.verify().ok
+
+
 class Liar:
     """A source that claims everything and gives something else."""
 
@@ -510,6 +539,49 @@ def test_a_missing_passage_of_a_hot_document_is_damage(make_kb: MakeKb, tmp_path
     assert any(finding.where == "tiers" for finding in kb.verify().damaged)
 
 
+def test_hints_name_the_cold_document_and_its_version(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a note.md": long_note(2, "old")})
+    old = kb.resolve("HEAD").hex()
+    fill(kb, {"a note.md": long_note(2, "new")}, "new")
+    archive = tmp_path / "archive"
+    shutil.copytree(kb.folder, archive / ".arbor")
+    kb.trust.evict(["a note.md"], places=[archive])
+    kb.trust.evict(history=True, places=[archive])
+    here, then = (
+        "run: arbor rehydrate-cold 'a note.md'",
+        f"run: arbor rehydrate-cold --at {old[:12]} 'a note.md'",
+    )
+    acts: list[tuple[Callable[[], object], str]] = [
+        (lambda: kb.trust.prove("a note.md#0"), here),
+        (lambda: kb.trust.prove("a note.md#0", old), then),
+        (lambda: kb.rm(["a note.md"]), f"{here}, or lose it with -f"),
+        (lambda: kb.consensus("a note.md"), here),
+    ]
+    for act, hint in acts:
+        with pytest.raises(arbor.errors.ArborError) as caught:
+            act()
+        assert caught.value.hint == hint
+
+
+def test_evicting_again_does_nothing_and_is_no_failure(make_kb: MakeKb, tmp_path: Path) -> None:
+    """Also where a passage of what is cold stays, since a hot document has it too."""
+    text = long_note(3)
+    kb = make_kb({"a.md": text + "\n## Only here\n\nmine\n" * 90, "b.md": text, "c.md": "# C\n"})
+    places = [copied(kb, tmp_path / "copy")]
+    first = kb.trust.evict(["a.md"], places=places)
+    assert first.shared
+    records = len(kb.trust.records())
+    again = kb.trust.evict(["a.md"], places=places)
+    assert [item.paths for item in again.already] == [("a.md",)]
+    assert (again.evicted, again.refused) == ((), ())
+    assert [item.paths for item in kb.trust.evict(["a.md"], tier="warm").already] == [("a.md",)]
+    kb.trust.evict(["c.md"], tier="warm")
+    assert kb.trust.evict(["c.md"], tier="warm").already
+    assert len(kb.trust.records()) == records + 1
+    assert kb.trust.evict(["b.md"], places=places).dropped >= 3, "now nobody needs what they share"
+    assert kb.verify().ok
+
+
 def test_evicting_again_finishes_what_a_crash_left(
     make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -561,7 +633,7 @@ def test_a_source_in_the_own_work_tree_is_no_copy(make_kb: MakeKb) -> None:
     )
     (kb.fs_root / "y.src").write_bytes(b"".join(kb.cat("y.md")))
     kb.commit("y")
-    assert kb.trust.evict(["y.md"]).refused[0].problem == "no other copy was found"
+    assert "own folder, which is no copy" in kb.trust.evict(["y.md"]).refused[0].problem
 
 
 def test_older_versions_come_back_too(make_kb: MakeKb, tmp_path: Path) -> None:
@@ -591,6 +663,56 @@ def test_all_means_the_documents_of_the_history_too(make_kb: MakeKb, tmp_path: P
     done = kb.trust.rehydrate(places=[archive])
     assert sorted(each.paths for each in done.whole) == [("a.md",), ("b.md",)]
     assert read_tiers(kb.folder).cold == frozenset()
+
+
+def test_older_versions_are_evicted_and_nothing_that_is_current(make_kb: MakeKb, tmp_path: Path) -> None:
+    texts = {name: long_note(4, name) for name in ("old", "tagged", "branch", "staged", "now", "gone")}
+    kb = make_kb({"a.md": texts["old"], "gone.md": texts["gone"]})
+    assert kb.fs_root is not None
+    fill(kb, {"a.md": texts["tagged"]}, "tagged")
+    kb.branches.tag("v1")
+    kb.branches.switch("side", create=True)
+    fill(kb, {"a.md": texts["branch"], "s.md": texts["staged"]}, "side")
+    kb.branches.switch("main")
+    kb.rm(["gone.md"])
+    fill(kb, {"a.md": texts["now"]}, "now")
+    kb.add_bytes("again.md", texts["old"].encode())
+    archive = tmp_path / "archive"
+    shutil.copytree(kb.fs_root / ".arbor", archive / ".arbor")
+    before = packed_bytes(kb.repo.store)
+    hot = kb.trust.tiers()
+    assert [item.paths for item in kb.trust.evict(history=True, places=[archive]).evicted] == [("a.md",)]
+    assert packed_bytes(kb.repo.store) < before
+    cold = kb.trust.tiers()
+    size = len(texts["tagged"])
+    assert (hot.past, hot.past_cold, cold.past, cold.past_cold) == (
+        TierSizes(1, size),
+        TierSizes(0, 0),
+        TierSizes(1, size),
+        TierSizes(1, size),
+    )
+    assert cold.packed + cold.cache < cold.folder < hot.folder
+    assert kb.verify().ok
+    for revision, path, text in (
+        ("side", "a.md", "branch"),
+        ("side", "gone.md", "gone"),
+        ("HEAD~1", "gone.md", "gone"),
+    ):
+        assert b"".join(kb.cat(path, revision)).decode() == texts[text]
+    with pytest.raises(ColdDocument):
+        list(kb.cat("a.md", "v1"))
+    kb.add_bytes("again.md", b"something else\n", overwrite=True)
+    kb.branches.delete("side", force=True)
+    found = kb.trust.evict(["*.md"], Criteria(larger_than=100), history=True, places=[archive])
+    assert {item.paths for item in found.evicted} == {("a.md",), ("gone.md",)}
+    assert kb.verify().ok
+    assert kb.trust.rehydrate((), places=[archive]).whole
+    assert b"".join(kb.cat("a.md", "v1")).decode() == texts["tagged"]
+    for criteria, tier in ((Criteria(older_than_s=5), "cold"), (Criteria(to_fit=5), "cold"), (None, "warm")):
+        with pytest.raises(UsageError, match="with the history go"):
+            kb.trust.evict((), criteria, tier=tier, history=True)
+    with pytest.raises(UsageError, match="nothing says"):
+        kb.trust.evict()
 
 
 def test_a_source_that_only_grew_has_drifted(make_kb: MakeKb, tmp_path: Path) -> None:
@@ -655,7 +777,7 @@ def test_what_is_here_of_a_half_document_is_found_and_proven(make_kb: MakeKb, tm
 def test_statistics_of_everything_need_everything(make_kb: MakeKb, tmp_path: Path) -> None:
     kb = make_kb({"a.md": long_note(3), "b.md": long_note(3, "b")})
     go_cold(kb, [FolderSource(copied(kb, tmp_path / "archive"))], "a.md")
-    with pytest.raises(ColdDocument, match="1 are cold"):
+    with pytest.raises(ColdDocument, match="of 1 it is not here"):
         kb.trust.distill(["b.md"], "keywords", {"statistics": "kb"})
     with pytest.raises(UsageError, match="'all' is no kind of statistics"):
         kb.trust.distill(["b.md"], "keywords", {"statistics": "all"})

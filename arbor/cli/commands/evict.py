@@ -26,6 +26,7 @@ FIELDS = {
     "dry_run": "whether nothing was changed",
     "evicted": "the documents that went: `paths`, `document`, `size` in bytes, and the `copies` that were found",
     "refused": "those that did not, with the `problem`",
+    "already": "paths of those that were in that tier or a colder one before",
     "lost": "paths of those that went by force although no copy was found",
     "dropped": "passages and pieces of originals that left the store",
     "shared": "those that stay, because a document that is not cold has them too",
@@ -38,6 +39,7 @@ _MAX_LISTED = 10
 @documents_argument()
 @click.option("--cold", "tier", flag_value="cold", default=True, help="Out of the store (the default).")
 @click.option("--warm", "tier", flag_value="warm", help="Out of the search index only; nothing is dropped.")
+@click.option("--history", is_flag=True, help="What only older versions hold, and no branch or stage.")
 @click.option("--older-than", metavar="AGE", help="Not changed for so long: 90d, 12h, 2w, 1y.")
 @click.option("--larger-than", metavar="SIZE", help="Larger files only: 1M.")
 @click.option(
@@ -50,6 +52,7 @@ _MAX_LISTED = 10
               help="How many different copies there must be now.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
 @click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
 @click.option("-f", "--force", is_flag=True, help="Also documents without enough copies: they are lost.")
 @dry_run_option
 @json_option
@@ -65,16 +68,24 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
       arbor evict papers/ --from /mnt/archive      an archive has them too
       arbor evict --older-than 1y --copies 2 -n    what could go
       arbor evict drafts/ --warm                   out of searches only
+      arbor evict --history --from origin          older versions, which origin has too
     """
     kb = session.open()
     chosen = [session.kb_path(path) for path in paths]
     criteria = _criteria(session, options)
     trust = desk.TrustDesk(kb.repo)
-    with open_places(session, options["places"], offline=options["offline"] or options["tier"] == "warm",
-                     private=options["private"]) as found, session.progress("checking copies") as progress:  # fmt: skip
+    offline = options["offline"] or options["tier"] == "warm"
+    private, no_robots = options["private"], options["no_robots"]
+    with (
+        open_places(
+            session, options["places"], offline=offline, private=private, no_robots=no_robots
+        ) as found,
+        session.progress("checking copies") as progress,
+    ):
         report = trust.evict(
-            chosen, criteria, tier=options["tier"], places=found.folders, others=found.others, fetch=found.fetch,
-            copies=options["copies"], force=options["force"], dry_run=dry_run, progress=progress,
+            chosen, criteria, tier=options["tier"], history=options["history"], places=found.folders,
+            others=found.others, fetch=found.fetch, copies=options["copies"], force=options["force"], dry_run=dry_run,
+            progress=progress,
         )  # fmt: skip
     if as_json:
         session.out.json("evict", _fields(report, dry_run))
@@ -86,11 +97,20 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
 
 
 def _say_if_too_large(session: Session, limit: int) -> None:
-    """What older versions hold, leaf hashes and cores stay: packs can be too large with everything evicted."""
-    packed = session.open().trust.tiers().packed
-    if packed > limit:
-        session.out.warning(f"the packs still take {size(packed)}, more than {size(limit)}: history, cores and what "
-                            "proves cold documents stay")  # fmt: skip
+    """Say what holds the packs, which can be too large with everything evicted."""
+    tiers = session.open().trust.tiers()
+    if tiers.packed <= limit:
+        return
+    left = tiers.hot.documents + tiers.warm.documents
+    older = tiers.past.documents - tiers.past_cold.documents
+    holds = [f"{count(left, 'document')} not cold"] if left else []
+    holds += [f"{older:,} of older versions"] if older else []
+    holds.append("cores and what proves cold documents")
+    session.out.warning(
+        f"the packs still take {size(tiers.packed)}, more than {size(limit)}: they hold {', '.join(holds)}"
+    )
+    if older:
+        session.out.hint("older versions can go too: arbor evict --history")
 
 
 def _criteria(session: Session, options: dict[str, Any]) -> tiering.Criteria | None:
@@ -121,6 +141,7 @@ def _fields(report: EvictReport, dry_run: bool) -> dict[str, Any]:
     return {
         "tier": report.tier, "dry_run": dry_run, "evicted": [fields(item) for item in report.evicted],
         "refused": [{**fields(item), "problem": item.problem} for item in report.refused],
+        "already": [path for item in report.already for path in item.paths],
         "lost": [path for item in report.lost for path in item.paths], "dropped": report.dropped,
         "shared": report.shared, "freed_bytes": report.freed_bytes,
     }  # fmt: skip
@@ -138,6 +159,10 @@ def _show(session: Session, report: EvictReport, dry_run: bool, copies: int) -> 
     out.line(
         f"{count(len(report.evicted), 'document')} ({size(total)}) {verb} to the {report.tier} tier{freed}"
     )
+    if report.already:
+        tier = "cold" if report.tier == "cold" else "warm or cold"
+        out.note(f"{count(len(report.already), 'document')} of those chosen "
+                 f"{'is' if len(report.already) == 1 else 'are'} {tier} already")  # fmt: skip
     for item in report.lost:
         named = ", ".join(map(session.shown, item.paths))
         out.warning(f"no copy of {named} was found: it {'would be' if dry_run else 'is'} lost")

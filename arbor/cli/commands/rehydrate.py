@@ -24,6 +24,7 @@ FIELDS = {
     "documents": "what was cold: `paths`, `document`, `state` (`whole`, `part` or `cold`), `sources`, `accepted` and "
     "`missing` passages, `note`, and `drift` where a source has changed: its place, how many passages are the "
     "`same`, and the `index` and `leaf` of each that is `gone` or `new`",
+    "updates": "with --update, each `path` whose source has changed, and the `problem` where that was not staged",
     "warmed": "how many warm documents are hot again",
     "accepted_bytes": "bytes that came",
 }
@@ -41,11 +42,12 @@ _MAX_LEAVES = 5
 @click.option("--update", is_flag=True, help="Stage what a source that has changed holds now.")
 @click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
 @click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
+@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
 @at_option
 @json_option
 def command(
     session: Session, paths: tuple[str, ...], everything: bool, places: tuple[str, ...], update: bool, offline: bool,
-    private: bool, at: str | None, as_json: bool,
+    private: bool, no_robots: bool, at: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring cold documents back from wherever their bytes are.
 
@@ -64,7 +66,7 @@ def command(
         raise UsageError("--update stages what goes on from HEAD, not from another revision")
     chosen = [session.kb_path(path) for path in paths]
     trust = desk.TrustDesk(session.open().repo)
-    with open_places(session, places, offline=offline, private=private) as found, \
+    with open_places(session, places, offline=offline, private=private, no_robots=no_robots) as found, \
             session.progress("rehydrating") as progress:  # fmt: skip
         report = trust.rehydrate(chosen, places=found.folders, others=found.others, fetch=found.fetch, update=update,
                                  revision=at, progress=progress)  # fmt: skip
@@ -82,7 +84,8 @@ def command(
 
 def _fields(report: RehydrateReport) -> dict[str, Any]:
     return {"documents": [_document(each) for each in report.documents], "warmed": report.warmed,
-            "accepted_bytes": report.accepted_bytes}  # fmt: skip
+            "accepted_bytes": report.accepted_bytes,
+            "updates": [{"path": each.path, "problem": each.problem or None} for each in report.updates]}  # fmt: skip
 
 
 def _document(done: Rehydration) -> dict[str, Any]:
@@ -123,10 +126,18 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
         _show_drift(session, done)
     if len(drifted) > _MAX_LISTED:
         out.note(f"and {len(drifted) - _MAX_LISTED:,} more sources have changed; --json names them")
-    if drifted and update:
-        out.hint("the new versions are staged; run: arbor commit")
-    elif drifted:
+    if drifted and not update:
         out.hint("to stage what the sources hold now, give --update")
+    _show_updates(session, report)
+
+
+def _show_updates(session: Session, report: RehydrateReport) -> None:
+    """What was staged of changed sources, and what was not."""
+    kept = [each for each in report.updates if each.problem]
+    for each in kept:
+        session.out.warning(f"the new version of {session.shown(each.path)} is not staged: {each.problem}")
+    if len(report.updates) > len(kept):
+        session.out.hint("the new versions are staged; run: arbor commit")
 
 
 def _show_drift(session: Session, done: Rehydration) -> None:
@@ -135,7 +146,7 @@ def _show_drift(session: Session, done: Rehydration) -> None:
     if drift is None:
         return
     out = session.out
-    out.warning(f"{clean_line(done.drifted)} has changed: {drift.same} passages are the same, "
+    out.warning(f"{clean_line(done.drifted)} has changed: {count(drift.same, 'passage')} the same, "
                 f"{len(drift.gone)} gone, {len(drift.new)} new")  # fmt: skip
     for mark, side in (("-", drift.gone), ("+", drift.new)):
         for index, leaf in side[:_MAX_LEAVES]:

@@ -18,6 +18,10 @@ else:
 FIELDS = {
     "tiers": "`hot`, `warm` and `cold`, each with `documents` and the `size` of their files in bytes",
     "packed_bytes": "what all packs take on the disk, history included",
+    "folder_bytes": "what the whole `.arbor` folder takes, packs and caches among it",
+    "cache_bytes": "what its caches take, the search index above all; they are made anew when they are needed",
+    "history": "without PATH: how many `documents` of which `size` only older versions hold, neither a branch nor the "
+    "stage; and `cold_documents` and `cold_size`, how much of that is cold",
     "documents": "with PATH: `path`, `tier`, `size`, `here` and `passages`: how many of its passages are stored",
 }
 
@@ -38,6 +42,10 @@ def command(session: Session, paths: tuple[str, ...], at: str | None, as_json: b
         session.out.json("tier", {
             "tiers": {name: {"documents": tier.documents, "size": tier.size} for name, tier in tiers.items()},
             "packed_bytes": report.packed,
+            "folder_bytes": report.folder,
+            "cache_bytes": report.cache,
+            "history": {"documents": report.past.documents, "size": report.past.size,
+                        "cold_documents": report.past_cold.documents, "cold_size": report.past_cold.size},
             "documents": [
                 {"path": path, "tier": tier, "size": bytes_, "here": here, "passages": passages}
                 for path, tier, bytes_, here, passages in report.rows
@@ -54,4 +62,9 @@ def command(session: Session, paths: tuple[str, ...], at: str | None, as_json: b
             ]
             for row in columns(rows):
                 session.out.line("".join(row).rstrip())
-            session.out.line(f"packs take {size(report.packed)}")
+            if report.past.documents:
+                cold = f", {report.past_cold.documents:,} of them cold" if report.past_cold.documents else ""
+                what = f"{count(report.past.documents, 'document')} ({size(report.past.size)})"
+                session.out.line(f"older versions hold {what} more{cold}")
+            session.out.line(f"packs take {size(report.packed)}, caches {size(report.cache)}, the whole .arbor folder "
+                             f"{size(report.folder)}")  # fmt: skip

@@ -80,7 +80,8 @@ def command(
 
     Without REV, everything that any branch, tag or the stage needs is checked, and the index against the
     objects. With --deep every document's file is put together too: it must have the hash recorded for it,
-    and what was read in it (lines, title, headings, links) is made again and compared.
+    what was read in it (lines, title, headings, links, the text of a PDF or HTML page) is made again and compared,
+    and so are the cores.
     Ends with 12 when something is damaged or the root is another.
 
     With --proof FILE a proof made by arbor prove is checked. Give --commit or --root with what you

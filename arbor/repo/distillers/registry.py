@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
@@ -10,6 +11,7 @@ from arbor.repo.distillers.contract import GROUP, Distiller, Parameter
 from arbor.repo.distillers.excerpts import FirstSentence, Lead, Outline
 from arbor.repo.distillers.keywords import Keywords
 
+_INT_MIN, _INT_MAX = 1, 1_000_000
 BUILT_IN: tuple[Distiller, ...] = (FirstSentence(), Keywords(), Lead(), Outline())
 
 
@@ -20,17 +22,33 @@ def list_distillers() -> list[str]:
 
 
 def find_distiller(name: str) -> Distiller | None:
-    """The distiller of a name, or None; a built-in one cannot be replaced."""
+    """The distiller of a name, or None; a built-in one cannot be replaced.
+
+    Raises:
+        UsageError: when a plugged-in one cannot be loaded.
+    """
     for each in BUILT_IN:
         if each.name == name:
             return each
     for point in metadata.entry_points(group=GROUP):
         if point.name == name:
-            loaded: Any = point.load()
-            made = loaded() if callable(loaded) and not hasattr(loaded, "distill") else loaded
-            found: Distiller = made() if isinstance(made, type) else made
-            return found
+            return _load(point)
     return None
+
+
+def _load(point: metadata.EntryPoint) -> Distiller:
+    try:
+        loaded: Any = point.load()
+        made = loaded() if callable(loaded) and not hasattr(loaded, "distill") else loaded
+        found: Distiller = made() if isinstance(made, type) else made
+    except Exception as error:
+        raise UsageError(f"the distiller '{point.name}' cannot be loaded: {told(error)}") from error
+    return found
+
+
+def told(error: Exception) -> str:
+    """What went wrong in somebody else's code, on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
 
 def get_distiller(name: str) -> Distiller:
@@ -60,13 +78,22 @@ def read_parameters(distiller: Distiller, given: dict[str, str]) -> dict[str, Pa
     return dict(sorted(values.items()))
 
 
+def takes(distiller: Distiller, parameters: Mapping[str, object]) -> bool:
+    """Whether recorded parameters are such as a distiller is given: all of its names, each with a possible value."""
+    defaults = distiller.defaults
+    return parameters.keys() == defaults.keys() and all(
+        type(value) is type(defaults[name]) and (type(value) is not int or _INT_MIN <= value <= _INT_MAX)
+        for name, value in parameters.items()
+    )
+
+
 def _typed(name: str, text: str, default: Parameter) -> Parameter:
     if isinstance(default, bool):
         if text.lower() not in ("true", "false"):
             raise UsageError(f"'{name}' is true or false, not '{text}'")
         return text.lower() == "true"
     if isinstance(default, int):
-        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1_000_000:
-            raise UsageError(f"'{name}' is a whole number from 1 to 1,000,000, not '{text}'")
+        if not text.isascii() or not text.isdigit() or not _INT_MIN <= int(text[:20]) <= _INT_MAX:
+            raise UsageError(f"'{name}' is a whole number from {_INT_MIN} to {_INT_MAX:,}, not '{text}'")
         return int(text)
     return text
