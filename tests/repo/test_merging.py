@@ -372,6 +372,42 @@ def test_a_document_renamed_to_one_name_by_both_is_merged(moved: KnowledgeBase) 
     assert "LINE 30 " in read(moved, "new.md")
 
 
+def conflict_at_a_new_name(kb: KnowledgeBase) -> None:
+    """Both change one line of a document, and the other side renames it."""
+
+    def there(kb: KnowledgeBase) -> None:
+        kb.mv(["e.md"], "new/e.md")
+        save(kb, "new/e.md", LONG.replace("Line 3 ", "THERE "))
+
+    result = two_sides(kb, lambda kb: save(kb, "e.md", LONG.replace("Line 3 ", "HERE ")), there)
+    assert result.conflicts == ("new/e.md",)
+
+
+def test_a_conflict_under_their_new_name_leaves_no_file_when_it_is_left(moved: KnowledgeBase) -> None:
+    conflict_at_a_new_name(moved)
+    assert "HERE " in read(moved, "new/e.md")
+    assert "THERE " in read(moved, "new/e.md")
+    moved.branches.abort_merge()
+    assert not (moved.folder.parent / "new").exists()
+    assert read(moved, "e.md") == LONG.replace("Line 3 ", "HERE ")
+    assert moved.status().clean
+
+
+@pytest.mark.parametrize("how", ["keep", "remove", "add the removal"])
+def test_a_conflict_under_their_new_name_is_resolved_like_any_other(moved: KnowledgeBase, how: str) -> None:
+    conflict_at_a_new_name(moved)
+    if how == "keep":
+        save(moved, "new/e.md", "# Cats\n")
+    elif how == "remove":
+        moved.rm(["new/e.md"])
+    else:
+        (moved.folder.parent / "new" / "e.md").unlink()
+        moved.add()
+    moved.commit("resolved")
+    assert [path for path, _ in moved.ls()] == ["d.md"] + ["new/e.md"] * (how == "keep")
+    assert moved.status().clean
+
+
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_deleted_on_one_side_and_renamed_on_the_other_is_a_conflict(
     moved: KnowledgeBase, mirrored: bool
