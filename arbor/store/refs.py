@@ -113,13 +113,13 @@ class Refs:
 
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
         """The full names that start with `prefix`, in order."""
-        base = self._folder / "refs"
-        for folder, folders, files in os.walk(base):
-            folders.sort()
-            for file in sorted(files):
+        found = []
+        for folder, _, files in os.walk(self._folder / "refs"):
+            for file in files:
                 name = (Path(folder) / file).relative_to(self._folder).as_posix()
                 if name.startswith(prefix) and not file.startswith(TEMPORARY_PREFIX):
-                    yield name
+                    found.append(name)
+        yield from sorted(found)
 
     def head(self) -> str | bytes:
         """The branch that HEAD follows (full name), or an oid where it is detached.
