@@ -242,6 +242,82 @@ def test_reset_moves_the_branch_in_three_ways(kb: KnowledgeBase) -> None:
     assert read(kb, "a.md") == "two\n"
 
 
+@pytest.fixture
+def soft(kb: KnowledgeBase) -> KnowledgeBase:
+    """A KB whose last commit was taken back softly, beside a branch that goes on from the one before it."""
+    kb.branches.create("side")
+    save(kb, "a.md", TEXT.replace("line 5\n", "STAGED\n"), "new.md", "# New\n")
+    kb.commit("two")
+    kb.branches.switch("side")
+    save(kb, "b.md", "# B\n")
+    kb.commit("on the side")
+    kb.branches.switch("main")
+    kb.branches.reset("HEAD~1", "soft")
+    return kb
+
+
+def test_what_a_soft_reset_leaves_staged_enters_no_merge_and_no_revert(soft: KnowledgeBase) -> None:
+    save(soft, "c.md", "# Another\n")
+    soft.rm(["c.md"], force=True)
+    before = soft.status()
+    assert [change.path for change in before.staged] == ["a.md", "new.md"]
+    for refused in (
+        lambda: soft.branches.merge("side", fast_forward=False),
+        lambda: soft.branches.revert("HEAD"),
+    ):
+        with pytest.raises(ConflictError, match="staged changes"):
+            refused()
+    assert soft.status() == before
+
+
+def test_what_a_soft_reset_leaves_staged_comes_along_or_stops_a_switch(soft: KnowledgeBase) -> None:
+    staged = soft.status().staged
+    soft.branches.switch("side")
+    assert soft.status().staged == staged
+    assert "STAGED" in read(soft, "a.md")
+    soft.branches.switch("main", force=True)
+    save(soft, "b.md", "# Mine\n")
+    soft.commit("mine")
+    soft.branches.reset("HEAD~1", "soft")
+    with pytest.raises(ConflictError, match="staged changes would be overwritten"):
+        soft.branches.switch("side")
+    assert read(soft, "b.md") == "# Mine\n"
+
+
+def test_a_soft_reset_to_and_fro_leaves_nothing_staged(soft: KnowledgeBase) -> None:
+    later = soft.commit("again").commit
+    soft.branches.reset("HEAD~1", "soft")
+    soft.branches.reset(later, "soft")
+    assert soft.status().clean
+    assert not (soft.folder / "stage").exists()
+
+
+def test_branches_are_renamed_as_in_git(kb: KnowledgeBase) -> None:
+    kb.branches.create("topic")
+    at = kb.resolve("topic")
+    for new in ("topic/one", "topic/one/more", "topic/one/more", "topic"):
+        kb.branches.rename(kb.branches.listing()[-1].name, new)
+        assert [branch.name for branch in kb.branches.listing()] == ["main", new]
+        assert kb.resolve(new) == at
+    kb.branches.rename("main", "main", force=True)
+    kb.branches.rename("main", "main/x")
+    assert [(branch.name, branch.current) for branch in kb.branches.listing()] == [
+        ("main/x", True), ("topic", False)
+    ]  # fmt: skip
+    save(kb, "n.md", "new\n")
+    kb.commit("ahead")
+    with pytest.raises(UsageError, match="current"):
+        kb.branches.rename("topic", "main/x", force=True)
+    with pytest.raises(UsageError, match="exists"):
+        kb.branches.rename("topic", "main/x")
+    with pytest.raises(UsageError):
+        kb.branches.rename("topic", "topic/a..b")
+    with pytest.raises(ConflictError, match="in the way"):
+        kb.branches.rename("topic", "main/x/y")
+    assert [branch.name for branch in kb.branches.listing()] == ["main/x", "topic"]
+    assert kb.status().clean
+
+
 def test_branch_and_tag_names_are_guarded(kb: KnowledgeBase) -> None:
     kb.branches.create("topic")
     kb.branches.tag("v1", message="the first\nrelease")
