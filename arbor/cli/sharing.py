@@ -96,7 +96,7 @@ def show_fetch(session: Session, result: FetchResult) -> None:
     for text in result.warnings:
         out.warning(text)
     for change in result.rejected:
-        out.error(f"{short_ref(change.there)}: {change.reason}", "accept it with: arbor fetch --force", 14)
+        out.error(f"{short_ref(change.there)}: {change.reason}", change.hint, 14)
 
 
 def _change_line(change: RefChange) -> str:

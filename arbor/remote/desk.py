@@ -189,7 +189,7 @@ class ShareDesk:
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
         if change.status == "rejected":
-            raise RemoteError(f"branch '{wanted}': {change.reason}", "accept it with: arbor fetch --force")
+            raise RemoteError(f"branch '{wanted}': {change.reason}", change.hint)
         demand = demanding.signed_demand(self._repo.settings, require_signed)
         if demand is not None:
             # Whatever was stored before counts too: it is this branch that gains it now.

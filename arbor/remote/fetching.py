@@ -18,6 +18,7 @@ from arbor.store.refs import HEADS, REMOTES, TAGS
 
 ROLLED_BACK = "the other side has rolled it back from what it showed before"
 TAG_MOVED = "the tag is another one here"
+IN_THE_WAY = "is in the way here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,17 @@ class RefChange:
     new: str
     status: str
     reason: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What can be typed where it was rejected; "" where nothing helps."""
+        if self.reason in (ROLLED_BACK, TAG_MOVED):
+            return "accept it with: arbor fetch --force"
+        if not self.reason.endswith(IN_THE_WAY):
+            return ""
+        if self.here.startswith(TAGS):
+            return "remove that tag with: arbor tag -d"
+        return "forget branches that are gone there with: arbor fetch --prune"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +143,15 @@ def fetch(
         ]
         if wants and any(change.status != "rejected" and change.new in _hex(wants) for change in changes):
             arrival.publish()
+        # First, since what is gone there can be in the way of what has come: `topic` of `topic/one`.
+        # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
+        pruned = _prune(repo, remote, shown) if options.prune and remote else []
+        changes = [_unless_blocked(repo, change) for change in changes]
         if transport.is_peer:
             # Before the refs: what the person accepted must not look like a step back if this is cut short.
             _remember(repo, transport.url, changes)
         _move_refs(repo, changes, transport.url)
-        if options.prune and remote:
-            # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
-            changes += _prune(repo, remote, shown)
+        changes += pruned
         warnings = _twins(repo, changes, arrival.checked)
     return _result(transport, shown, changes, arrival, warnings)
 
@@ -257,6 +271,16 @@ def _judge(
     if descends(repo, checked, ref.oid, old):
         return _with(change, "forward")
     return _with(change, "forced") if force else _with(change, "rejected", ROLLED_BACK)
+
+
+def _unless_blocked(repo: Repository, change: RefChange) -> RefChange:
+    """The change, rejected where its name here is a folder of another ref's, or the other way round."""
+    if change.status != "new" or not change.here:
+        return change
+    others = repo.refs.in_the_way(change.here)
+    if not others:
+        return change
+    return _with(change, "rejected", f"'{others[0].split('/', 2)[2]}' {IN_THE_WAY}")
 
 
 def _with(change: RefChange, status: str, reason: str = "") -> RefChange:

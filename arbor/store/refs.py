@@ -121,6 +121,13 @@ class Refs:
                     found.append(name)
         yield from sorted(found)
 
+    def in_the_way(self, name: str) -> list[str]:
+        """The refs that no ref of this full name can be beside: one is a folder of the other."""
+        parts = name.split("/")
+        above = ["/".join(parts[:count]) for count in range(3, len(parts))]
+        below = self.iter_names(f"{name}/")
+        return [other for other in (*above, *below) if self.read(other) is not None]
+
     def head(self) -> str | bytes:
         """The branch that HEAD follows (full name), or an oid where it is detached.
 
