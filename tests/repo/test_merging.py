@@ -284,6 +284,25 @@ def test_what_a_soft_reset_leaves_staged_comes_along_or_stops_a_switch(soft: Kno
     assert read(soft, "b.md") == "# Mine\n"
 
 
+def test_what_is_staged_as_the_other_version_has_it_stands_in_no_way(soft: KnowledgeBase) -> None:
+    soft.branches.reset("HEAD@{1}", "hard")
+    soft.branches.create("later")
+    soft.branches.reset("HEAD~1", "soft")
+    save(soft, "c.md", "# Mine\n")
+    assert soft.fs_root is not None
+    (soft.fs_root / "a.md").write_text(TEXT)
+    soft.branches.switch("later")
+    assert [change.path for change in soft.status().staged] == ["c.md"]
+    assert [change.path for change in soft.status().unstaged] == ["a.md"]
+    assert read(soft, "a.md") == TEXT
+    soft.branches.reset("HEAD~1", "soft")
+    save(soft, "a.md", "# Otherwise\n")
+    with pytest.raises(ConflictError, match="staged changes would be overwritten"):
+        soft.branches.merge("later@{1}")
+    soft.branches.reset("HEAD", "hard")
+    assert not soft.status().staged
+
+
 def test_a_soft_reset_to_and_fro_leaves_nothing_staged(soft: KnowledgeBase) -> None:
     later = soft.commit("again").commit
     soft.branches.reset("HEAD~1", "soft")
