@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arbor.errors import RemoteError, UsageError
 from arbor.remote.connectivity import Checked, complete_commits, descends
 from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
 from arbor.remote.negotiating import find_haves
+from arbor.remote.remotes import followed_there
 from arbor.remote.transfer import Arrival, TransferOptions, download
 from arbor.remote.wire import Transport, take_message
 from arbor.repo.repository import Repository
@@ -80,6 +81,7 @@ class FetchResult:
         commits: New commits.
         cold: Documents that came without their passages.
         warnings: What the person should know.
+        fetch_head: Full name there of the branch that `FETCH_HEAD` stands for now; "" where it is as it was.
     """
 
     url: str
@@ -90,6 +92,7 @@ class FetchResult:
     commits: int = 0
     cold: int = 0
     warnings: tuple[str, ...] = ()
+    fetch_head: str = ""
 
     @property
     def rejected(self) -> tuple[RefChange, ...]:
@@ -132,7 +135,8 @@ def fetch(
     )
     if not wants and is_same and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
-        return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
+        fetched = _set_fetched(repo, shown, remote, options, same)
+        return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same), fetch_head=fetched)
     require_prerequisites(shown, complete if wants else None)
     haves = find_haves(repo, transport, shown, complete, remote) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
@@ -151,9 +155,10 @@ def fetch(
             # Before the refs: what the person accepted must not look like a step back if this is cut short.
             _remember(repo, transport.url, changes)
         _move_refs(repo, changes, transport.url)
+        fetched = _set_fetched(repo, shown, remote, options, changes)
         changes += pruned
         warnings = _twins(repo, changes, arrival.checked)
-    return _result(transport, shown, changes, arrival, warnings)
+    return replace(_result(transport, shown, changes, arrival, warnings), fetch_head=fetched)
 
 
 def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | None) -> None:
@@ -293,6 +298,25 @@ def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None
             old = bytes.fromhex(change.old) or None
             reason = f"fetch from {url}: {change.status}"
             repo.refs.move(change.here, old, bytes.fromhex(change.new), repo.who(), reason)
+
+
+def _set_fetched(
+    repo: Repository, shown: Advertisement, remote: str, options: FetchOptions, changes: Sequence[RefChange]
+) -> str:
+    """Let `FETCH_HEAD` stand for the branch that was fetched for; its full name there, "" where none came.
+
+    It is the first that was asked for, else the one that the current branch follows, else the one that HEAD follows
+    there. What came from an address without a name has no other name here.
+    """
+    followed = followed_there(repo, remote) if remote else ""
+    wanted = HEADS + options.branches[0] if options.branches else followed or shown.head
+    change = next((each for each in changes if each.there == wanted and each.status != "rejected"), None)
+    if change is None:
+        return ""
+    oid = bytes.fromhex(change.new)
+    if repo.refs.fetched() != oid:
+        repo.refs.set_fetched(oid)
+    return wanted
 
 
 def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:

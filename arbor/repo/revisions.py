@@ -10,7 +10,7 @@ from arbor.errors import UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_tag
 from arbor.repo.repository import Repository
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
 
 _STEP = re.compile(r"([~^])([0-9]*)")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
@@ -69,6 +69,11 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
         if head is None:
             raise UsageError("there is no commit yet", "run: arbor commit -m MESSAGE")
         return head
+    if name == FETCH_HEAD:
+        fetched = repo.refs.fetched()
+        if fetched is None:
+            raise UsageError("nothing has been fetched yet", "run: arbor fetch")
+        return peel(repo, fetched)
     ref = find_ref(repo, name)
     if ref is not None:
         oid = repo.refs.read(ref)
