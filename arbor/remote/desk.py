@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -328,10 +328,12 @@ def clone_kb(
         connecting: How to reach the other side.
         progress: Told of objects and bytes.
         settings: The user's own, since the new KB has none yet: `pull.require_signed` and the allowed signers.
-        require_signed: Refuse a history with a commit that is not signed; None leaves it to the settings.
+        require_signed: Refuse a history with a commit that is not signed, now and in later fetches; None leaves it to
+            the settings.
     """
     demand = demanding.signed_demand(settings, require_signed)
     chosen = parse_filter(filter_text)
+    options = replace(options, require_signed=options.require_signed or bool(require_signed))
     with closing(connect(url, connecting)) as transport:
         accept = demand and demanding.of_arrivals(demand)
         how = transfer.TransferOptions(chosen, progress=progress, accept=accept)
