@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -292,8 +293,9 @@ class ShareDesk:
             name = HEADS + branch
         for prefix in ("", HEADS, TAGS):
             full = prefix + name
-            if full.startswith((HEADS, TAGS)) and self._repo.refs.read(full) is not None:
-                return full
+            with contextlib.suppress(UsageError):  # no name of a ref, but an oid, or a range that is none
+                if full.startswith((HEADS, TAGS)) and self._repo.refs.read(full) is not None:
+                    return full
         raise UsageError(f"there is no branch or tag '{name}'", "run: arbor branch, or arbor tag")
 
     def _place(self, remote: str | None) -> tuple[Remote | None, str]:

@@ -81,7 +81,7 @@ class FetchResult:
         commits: New commits.
         cold: Documents that came without their passages.
         warnings: What the person should know.
-        fetch_head: Full name there of the branch that `FETCH_HEAD` stands for now; "" where it is as it was.
+        fetch_head: Full name there of the branch or tag that `FETCH_HEAD` stands for now; "" where it is as it was.
     """
 
     url: str
@@ -303,20 +303,18 @@ def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None
 def _set_fetched(
     repo: Repository, shown: Advertisement, remote: str, options: FetchOptions, changes: Sequence[RefChange]
 ) -> str:
-    """Let `FETCH_HEAD` stand for the branch that was fetched for; its full name there, "" where none came.
+    """Let `FETCH_HEAD` stand for what was fetched for; its full name there, "" where nothing came.
 
-    It is the first that was asked for, else the one that the current branch follows, else the one that HEAD follows
-    there. What came from an address without a name has no other name here.
+    It is the first branch that was asked for, else the one that the current branch follows, else the one that HEAD
+    follows there, else the first branch or tag. What came from an address without a name has no other name here.
     """
+    came = {each.there: bytes.fromhex(each.new) for each in changes if each.status != "rejected"}
     followed = followed_there(repo, remote) if remote else ""
-    wanted = HEADS + options.branches[0] if options.branches else followed or shown.head
-    change = next((each for each in changes if each.there == wanted and each.status != "rejected"), None)
-    if change is None:
-        return ""
-    oid = bytes.fromhex(change.new)
-    if repo.refs.fetched() != oid:
-        repo.refs.set_fetched(oid)
-    return wanted
+    wanted = [HEADS + name for name in options.branches] or [followed, shown.head, *came]
+    name = next((name for name in wanted if name in came), "")
+    if name and repo.refs.fetched() != came[name]:
+        repo.refs.set_fetched(came[name])
+    return name
 
 
 def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:

@@ -147,9 +147,34 @@ def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
     assert bob("fetch", "origin", "side", "--json").json["fetch_head"] == "refs/heads/side"
     assert bob("diff", "HEAD", "FETCH_HEAD").out == ""
     assert bob("verify").code == 0
+    ada("tag", "v1", "main")
+    ada("bundle", "create", "../tag.bundle", "main~1..v1")
+    assert bob("fetch", "../tag.bundle", "--json").json["fetch_head"] == "refs/tags/v1"
+    assert bob("diff", "v1", "FETCH_HEAD").out == ""
     (bob.folder / ".arbor" / "FETCH_HEAD").write_text("x\n")
     assert "FETCH_HEAD is damaged" in bob("log", "FETCH_HEAD", code=12).err
     assert "FETCH_HEAD is damaged" in bob("verify", code=12).out
+
+
+def test_a_bundle_without_passages_says_so(ada: Cli) -> None:
+    ada("push")
+    ada("clone", "--cold", "../bare", "../bob")
+    bob = other(ada, "bob")
+    made = bob("bundle", "create", "../bob.bundle")
+    assert "2 documents without passages (cold)" in made.err
+    for action in ("verify", "list"):
+        assert "2 documents without passages (cold)" in ada("bundle", action, "../bob.bundle").err
+        assert ada("bundle", action, "../bob.bundle", "--json").json["cold"] == 2
+    assert "cold" not in bob("bundle", "create", "--cold", "../bob.bundle").err
+
+
+def test_what_is_no_name_is_not_taken_for_one(ada: Cli) -> None:
+    for name in ("main~1", "^main", "a...b"):
+        assert "there is no branch or tag" in ada("bundle", "create", "../x.bundle", name, code=2).err
+    assert "not a stream" in ada("bundle", "create", "-", code=2).err
+    assert "neither a branch nor a tag" in ada("push", "origin", "main:refs/remotes/x/y", code=2).err
+    for name in ("", ":", "+", "+:"):
+        assert "an empty name" in ada("push", "origin", name, code=2).err
 
 
 def test_a_bundle_cannot_be_written_into_no_folder(ada: Cli) -> None:

@@ -25,7 +25,7 @@ FIELDS = {
     "commits": "new commits",
     "cold": "documents that came without their passages",
     "warnings": "what to know before relying on it",
-    "fetch_head": "full name there of the branch that FETCH_HEAD stands for now, null where it is as it was",
+    "fetch_head": "full name there of the branch or tag that FETCH_HEAD stands for now, null where it is as it was",
 }
 
 
