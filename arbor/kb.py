@@ -119,7 +119,8 @@ def clone(
         connecting: Tokens, programs and limits.
         progress: Called with (objects so far, objects in all or 0, bytes so far).
         user_config: The user's own settings file, where it should count.
-        require_signed: Refuse a history with a commit that is not signed; None leaves it to these settings.
+        require_signed: Refuse a history with a commit that is not signed, now and in later fetches; None leaves it to
+            these settings.
     """
     chosen = options or cloning.CloneOptions()
     share_desk.clone_kb(os.fspath(url), Path(path), chosen, filter_text=filter_text,

@@ -99,19 +99,20 @@ def show_fetch(session: Session, result: FetchResult) -> None:
         )
     for change in result.changes:
         if change.status != "same":
-            out.line(_change_line(change))
+            out.line(_change_line(change, fetched=change.there == result.fetch_head))
     if result.cold:
         out.warning(f"{count(result.cold, 'document')} came without passages (cold)")
         out.hint("bring them here with: arbor rehydrate --all")
     for text in result.warnings:
         out.warning(text)
     for change in result.rejected:
-        out.error(f"{short_ref(change.there)}: {change.reason}", "accept it with: arbor fetch --force", 14)
+        out.error(f"{short_ref(change.there)}: {change.reason}", change.hint, 14)
 
 
-def _change_line(change: RefChange) -> str:
+def _change_line(change: RefChange, *, fetched: bool) -> str:
     moved = f"{short(change.old) or 'new'}..{short(change.new) or 'gone'}"
-    here = f" -> {short_ref(change.here)}" if change.here and change.here != change.there else ""
+    name = short_ref(change.here) if change.here else "FETCH_HEAD" if fetched else ""
+    here = f" -> {name}" if name and change.here != change.there else ""
     note = f"  ({change.reason})" if change.reason else "  (forced)" if change.status == "forced" else ""
     return f" {_MARKS.get(change.status, ' ')} {moved:<28} {short_ref(change.there)}{here}{note}"
 
@@ -138,4 +139,5 @@ def fetch_fields(result: FetchResult) -> dict[str, Any]:
         for c in result.changes
     ]  # fmt: skip
     return {"url": result.url, "refs": rows, "objects": result.objects, "bytes": result.received_bytes,
-            "commits": result.commits, "cold": result.cold, "warnings": list(result.warnings)}  # fmt: skip
+            "commits": result.commits, "cold": result.cold, "warnings": list(result.warnings),
+            "fetch_head": result.fetch_head or None}  # fmt: skip

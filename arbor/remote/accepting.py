@@ -77,7 +77,8 @@ def accept_push(
                     "refs": [update.name for update in wanted[:_MAX_REFS_NAMED]],
                 })  # fmt: skip
                 repo.store.refresh()
-            for update in wanted:
+            for update in sorted(wanted, key=lambda update: bool(update.new)):
+                # What goes makes room for what comes: `topic` for `topic/one`.
                 reason = _move(repo, update, who)
                 if reason:
                     refused[update.name] = reason

@@ -45,6 +45,7 @@ class CloneOptions:
         url: Where later fetches go; "" for the transport's own.
         checkout: Whether files are written.
         tags: Whether tags come too.
+        require_signed: Whether the new KB demands signatures of what it fetches later, too.
     """
 
     bare: bool = False
@@ -53,6 +54,7 @@ class CloneOptions:
     url: str = ""
     checkout: bool = True
     tags: bool = True
+    require_signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,5 +257,7 @@ def _record(
         settings[f"remote.{options.remote}.filter"] = filter_text
     if head and not options.bare:
         settings[f"branch.{head}.upstream"] = f"{options.remote}/{head}"
+    if options.require_signed:
+        repo.settings.set("pull.require_signed", True)
     for name, value in settings.items():
         repo.settings.set(name, value)

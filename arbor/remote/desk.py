@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -189,7 +190,7 @@ class ShareDesk:
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
         if change.status == "rejected":
-            raise RemoteError(f"branch '{wanted}': {change.reason}", "accept it with: arbor fetch --force")
+            raise RemoteError(f"branch '{wanted}': {change.reason}", change.hint)
         demand = demanding.signed_demand(self._repo.settings, require_signed)
         if demand is not None:
             # Whatever was stored before counts too: it is this branch that gains it now.
@@ -292,8 +293,9 @@ class ShareDesk:
             name = HEADS + branch
         for prefix in ("", HEADS, TAGS):
             full = prefix + name
-            if full.startswith((HEADS, TAGS)) and self._repo.refs.read(full) is not None:
-                return full
+            with contextlib.suppress(UsageError):  # no name of a ref, but an oid, or a range that is none
+                if full.startswith((HEADS, TAGS)) and self._repo.refs.read(full) is not None:
+                    return full
         raise UsageError(f"there is no branch or tag '{name}'", "run: arbor branch, or arbor tag")
 
     def _place(self, remote: str | None) -> tuple[Remote | None, str]:
@@ -328,10 +330,12 @@ def clone_kb(
         connecting: How to reach the other side.
         progress: Told of objects and bytes.
         settings: The user's own, since the new KB has none yet: `pull.require_signed` and the allowed signers.
-        require_signed: Refuse a history with a commit that is not signed; None leaves it to the settings.
+        require_signed: Refuse a history with a commit that is not signed, now and in later fetches; None leaves it to
+            the settings.
     """
     demand = demanding.signed_demand(settings, require_signed)
     chosen = parse_filter(filter_text)
+    options = replace(options, require_signed=options.require_signed or bool(require_signed))
     with closing(connect(url, connecting)) as transport:
         accept = demand and demanding.of_arrivals(demand)
         how = transfer.TransferOptions(chosen, progress=progress, accept=accept)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arbor.errors import RemoteError, UsageError
 from arbor.remote.connectivity import Checked, complete_commits, descends
 from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
 from arbor.remote.negotiating import find_haves
+from arbor.remote.remotes import followed_there
 from arbor.remote.transfer import Arrival, TransferOptions, download
 from arbor.remote.wire import Transport, take_message
 from arbor.repo.repository import Repository
@@ -18,6 +19,7 @@ from arbor.store.refs import HEADS, REMOTES, TAGS
 
 ROLLED_BACK = "the other side has rolled it back from what it showed before"
 TAG_MOVED = "the tag is another one here"
+IN_THE_WAY = "is in the way here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,17 @@ class RefChange:
     status: str
     reason: str = ""
 
+    @property
+    def hint(self) -> str:
+        """What can be typed where it was rejected; "" where nothing helps."""
+        if self.reason in (ROLLED_BACK, TAG_MOVED):
+            return "accept it with: arbor fetch --force"
+        if not self.reason.endswith(IN_THE_WAY):
+            return ""
+        if self.here.startswith(TAGS):
+            return "remove that tag with: arbor tag -d"
+        return "forget branches that are gone there with: arbor fetch --prune"
+
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
@@ -68,6 +81,7 @@ class FetchResult:
         commits: New commits.
         cold: Documents that came without their passages.
         warnings: What the person should know.
+        fetch_head: Full name there of the branch or tag that `FETCH_HEAD` stands for now; "" where it is as it was.
     """
 
     url: str
@@ -78,6 +92,7 @@ class FetchResult:
     commits: int = 0
     cold: int = 0
     warnings: tuple[str, ...] = ()
+    fetch_head: str = ""
 
     @property
     def rejected(self) -> tuple[RefChange, ...]:
@@ -120,7 +135,8 @@ def fetch(
     )
     if not wants and is_same and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
-        return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same))
+        fetched = _set_fetched(repo, shown, remote, options, same)
+        return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same), fetch_head=fetched)
     require_prerequisites(shown, complete if wants else None)
     haves = find_haves(repo, transport, shown, complete, remote) if wants else ()
     targets = {ref.oid for ref, _ in chosen}
@@ -131,15 +147,18 @@ def fetch(
         ]
         if wants and any(change.status != "rejected" and change.new in _hex(wants) for change in changes):
             arrival.publish()
+        # First, since what is gone there can be in the way of what has come: `topic` of `topic/one`.
+        # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
+        pruned = _prune(repo, remote, shown) if options.prune and remote else []
+        changes = [_unless_blocked(repo, change) for change in changes]
         if transport.is_peer:
             # Before the refs: what the person accepted must not look like a step back if this is cut short.
             _remember(repo, transport.url, changes)
         _move_refs(repo, changes, transport.url)
-        if options.prune and remote:
-            # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
-            changes += _prune(repo, remote, shown)
+        fetched = _set_fetched(repo, shown, remote, options, changes)
+        changes += pruned
         warnings = _twins(repo, changes, arrival.checked)
-    return _result(transport, shown, changes, arrival, warnings)
+    return replace(_result(transport, shown, changes, arrival, warnings), fetch_head=fetched)
 
 
 def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | None) -> None:
@@ -259,6 +278,16 @@ def _judge(
     return _with(change, "forced") if force else _with(change, "rejected", ROLLED_BACK)
 
 
+def _unless_blocked(repo: Repository, change: RefChange) -> RefChange:
+    """The change, rejected where its name here is a folder of another ref's, or the other way round."""
+    if change.status != "new" or not change.here:
+        return change
+    others = repo.refs.in_the_way(change.here)
+    if not others:
+        return change
+    return _with(change, "rejected", f"'{others[0].split('/', 2)[2]}' {IN_THE_WAY}")
+
+
 def _with(change: RefChange, status: str, reason: str = "") -> RefChange:
     return RefChange(change.there, change.here, change.old, change.new, status, reason)
 
@@ -269,6 +298,23 @@ def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None
             old = bytes.fromhex(change.old) or None
             reason = f"fetch from {url}: {change.status}"
             repo.refs.move(change.here, old, bytes.fromhex(change.new), repo.who(), reason)
+
+
+def _set_fetched(
+    repo: Repository, shown: Advertisement, remote: str, options: FetchOptions, changes: Sequence[RefChange]
+) -> str:
+    """Let `FETCH_HEAD` stand for what was fetched for; its full name there, "" where nothing came.
+
+    It is the first branch that was asked for, else the one that the current branch follows, else the one that HEAD
+    follows there, else the first branch or tag. What came from an address without a name has no other name here.
+    """
+    came = {each.there: bytes.fromhex(each.new) for each in changes if each.status != "rejected"}
+    followed = followed_there(repo, remote) if remote else ""
+    wanted = [HEADS + name for name in options.branches] or [followed, shown.head, *came]
+    name = next((name for name in wanted if name in came), "")
+    if name and repo.refs.fetched() != came[name]:
+        repo.refs.set_fetched(came[name])
+    return name
 
 
 def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import httpcore
 
 from arbor.errors import RemoteError
+from arbor.remote.http_streams import PacedBackend, PacedStream
 from arbor.remote.limits import Limits
 from arbor.remote.pacing import PacedReader
 from arbor.remote.wire import (
@@ -54,7 +55,7 @@ class HttpTransport:
             if not (token.isascii() and token.isprintable()):
                 raise RemoteError("a token may have printable ASCII characters only")
             self._headers["Authorization"] = f"Bearer {token}"
-        self._pool = httpcore.ConnectionPool()
+        self._pool = httpcore.ConnectionPool(network_backend=PacedBackend(limits))
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Post a request; see `arbor.remote.wire.Transport`."""
@@ -70,6 +71,9 @@ class HttpTransport:
             with self._pool.stream(
                 "POST", self.url + HTTP_PATH, headers=headers, content=body, extensions={"timeout": timeouts}
             ) as response:
+                stream = response.extensions["network_stream"]
+                if isinstance(stream, PacedStream):
+                    stream.head_has_come()
                 self._check(response)
                 chunks = response.iter_stream()
                 yield from read_packets(PacedReader(lambda: next(chunks, b""), self._limits).read)

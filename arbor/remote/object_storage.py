@@ -152,6 +152,9 @@ class BucketRefs(Refs):
         found = self._get(name)
         if self.read(name) != old:
             raise ConflictError(f"'{name}' has moved since it was read", "run the command again")
+        if new is not None and old is None and (others := self.in_the_way(name)):
+            # A bucket could hold both, and no file system could hold a clone of it.
+            raise ConflictError(f"'{name}' cannot be made: '{others[0]}' is in the way")
         data = _GONE if new is None else f"{new.hex()}\n".encode()
         try:
             obstore.put(self._bucket, name, data, mode="create" if found is None else found[1])

@@ -226,9 +226,12 @@ def _follow(repo: Repository, remote: str, transport: Transport, refs: Sequence[
     moved = {ref.there: bytes.fromhex(ref.new) or None for ref in refs
              if ref.status != "rejected" and ref.there.startswith(HEADS)}  # fmt: skip
     with repo.lock():
-        for there, new in moved.items():
+        for there, new in sorted(moved.items(), key=lambda row: bool(row[1])) if remote else ():
             name = f"{REMOTES}{remote}/{there[len(HEADS) :]}"
-            old = repo.refs.read(name) if remote else new
+            for stale in repo.refs.in_the_way(name) if new else ():
+                # It cannot be there any more, beside the branch that is there now.
+                repo.refs.move(stale, repo.refs.read(stale), None, repo.who(), "push: gone there")
+            old = repo.refs.read(name)
             if old != new:
                 repo.refs.move(name, old, new, repo.who(), "push")
         if transport.is_peer:

@@ -79,6 +79,10 @@ def _removal(repo: Repository, text: str) -> PushSpec:
 def _parse(repo: Repository, text: str) -> PushSpec:
     """What is to be pushed where."""
     here, colon, there = text.partition(":")
+    if not here and not there:
+        raise UsageError("an empty name is no branch or tag", "name one, or none for the current branch")
+    if there.startswith("refs/") and not there.startswith((HEADS, TAGS)):
+        raise UsageError(f"'{there}' is neither a branch nor a tag", f"those begin with {HEADS} or {TAGS}")
     if colon and not here:
         return _removal(repo, there)
     ref = find_ref(repo, here)

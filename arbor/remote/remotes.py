@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from arbor.errors import UsageError
 from arbor.remote.messages import FULL, check_filter, parse_filter
+from arbor.repo.branching import current_branch
 from arbor.repo.repository import Repository
 from arbor.repo.upstreams import list_upstreams, read_upstream, write_upstream
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
@@ -145,6 +146,13 @@ def upstream_of(repo: Repository, branch: str) -> tuple[Remote, str] | None:
     name, slash, there = read_upstream(repo, branch).partition("/")
     remote = find_remote(repo, name) if slash else None
     return None if remote is None else (remote, there)
+
+
+def followed_there(repo: Repository, remote: str) -> str:
+    """Full name of the branch of this remote that the current branch follows; "" where it follows none of it."""
+    branch = current_branch(repo)
+    followed = upstream_of(repo, branch) if branch else None
+    return HEADS + followed[1] if followed is not None and followed[0].name == remote else ""
 
 
 def set_upstream(repo: Repository, branch: str, remote: str, there: str) -> None:

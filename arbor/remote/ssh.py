@@ -8,18 +8,22 @@ import select
 import shlex
 import subprocess
 import sys
-import tempfile
+import threading
+import time
 from collections.abc import Iterable
 
 from arbor.errors import RemoteError
 from arbor.remote.addresses import Address
 from arbor.remote.limits import Limits
-from arbor.remote.pacing import PacedReader
+from arbor.remote.pacing import Pace, PacedReader
 from arbor.remote.wire import Interrupted, Message, Packets, encode_packet, read_packets, request_packets
 
 _FIRST_ANSWER_S = 300.0
 _READ_BYTES = 1 << 16
 _END_S = 5.0
+_LISTEN_S = 0.5  # a connection that ssh shares may keep standard error open for good
+_SAID_BYTES = 4000
+_CAN_SELECT = sys.platform != "win32"  # there, pipes cannot be waited for
 
 
 def ssh_arguments(
@@ -47,30 +51,57 @@ class SshTransport:
     ) -> None:
         self.url = address.url
         self._limits = limits
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
         words = ssh_arguments(address, ssh_command, remote_command)
         try:
             self._process = subprocess.Popen(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
             )
         except OSError as error:
-            self._log.close()
             raise RemoteError(
                 f"'{words[0]}' cannot be run: {error.strerror}", "install an ssh client"
             ) from error
         self._answered = False
+        self._said = b""
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        if _CAN_SELECT and self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+
+    def _listen(self) -> None:
+        """Keep the end of what is said on standard error: how much that is, is up to the other side."""
+        stderr = self._process.stderr
+        assert stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            while data := os.read(stderr.fileno(), _READ_BYTES):
+                self._said = (self._said + data)[-_SAID_BYTES:]
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Send a request over the process; see `arbor.remote.wire.Transport`."""
-        stdin = self._process.stdin
-        assert stdin is not None
+        pace, waited_s = Pace(self._limits, "reads"), 0.0
         # A side that refuses half-way closes its input; what it says then stands in its answer.
         with contextlib.suppress(BrokenPipeError):
             for packet in request_packets(command, arguments, frames):
                 view = memoryview(encode_packet(packet))
                 while view:
-                    view = view[stdin.write(view) :]
+                    began = time.monotonic()
+                    written = self._write_some(view)
+                    waited_s += time.monotonic() - began
+                    pace.take(written, waited_s)
+                    view = view[written:]
         return self._answer(read_packets(PacedReader(self._read_some, self._limits).read))
+
+    def _write_some(self, view: memoryview) -> int:
+        """Write what the other side takes now, and wait until it takes something; how many bytes."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        if _CAN_SELECT and not select.select([], [stdin], [], self._wait_s)[1]:
+            raise RemoteError(f"the other side has taken nothing for {self._wait_s:.0f} seconds")
+        return stdin.write(view) or 0
+
+    @property
+    def _wait_s(self) -> float:
+        """Seconds for a single wait; before the first answer somebody may be typing a password."""
+        return self._limits.idle_s if self._answered else max(self._limits.idle_s, _FIRST_ANSWER_S)
 
     def _answer(self, packets: Packets) -> Packets:
         try:
@@ -82,18 +113,16 @@ class SshTransport:
         """What ssh or the other side wrote to its standard error last."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
-        self._log.seek(0)
-        lines = self._log.read()[-4000:].decode("utf-8", "replace").split("\n")
+            self._listener.join(_LISTEN_S)
+        lines = self._said.decode("utf-8", "replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f": {''.join(char for char in last[:300] if char.isprintable())}" if last else ""
 
     def _read_some(self) -> bytes:
         stdout = self._process.stdout
         assert stdout is not None
-        if sys.platform != "win32":
-            wait_s = self._limits.idle_s if self._answered else max(self._limits.idle_s, _FIRST_ANSWER_S)
-            if not select.select([stdout], [], [], wait_s)[0]:
-                raise RemoteError(f"the other side has said nothing for {wait_s:.0f} seconds")
+        if _CAN_SELECT and not select.select([stdout], [], [], self._wait_s)[0]:
+            raise RemoteError(f"the other side has said nothing for {self._wait_s:.0f} seconds")
         data = os.read(stdout.fileno(), _READ_BYTES)
         self._answered = self._answered or bool(data)
         return data
@@ -109,4 +138,6 @@ class SshTransport:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._log.close()
+        self._listener.join(_LISTEN_S)
+        if self._process.stderr is not None and not self._listener.is_alive():
+            self._process.stderr.close()

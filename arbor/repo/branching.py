@@ -6,15 +6,16 @@ import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 
-from arbor.errors import ConflictError, UsageError
+from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, decode_tag, encode_tag
 from arbor.repo.history import is_ancestor
 from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref, resolve
-from arbor.repo.stage import Stage, clear_stage, write_stage
+from arbor.repo.stage import Stage, clear_stage, put_stage, restamp_worktree_cache
 from arbor.repo.upstreams import follow_start, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
@@ -128,10 +129,13 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
     """Give a branch another name; HEAD follows it. Its own name changes nothing.
 
     Raises:
-        UsageError: when there is no such branch, the new name is that of the current one, or it is taken and `force`
-            is not given.
+        UsageError: when there is no such branch, or the new name is taken and `force` is not given, or is that of the
+            current branch.
     """
     old_ref, new_ref = check_ref_name(HEADS + old), _branch_ref(new)
+    if f"{old}/".startswith(f"{new}/") or f"{new}/".startswith(f"{old}/"):
+        _rename_nested(repo, old, new, force=force)
+        return
     with repo.lock():
         oid, taken = repo.refs.read(old_ref), repo.refs.read(new_ref)
         current = repo.refs.head() == old_ref
@@ -142,7 +146,7 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
         if taken is not None and not force:
             raise UsageError(f"branch '{new}' exists already")
         if repo.refs.head() == new_ref:
-            raise UsageError(f"branch '{new}' is the current one", "move it with arbor reset")
+            raise UsageError(f"branch '{new}' is the current one", "switch to another one first")
         if oid is not None:
             repo.refs.move(new_ref, taken, oid, repo.who(), f"branch: renamed from {old}")
         if current:
@@ -150,6 +154,23 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
         if oid is not None:
             repo.refs.move(old_ref, oid, None, repo.who(), f"branch: renamed to {new}")
         move_upstream(repo, old, new)
+
+
+def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None:
+    """Rename where one name is a folder of the other, by way of a third name: a crash leaves the branch under that."""
+    if old == new and (repo.refs.read(HEADS + old) is not None or repo.refs.head() == HEADS + old):
+        return
+    third = next(
+        name
+        for name in (f"{old.replace('/', '-')}-{number}" for number in count(1))
+        if repo.refs.read(HEADS + name) is None
+    )
+    rename_branch(repo, old, third)
+    try:
+        rename_branch(repo, third, new, force=force)
+    except ArborError:
+        rename_branch(repo, third, old)
+        raise
 
 
 def list_tags(repo: Repository) -> list[TagInfo]:
@@ -352,5 +373,9 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
         if mode == "mixed":
             clear_stage(repo.folder)
         else:
-            write_stage(repo.folder, replace(stage, message=""))
+            # As changes to the new HEAD, so that whoever asks whether something is staged is told what is.
+            staged = replace(stage, message="").onto(repo.store, repo.ledger_root(target))
+            put_stage(repo.folder, staged)
+            with contextlib.suppress(OSError):  # else the files are looked at again
+                restamp_worktree_cache(repo.folder, stage.stamp, staged.stamp)
     return target

@@ -225,10 +225,10 @@ def _merge_document(
             return
         if result is not None:
             reason = "both changed the same lines" if base else "added on both sides"
+            merged.changes[key] = ours  # under the name that they gave it, where they moved it
             merged.conflicts[key] = Conflict(result.data, reason, is_marked=True)
             return
-    if how.depth:
-        merged.changes[key] = base
+    merged.changes[key] = base if how.depth else ours
     act = "both changed it" if base else "added on both sides"
     reason = f"{act}, and it cannot be merged by lines: the file is as it was here"
     merged.conflicts[key] = Conflict(_bytes_of(snapshot, ours), reason)

@@ -16,7 +16,7 @@ from arbor.repo.merge_ledgers import Merging, merge_ledgers
 from arbor.repo.moving import Move, move_files, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
-from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage, clear_stage
 from arbor.repo.status import remember_states
 
@@ -146,14 +146,12 @@ def _fast_forward(repo: Repository, stage: Stage, ours: bytes | None, theirs: by
 
 def _bring_back(repo: Repository, stage: Stage) -> None:
     head = Snapshot(repo.store, repo.head_root())
-    paths = {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)} | set(
-        stage.conflicts
-    )
+    # A core in conflict has no file, whatever stands in the folder under the name that it is shown by.
+    paths = {path for path in stage.conflicts if not path.startswith(CORE_MARK)}
+    paths |= {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}
     changes = [
         Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)
     ]
-    # A core in conflict has no file, whatever stands in the folder under the name that it is shown by.
-    changes = [change for change in changes if change.before is not None or change.after is not None]
     plan = plan_checkout(repo, stage, changes, force=True)
     entries = apply_checkout(repo, plan, head)
     clear_stage(repo.folder)

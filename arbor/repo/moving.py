@@ -171,7 +171,7 @@ def move_to(
 ) -> None:  # fmt: skip
     """Bring work tree, stage and ref to the version whose root `move.stage` has as its base.
 
-    Staged changes elsewhere are kept, not with `force`.
+    Staged changes elsewhere are kept, not with `force`; what is staged as it will be is no longer a change.
 
     Raises:
         ConflictError: when local or staged changes would be overwritten and `force` is not given.
@@ -180,6 +180,12 @@ def move_to(
     snapshot = Snapshot(repo.store, new_root)
     changes = [Change(path, old, new) for path, old, new in tree_changes(snapshot, stage.base)]
     staged = staged_keys(stage)
+    if not force:
+        # What is staged as it will be is there already, and what was edited since stays an edit, as in git.
+        changes = [
+            change for change in changes
+            if change.key not in staged or stage.find(repo.store, DOCUMENTS + change.key) != change.after
+        ]  # fmt: skip
     clash = [change.key for change in changes if change.key in staged]
     if clash and not force:
         raise ConflictError(

@@ -138,9 +138,9 @@ class Reach:
 
 
 def _ref_oids(repo: Repository) -> Iterator[bytes]:
-    head = repo.refs.head_oid()
-    if head is not None:
-        yield head
+    for oid in (repo.refs.head_oid(), repo.refs.fetched()):
+        if oid is not None:
+            yield oid
     for name in repo.refs.iter_names():
         oid = repo.refs.read(name)
         if oid is not None:

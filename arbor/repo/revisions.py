@@ -11,7 +11,7 @@ from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_tag
 from arbor.repo.repository import Repository
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     import difflib
@@ -75,6 +75,11 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
         if head is None:
             raise UsageError("there is no commit yet", "run: arbor commit -m MESSAGE")
         return head
+    if name == FETCH_HEAD:
+        fetched = repo.refs.fetched()
+        if fetched is None:
+            raise UsageError("nothing has been fetched yet", "run: arbor fetch")
+        return peel(repo, fetched)
     ref = find_ref(repo, name)
     if ref is not None:
         oid = repo.refs.read(ref)

@@ -15,6 +15,7 @@ from blake3 import blake3
 from arbor.errors import ConflictError, IntegrityError
 from arbor.memory import collector_paused
 from arbor.objects import ledger
+from arbor.objects.ledger_diff import diff
 from arbor.repo.snapshot import CORE_MARK
 from arbor.store.files import seal, unseal, write_atomically
 
@@ -83,6 +84,12 @@ class Stage:
             else:
                 merged[key] = value
         return replace(self, changes=merged)
+
+    def onto(self, source: ledger.NodeSource, root: bytes) -> Stage:
+        """The same stage as changes to another ledger root."""
+        keys = {change.key for change in diff(source, root, self.base)} | set(self.changes)
+        wanted = {key: self.find(source, key) for key in keys}
+        return replace(self, base=root, changes={}).with_changes(source, wanted)
 
     def after_commit(self, source: ledger.NodeSource, head_root: bytes, parents: Sequence[bytes]) -> Stage:
         """What is left of the stage when HEAD has this root and these parents.

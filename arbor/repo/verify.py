@@ -18,6 +18,7 @@ from arbor.repo.snapshot import CORES, DOCUMENTS, shown_path
 from arbor.repo.stage import Stage, read_stage
 from arbor.repo.tiers import TIERS_FILE, read_tiers
 from arbor.repo.witness import WITNESS_FILE, read_witnessed
+from arbor.store.refs import FETCH_HEAD
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import DEFAULT_POLICY
 
@@ -170,6 +171,10 @@ def _check_names(repo: Repository) -> list[Finding]:
             repo.refs.read(name)
         except ArborError as error:
             found.append(Finding("", name, error.message))
+    try:
+        repo.refs.fetched()
+    except ArborError as error:
+        found.append(Finding("", FETCH_HEAD, error.message))
     found += [
         Finding("", line, "a reflog line does not fit its checksum") for line in repo.refs.damaged_log_lines()
     ]

@@ -27,6 +27,7 @@ from arbor.store.files import (
 )
 
 HEADS, TAGS, REMOTES = "refs/heads/", "refs/tags/", "refs/remotes/"
+FETCH_HEAD = "FETCH_HEAD"
 _SYMBOLIC = "ref: "
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$|^/|^\.|^-|^@$")
 _WINDOWS = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
@@ -126,6 +127,13 @@ class Refs:
             found += [f"{below}/{file}" for file in files if not file.startswith(TEMPORARY_PREFIX)]
         yield from sorted(name for name in found if name.startswith(prefix))
 
+    def in_the_way(self, name: str) -> list[str]:
+        """The refs that no ref of this full name can be beside: one is a folder of the other."""
+        parts = name.split("/")
+        above = ["/".join(parts[:count]) for count in range(3, len(parts))]
+        below = self.iter_names(f"{name}/")
+        return [other for other in (*above, *below) if self.read(other) is not None]
+
     def head(self) -> str | bytes:
         """The branch that HEAD follows (full name), or an oid where it is detached.
 
@@ -158,6 +166,22 @@ class Refs:
         if who is not None:
             self._log("HEAD", old, new, who, reason)
         write_atomically(self._folder / "HEAD", _checked(value))
+
+    def fetched(self) -> bytes | None:
+        """The commit that the last fetch was for, as `FETCH_HEAD` names it; None before the first.
+
+        Raises:
+            IntegrityError: when its file is damaged.
+        """
+        try:
+            data = (self._folder / FETCH_HEAD).read_bytes()
+        except FileNotFoundError:
+            return None
+        return _parse_stored_oid(_unchecked(data, FETCH_HEAD), FETCH_HEAD)
+
+    def set_fetched(self, oid: bytes) -> None:
+        """Let `FETCH_HEAD` stand for a commit. It has no reflog: the next fetch replaces it."""
+        write_atomically(self._folder / FETCH_HEAD, _checked(oid.hex()))
 
     def move(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
         """Compare and swap: the ref goes from `old` to `new` (None: absent) or nothing happens.

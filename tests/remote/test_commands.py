@@ -128,6 +128,55 @@ def test_bundles(ada: Cli) -> None:
     assert ada("bundle", "verify", "broken", code=12).err.startswith("error: ")
 
 
+def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
+    ada("push", "-u", "origin", "main")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    assert "nothing has been fetched yet" in bob("log", "FETCH_HEAD", code=2).err
+    ada("switch", "-c", "side")
+    ada.write("notes/new.md", "# New\n")
+    ada.commit("by bundle")
+    ada("bundle", "create", "../more.bundle", "main..side")
+    assert bob("fetch", "../more.bundle", "side").out.endswith(" side -> FETCH_HEAD\n")
+    assert "by bundle" in bob("log", "..FETCH_HEAD", "--oneline").out
+    bob("gc")
+    assert bob("merge", "FETCH_HEAD", "--json").json["changed"] == ["notes/new.md"]
+    ada("push", "origin", "side")
+    assert bob("fetch", "--json").json["fetch_head"] == "refs/heads/main"
+    assert "second" in bob("log", "FETCH_HEAD", "-1", "--oneline").out
+    assert bob("fetch", "origin", "side", "--json").json["fetch_head"] == "refs/heads/side"
+    assert bob("diff", "HEAD", "FETCH_HEAD").out == ""
+    assert bob("verify").code == 0
+    ada("tag", "v1", "main")
+    ada("bundle", "create", "../tag.bundle", "main~1..v1")
+    assert bob("fetch", "../tag.bundle", "--json").json["fetch_head"] == "refs/tags/v1"
+    assert bob("diff", "v1", "FETCH_HEAD").out == ""
+    (bob.folder / ".arbor" / "FETCH_HEAD").write_text("x\n")
+    assert "FETCH_HEAD is damaged" in bob("log", "FETCH_HEAD", code=12).err
+    assert "FETCH_HEAD is damaged" in bob("verify", code=12).out
+
+
+def test_a_bundle_without_passages_says_so(ada: Cli) -> None:
+    ada("push")
+    ada("clone", "--cold", "../bare", "../bob")
+    bob = other(ada, "bob")
+    made = bob("bundle", "create", "../bob.bundle")
+    assert "2 documents without passages (cold)" in made.err
+    for action in ("verify", "list"):
+        assert "2 documents without passages (cold)" in ada("bundle", action, "../bob.bundle").err
+        assert ada("bundle", action, "../bob.bundle", "--json").json["cold"] == 2
+    assert "cold" not in bob("bundle", "create", "--cold", "../bob.bundle").err
+
+
+def test_what_is_no_name_is_not_taken_for_one(ada: Cli) -> None:
+    for name in ("main~1", "^main", "a...b"):
+        assert "there is no branch or tag" in ada("bundle", "create", "../x.bundle", name, code=2).err
+    assert "not a stream" in ada("bundle", "create", "-", code=2).err
+    assert "neither a branch nor a tag" in ada("push", "origin", "main:refs/remotes/x/y", code=2).err
+    for name in ("", ":", "+", "+:"):
+        assert "an empty name" in ada("push", "origin", name, code=2).err
+
+
 def test_a_bundle_cannot_be_written_into_no_folder(ada: Cli) -> None:
     failed = ada("bundle", "create", "../nowhere/all.bundle", code=3)
     assert failed.err.rstrip().endswith("/nowhere'")

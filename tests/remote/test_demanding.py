@@ -53,7 +53,7 @@ def test_what_was_fetched_before_is_looked_at(ada: Cli, tmp_path: Path) -> None:
 
 def test_it_can_be_asked_for_once(ada: Cli, tmp_path: Path) -> None:
     lax = {"ARBOR_CONFIG": str(tmp_path / "lax.toml")}
-    ada("clone", "--require-signed", "../bare", "../bob", env=lax)
+    ada("clone", "../bare", "../bob", env=lax)
     bob = Cli(ada.folder.parent / "bob")
     culprit = unsigned(ada)
     assert culprit in bob("fetch", "--require-signed", code=12, env=lax).err
@@ -68,4 +68,16 @@ def test_a_clone_is_held_to_the_user_wide_setting(ada: Cli, tmp_path: Path) -> N
     assert culprit in ada("clone", "../bare", "../bad", code=12, env=strict).err
     assert not (ada.folder.parent / "bad").exists()
     assert culprit in ada("clone", "--require-signed", "../bare", "../bad", code=12).err
+    assert "pull.require_signed" not in Cli(ada.folder.parent / "good")("config").out
     ada("clone", "--no-require-signed", "../bare", "../bad", env=strict)
+
+
+def test_a_clone_that_was_asked_to_demand_signatures_goes_on_demanding_them(ada: Cli, tmp_path: Path) -> None:
+    lax = {"ARBOR_CONFIG": str(tmp_path / "lax.toml")}
+    ada("clone", "--require-signed", "../bare", "../bob", env=lax)
+    bob = Cli(ada.folder.parent / "bob")
+    assert "pull.require_signed" in bob("config", env=lax).out
+    culprit = unsigned(ada)
+    for command in ("fetch", "pull"):
+        assert culprit in bob(command, code=12, env=lax).err
+    bob("pull", "--no-require-signed", env=lax)

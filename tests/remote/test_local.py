@@ -11,7 +11,9 @@ import pytest
 
 from arbor.errors import ConflictError, IntegrityError, RemoteError, UsageError
 from arbor.objects.proofs import log_state
+from arbor.remote.connecting import connect
 from arbor.remote.fetching import ROLLED_BACK
+from arbor.remote.pushing import PushSpec, push
 from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching
 from arbor.repo.fresh_files import FreshFiles
@@ -329,6 +331,46 @@ def test_prune_removes_tracking_refs_of_branches_that_are_gone(tmp_path: Path) -
     assert repo.refs.read("refs/remotes/origin/side") is not None
     assert [c.status for c in fetch_from(repo, tmp_path / "a", prune=True).changes] == ["same", "pruned"]
     assert repo.refs.read("refs/remotes/origin/side") is None
+
+
+def test_a_branch_gives_way_to_one_below_its_name(tmp_path: Path) -> None:
+    """`side` goes, and `side/one` comes: pruned first, and else said, with all else fetched; the same for a push."""
+    source = make_kb(tmp_path / "a", notes(3))
+    branching.create_branch(source, "side")
+    make_kb(tmp_path / "hub", bare=True)
+    branches = [PushSpec(HEADS + name, source.refs.head_oid() or b"") for name in ("main", "side")]
+    push(source, connect(str(tmp_path / "hub")), "origin", branches)
+    for name in ("b", "c"):
+        clone_to(tmp_path / "hub", tmp_path / name)
+    repo, other = open_repository(tmp_path / "b"), open_repository(tmp_path / "c")
+    new = change(source, {"x.md": "# X\n"})
+    moved = [PushSpec(HEADS + "side/one", new), PushSpec(HEADS + "side", b""), PushSpec(HEADS + "main", new)]
+    done = push(source, connect(str(tmp_path / "hub")), "origin", moved)
+    assert {ref.there: ref.status for ref in done.refs} == {
+        HEADS + "side/one": "new", HEADS + "side": "removed", HEADS + "main": "forward"
+    }  # fmt: skip
+    assert source.refs.read("refs/remotes/origin/side/one") == new
+    [rejected] = fetch_from(repo, tmp_path / "hub").rejected
+    assert (rejected.there, rejected.reason) == (HEADS + "side/one", "'origin/side' is in the way here")
+    assert "--prune" in rejected.hint
+    assert repo.refs.read("refs/remotes/origin/main") == new
+    assert not fetch_from(repo, tmp_path / "hub", prune=True).rejected
+    assert list(repo.refs.iter_names("refs/remotes/origin/side")) == ["refs/remotes/origin/side/one"]
+    # What stands here from before cannot be there beside what was just pushed.
+    fetch_from(other, tmp_path / "hub", branches=("main",))
+    push(other, connect(str(tmp_path / "hub")), "origin", [PushSpec(HEADS + "side/two", new)])
+    assert list(other.refs.iter_names("refs/remotes/origin/side")) == ["refs/remotes/origin/side/two"]
+    assert_whole(repo)
+
+
+def test_a_tag_that_is_in_the_way_is_named(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(3))
+    branching.create_tag(source, "v1/one")
+    clone_to(tmp_path / "a", tmp_path / "b", tags=False)
+    repo = open_repository(tmp_path / "b")
+    branching.create_tag(repo, "v1")
+    [rejected] = fetch_from(repo, tmp_path / "a").rejected
+    assert (rejected.reason, "tag -d" in rejected.hint) == ("'v1' is in the way here", True)
 
 
 def test_a_cold_clone_has_no_passages_and_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import obstore
@@ -12,6 +13,7 @@ from arbor.errors import ArborError, ConflictError, RemoteError
 from arbor.remote import receiving
 from arbor.remote.chunks import fetch_chunks
 from arbor.remote.object_storage import BucketRefs, StoreTransport
+from arbor.remote.pushing import PushSpec, push
 from arbor.remote.transfer import TransferOptions
 from arbor.repo.repository import Repository, open_repository
 from arbor.store.pack_writer import PackWriter
@@ -78,6 +80,25 @@ def test_two_writers_of_one_ref(tmp_path: Path) -> None:
     assert one.read("refs/heads/main") is None
     one.move("refs/heads/main", None, oids[3], who, "")
     assert one.read("refs/heads/main") == oids[3]
+
+
+def test_no_name_of_a_ref_is_a_folder_of_another(tmp_path: Path) -> None:
+    """A bucket has room for both, and whoever reads it has not."""
+    bucket = MemoryStore()
+    first = make_kb(tmp_path / "a", notes(3))
+    at = first.refs.head_oid() or b""
+
+    def pushed(*rows: tuple[str, bytes]) -> list[str]:
+        specs = [PushSpec(f"refs/heads/{name}", oid) for name, oid in rows]
+        with closing(StoreTransport(bucket, "memory://x")) as transport:
+            return [ref.status for ref in push(first, transport, "origin", specs).refs]
+
+    assert pushed(("main", at), ("side", at)) == ["new", "new"]
+    assert pushed(("side/one", at)) == ["rejected"]
+    assert pushed(("side/one", at), ("side", b"")) == ["new", "removed"]
+    assert pushed(("side", at)) == ["rejected"]
+    clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
+    assert open_repository(tmp_path / "b").refs.read("refs/remotes/origin/side/one") == at
 
 
 def test_a_bucket_with_other_things_or_nothing(tmp_path: Path) -> None:

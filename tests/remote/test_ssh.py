@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from arbor.errors import RemoteError, UsageError
+from arbor.remote import ssh as ssh_transport
 from arbor.remote.addresses import Address, parse_address
 from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.limits import Limits
 from arbor.remote.ssh import ssh_arguments
+from arbor.remote.wire import Interrupted
 from arbor.repo.repository import open_repository
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
 
@@ -63,6 +67,27 @@ def test_what_ssh_says_last_is_shown(tmp_path: Path) -> None:
     with pytest.raises(RemoteError, match="host key is unknown"):
         clone_to(connect("host:kb", failing), tmp_path / "b")
     assert not (tmp_path / "b").exists()
+
+
+def running(program: str) -> ConnectOptions:
+    return ConnectOptions(ssh_command=(sys.executable, "-c", program), limits=Limits(idle_s=0.3))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be waited for there")
+def test_another_side_that_reads_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh_transport, "_FIRST_ANSWER_S", 0.3)
+    with closing(connect("host:kb", running("import time; time.sleep(60)"))) as deaf:
+        with pytest.raises(RemoteError, match="has taken nothing for"):
+            deaf.call("push", {}, [bytes(1 << 20)])
+        deaf._process.kill()  # type: ignore[attr-defined]
+
+
+def test_of_what_the_other_side_complains_of_only_the_end_is_kept() -> None:
+    program = "import sys; sys.stderr.write('much ' * 1000000 + chr(10) + 'the last word' + chr(10))"
+    with closing(connect("host:kb", running(program))) as chatty:
+        with pytest.raises(Interrupted, match="the last word"):
+            list(chatty.call("refs", {}))
+        assert len(chatty._said) <= 4000  # type: ignore[attr-defined]
 
 
 def test_a_program_that_is_absent_is_named() -> None:

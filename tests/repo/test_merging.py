@@ -242,6 +242,101 @@ def test_reset_moves_the_branch_in_three_ways(kb: KnowledgeBase) -> None:
     assert read(kb, "a.md") == "two\n"
 
 
+@pytest.fixture
+def soft(kb: KnowledgeBase) -> KnowledgeBase:
+    """A KB whose last commit was taken back softly, beside a branch that goes on from the one before it."""
+    kb.branches.create("side")
+    save(kb, "a.md", TEXT.replace("line 5\n", "STAGED\n"), "new.md", "# New\n")
+    kb.commit("two")
+    kb.branches.switch("side")
+    save(kb, "b.md", "# B\n")
+    kb.commit("on the side")
+    kb.branches.switch("main")
+    kb.branches.reset("HEAD~1", "soft")
+    return kb
+
+
+def test_what_a_soft_reset_leaves_staged_enters_no_merge_and_no_revert(soft: KnowledgeBase) -> None:
+    save(soft, "c.md", "# Another\n")
+    soft.rm(["c.md"], force=True)
+    before = soft.status()
+    assert [change.path for change in before.staged] == ["a.md", "new.md"]
+    for refused in (
+        lambda: soft.branches.merge("side", fast_forward=False),
+        lambda: soft.branches.revert("HEAD"),
+    ):
+        with pytest.raises(ConflictError, match="staged changes"):
+            refused()
+    assert soft.status() == before
+
+
+def test_what_a_soft_reset_leaves_staged_comes_along_or_stops_a_switch(soft: KnowledgeBase) -> None:
+    staged = soft.status().staged
+    soft.branches.switch("side")
+    assert soft.status().staged == staged
+    assert "STAGED" in read(soft, "a.md")
+    soft.branches.switch("main", force=True)
+    save(soft, "b.md", "# Mine\n")
+    soft.commit("mine")
+    soft.branches.reset("HEAD~1", "soft")
+    with pytest.raises(ConflictError, match="staged changes would be overwritten"):
+        soft.branches.switch("side")
+    assert read(soft, "b.md") == "# Mine\n"
+
+
+def test_what_is_staged_as_the_other_version_has_it_stands_in_no_way(soft: KnowledgeBase) -> None:
+    soft.branches.reset("HEAD@{1}", "hard")
+    soft.branches.create("later")
+    soft.branches.reset("HEAD~1", "soft")
+    save(soft, "c.md", "# Mine\n")
+    assert soft.fs_root is not None
+    (soft.fs_root / "a.md").write_text(TEXT)
+    soft.branches.switch("later")
+    assert [change.path for change in soft.status().staged] == ["c.md"]
+    assert [change.path for change in soft.status().unstaged] == ["a.md"]
+    assert read(soft, "a.md") == TEXT
+    soft.branches.reset("HEAD~1", "soft")
+    save(soft, "a.md", "# Otherwise\n")
+    with pytest.raises(ConflictError, match="staged changes would be overwritten"):
+        soft.branches.merge("later@{1}")
+    soft.branches.reset("HEAD", "hard")
+    assert not soft.status().staged
+
+
+def test_a_soft_reset_to_and_fro_leaves_nothing_staged(soft: KnowledgeBase) -> None:
+    later = soft.commit("again").commit
+    soft.branches.reset("HEAD~1", "soft")
+    soft.branches.reset(later, "soft")
+    assert soft.status().clean
+    assert not (soft.folder / "stage").exists()
+
+
+def test_branches_are_renamed_as_in_git(kb: KnowledgeBase) -> None:
+    kb.branches.create("topic")
+    at = kb.resolve("topic")
+    for new in ("topic/one", "topic/one/more", "topic/one/more", "topic"):
+        kb.branches.rename(kb.branches.listing()[-1].name, new)
+        assert [branch.name for branch in kb.branches.listing()] == ["main", new]
+        assert kb.resolve(new) == at
+    kb.branches.rename("main", "main", force=True)
+    kb.branches.rename("main", "main/x")
+    assert [(branch.name, branch.current) for branch in kb.branches.listing()] == [
+        ("main/x", True), ("topic", False)
+    ]  # fmt: skip
+    save(kb, "n.md", "new\n")
+    kb.commit("ahead")
+    with pytest.raises(UsageError, match="current"):
+        kb.branches.rename("topic", "main/x", force=True)
+    with pytest.raises(UsageError, match="exists"):
+        kb.branches.rename("topic", "main/x")
+    with pytest.raises(UsageError):
+        kb.branches.rename("topic", "topic/a..b")
+    with pytest.raises(ConflictError, match="in the way"):
+        kb.branches.rename("topic", "main/x/y")
+    assert [branch.name for branch in kb.branches.listing()] == ["main/x", "topic"]
+    assert kb.status().clean
+
+
 def test_branch_and_tag_names_are_guarded(kb: KnowledgeBase) -> None:
     kb.branches.create("topic")
     kb.branches.tag("v1", message="the first\nrelease")
@@ -386,6 +481,42 @@ def test_a_document_renamed_to_one_name_by_both_is_merged(moved: KnowledgeBase) 
     assert two_sides(moved, rename("Line 3 "), rename("Line 30 ")).kind == "merged"
     assert "LINE 3 " in read(moved, "new.md")
     assert "LINE 30 " in read(moved, "new.md")
+
+
+def conflict_at_a_new_name(kb: KnowledgeBase) -> None:
+    """Both change one line of a document, and the other side renames it."""
+
+    def there(kb: KnowledgeBase) -> None:
+        kb.mv(["e.md"], "new/e.md")
+        save(kb, "new/e.md", LONG.replace("Line 3 ", "THERE "))
+
+    result = two_sides(kb, lambda kb: save(kb, "e.md", LONG.replace("Line 3 ", "HERE ")), there)
+    assert result.conflicts == ("new/e.md",)
+
+
+def test_a_conflict_under_their_new_name_leaves_no_file_when_it_is_left(moved: KnowledgeBase) -> None:
+    conflict_at_a_new_name(moved)
+    assert "HERE " in read(moved, "new/e.md")
+    assert "THERE " in read(moved, "new/e.md")
+    moved.branches.abort_merge()
+    assert not (moved.folder.parent / "new").exists()
+    assert read(moved, "e.md") == LONG.replace("Line 3 ", "HERE ")
+    assert moved.status().clean
+
+
+@pytest.mark.parametrize("how", ["keep", "remove", "add the removal"])
+def test_a_conflict_under_their_new_name_is_resolved_like_any_other(moved: KnowledgeBase, how: str) -> None:
+    conflict_at_a_new_name(moved)
+    if how == "keep":
+        save(moved, "new/e.md", "# Cats\n")
+    elif how == "remove":
+        moved.rm(["new/e.md"])
+    else:
+        (moved.folder.parent / "new" / "e.md").unlink()
+        moved.add()
+    moved.commit("resolved")
+    assert [path for path, _ in moved.ls()] == ["d.md"] + ["new/e.md"] * (how == "keep")
+    assert moved.status().clean
 
 
 @pytest.mark.parametrize("mirrored", [False, True])

@@ -26,6 +26,7 @@ FIELDS = {
     "refs": "`name` and `commit` of each branch and tag in it",
     "prerequisites": "commits that a receiver must have already",
     "filter": "which passages it holds; null for all",
+    "cold": "documents without their passages",
     "objects": "objects in it",
     "bytes": "size of the file",
 }
@@ -51,6 +52,8 @@ def command(
     """
     if action != "create" and (names or cold):
         raise UsageError(f"arbor bundle {action} takes a file only")
+    if file == "-":
+        raise UsageError("a bundle is a file, not a stream", "name a file; one called - is written as ./-")
     fs_path = session.from_here(file)
     if action == "create":
         info = _create(session, fs_path, names, cold)
@@ -67,6 +70,9 @@ def command(
         session.out.line(f"{words} {quote_path(file)}, {about}")
     for ref in info.shown.refs if action != "create" else ():
         session.out.line(f"{short(ref.peeled.hex())} {short_ref(ref.name)}")
+    if info.cold and not cold:
+        session.out.warning(f"{count(len(info.cold), 'document')} without passages (cold)")
+        session.out.hint("it can be cloned with: arbor clone --cold")
     for oid in info.shown.prerequisites:
         session.out.note(f"needs {short(oid.hex())}")
 
@@ -104,5 +110,6 @@ def _fields(info: BundleInfo) -> dict[str, Any]:
         "refs": [{"name": ref.name, "commit": ref.peeled.hex()} for ref in info.shown.refs],
         "prerequisites": [oid.hex() for oid in info.shown.prerequisites],
         "filter": info.filter or None,
+        "cold": len(info.cold),
         "objects": info.objects,
     }

@@ -72,7 +72,8 @@ def command(
 
     URL is a folder, a bundle file, ssh://HOST/PATH or HOST:PATH, http(s)://HOST, or an object store (s3://, gs://,
     az://). Every object is hashed and checked before anything is believed. With --require-signed, or
-    `pull.require_signed` among your user-wide settings, every commit must be signed by a key that you allow.
+    `pull.require_signed` among your user-wide settings, every commit must be signed by a key that you allow;
+    --require-signed becomes a setting of the clone, so that it holds for what is fetched later, too.
 
     For example:
 

@@ -25,6 +25,7 @@ FIELDS = {
     "commits": "new commits",
     "cold": "documents that came without their passages",
     "warnings": "what to know before relying on it",
+    "fetch_head": "full name there of the branch or tag that FETCH_HEAD stands for now, null where it is as it was",
 }
 
 
@@ -47,6 +48,10 @@ def command(
 
     REMOTE is a name (see arbor remote) or an address; without it, the one that the branch follows. A branch that
     the other side has rolled back from what it showed before is refused unless you accept it with --force.
+
+    The branch that was asked for, else the one that yours follows, else the one that HEAD follows there, is called
+    FETCH_HEAD afterwards, also where REMOTE is an address without a name, such as a bundle: arbor log ..FETCH_HEAD
+    shows what it would bring, and arbor merge FETCH_HEAD brings it.
     """
     kb = session.open()
     set_identity(kb)
