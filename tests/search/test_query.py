@@ -76,9 +76,10 @@ def test_everything_at_once() -> None:
         ('path:"open', "not closed"),
         ("-only", "leave out"),
         ('-a -"b c"', "leave out"),
-        ("path:x -a", "leave out"),
+        ("rev:main -a", "leave out"),
+        ("-path:x", "leave out"),
+        ("-title:x -kind:core", "leave out"),
         ("???", "no letter or digit"),
-        ("-path:x", "no letter or digit"),
         ("rev:main", "no words"),
         ("x kind:note", "not a kind"),
         ("x since:soon", "neither a date"),
@@ -98,7 +99,8 @@ def test_what_cannot_be_understood_says_so(text: str, message: str) -> None:
 
 
 def test_conditions_alone_are_a_query() -> None:
-    for text in ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en"):
+    wanted = ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en")
+    for text in (*wanted, *(f"{want} -draft -title:old -path:attic/" for want in wanted)):
         assert not parse_query(text, NOW).has_words
 
 
