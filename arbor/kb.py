@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         config,
         describing,
         history,
+        renames,
         restoring,
         results,
         signing,
@@ -62,6 +63,7 @@ else:
     checking = lazy_module("arbor.graph.checking")
     desk = lazy_module("arbor.graph.desk")
     history = lazy_module("arbor.repo.history")
+    renames = lazy_module("arbor.repo.renames")
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
     signing = lazy_module("arbor.repo.signing")
@@ -301,9 +303,11 @@ class KnowledgeBase:
 
     def log(
         self, revision: str | None = None, paths: Sequence[str] = (), *, limit: int | None = None,
-        cwd: StrPath | None = None,
+        follow: bool = False, cwd: StrPath | None = None,
     ) -> Iterator[CommitInfo]:  # fmt: skip
         """Commits, newest first; those that touched `paths` where any are given. `A..B` and `A...B` are ranges.
+
+        With `follow`, the one document that is given is followed through its renames.
 
         Raises:
             UsageError: when the revision is unknown or there is no commit yet.
@@ -318,9 +322,13 @@ class KnowledgeBase:
         else:
             tips = [self.resolve(revision or "HEAD")]
         names = describing.ref_names(self.repo)
-        touched = () if "" in wanted else wanted
-        for entry in islice(history.iter_log(self.repo, tips, exclude=exclude, paths=touched), limit):
-            yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
+        if follow:
+            entries = renames.iter_followed(self.repo, tips, wanted, exclude=exclude)
+        else:
+            entries = history.iter_log(self.repo, tips, exclude=exclude, paths=() if "" in wanted else wanted)
+        for entry in islice(entries, limit):
+            refs = names.get(entry.oid, ())
+            yield describing.describe_commit(entry.oid, entry.commit, refs, entry.followed)
 
     def show(
         self, revision: str = "HEAD", *, with_text: bool = True, paths: Sequence[str] = ()

@@ -146,6 +146,30 @@ def test_the_log_is_chosen_by_time_author_message_and_glob(kb: Cli) -> None:
     kb("log", "--graph", "--author", "x", code=2)
 
 
+def test_the_log_follows_a_document_and_finds_when_a_text_came(kb: Cli) -> None:
+    kb.write("notes/late.md", "# Late\n\nIt is getting dark.\nNobody is here any more.\n")
+    kb.commit("late")
+    kb("mv", "notes/late.md", "early.md")
+    kb.commit("renamed")
+    kb.write("early.md", "# Late\n\nIt is getting light.\nNobody is here any more.\n")
+    kb.commit("light")
+
+    def subjects(*words: str) -> list[str]:
+        return [commit["subject"] for commit in kb("log", "--json", *words).json["commits"]]
+
+    assert subjects("--follow", "--", "early.md") == ["light", "renamed", "late"]
+    assert subjects("--reverse", "--follow", "-2", "--", "early.md") == ["renamed", "light"]
+    assert subjects("-S", "getting dark") == ["light", "late"]
+    assert subjects("-Sgetting dark", "--follow", "early.md") == ["light", "late"]
+    assert subjects("-S", "getting dark", "--", "notes") == ["renamed", "late"]
+    assert "R100 notes/late.md -> early.md" in kb("log", "--follow", "--name-status", "early.md").out
+    commit = kb("log", "--json", "--follow", "--", "early.md").json["commits"][1]
+    assert commit["followed"] == ["early.md", "notes/late.md"]
+    assert "no commit of this history is like that" in kb("log", "-S", "never").err
+    assert "no text" in kb("log", "-S", "", code=2).err
+    kb("log", "--reverse", "--graph", code=2)
+
+
 def test_the_log_with_patches_shows_the_documents_that_were_asked_for(kb: Cli) -> None:
     kb.write("notes/late.md", "# Late\n")
     kb.write("other.md", "# Other\n")
