@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         describing,
         history,
         renames,
+        renaming,
         restoring,
         results,
         signing,
@@ -64,6 +65,7 @@ else:
     desk = lazy_module("arbor.graph.desk")
     history = lazy_module("arbor.repo.history")
     renames = lazy_module("arbor.repo.renames")
+    renaming = lazy_module("arbor.repo.renaming")
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
     signing = lazy_module("arbor.repo.signing")
@@ -240,13 +242,14 @@ class KnowledgeBase:
     def mv(
         self, sources: Sequence[str], target: str, *, force: bool = False, cwd: StrPath | None = None
     ) -> tuple[tuple[str, str], ...]:
-        """Rename documents or folders; (old path, new path) pairs.
+        """Rename documents or folders; (old path, new path) pairs. A target that ends in / is a folder.
 
         Raises:
             UsageError: when a source is not tracked. ConflictError: when the target exists.
         """
         [place] = self.resolve_paths([target], cwd)
-        return restoring.move(self.repo, self.resolve_paths(sources, cwd), place, force=force)
+        return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force,
+                             is_folder=target.endswith(("/", os.sep)))  # fmt: skip
 
     def restore(
         self, paths: Sequence[str], *, source: str | None = None, staged: bool = False, worktree: bool = True,

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -378,6 +378,31 @@ def remove_file(fs_root: Path, path: str) -> None:
     except OSError as error:
         raise PartlyDone(f"'{path}' cannot be removed: {_reason(error)}") from error
     remove_empty_folders(fs_root, folder)
+
+
+def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Move documents' files to other places, and at the end remove the folders that are empty then.
+
+    Yields:
+        Each (old path, new path) when it is moved.
+
+    Raises:
+        PartlyDone: when the system refuses.
+    """
+    folders: dict[Path, None] = {}
+    try:
+        for old, new in pairs:
+            source = fs_root / name_on_disk(fs_root, old)
+            try:
+                (fs_root / new).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(source, fs_root / new)
+            except OSError as error:
+                raise PartlyDone(f"'{old}' cannot be moved to '{new}': {error.strerror}") from error
+            folders[source.parent] = None
+            yield old, new
+    finally:
+        for folder in folders:
+            remove_empty_folders(fs_root, folder)
 
 
 def remove_bare_folders(fs_root: Path, path: str) -> None:

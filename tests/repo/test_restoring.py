@@ -121,6 +121,16 @@ def test_mv_into_a_folder_of_a_folder_and_of_several(tmp_path: Path) -> None:
     assert kb.status().clean
 
 
+def test_mv_of_a_document_to_what_is_written_as_a_folder(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path / "kb", {"a.md": "a\n", "x/b.md": "b\n"})
+    for target in ("new/", "a.md/", "x/b.md/"):
+        with pytest.raises(UsageError, match="is not a folder"):
+            kb.mv(["a.md"], target)
+    assert kb.status().clean
+    assert kb.mv(["x"], "y/") == (("x/b.md", "y/b.md"),)
+    assert kb.mv(["a.md"], "y/") == (("a.md", "y/a.md"),)
+
+
 def test_mv_keeps_changes_that_are_not_added(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, FILES)
     write(tmp_path, {"a.md": "changed\n"})
