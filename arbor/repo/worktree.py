@@ -419,9 +419,14 @@ def remove_bare_folders(fs_root: Path, path: str) -> None:
 
 
 def remove_empty_folders(fs_root: Path, folder: Path) -> None:
-    """Remove a folder of the work tree and those above it as long as they are empty."""
+    """Remove a folder of the work tree and those above it as long as they are empty.
+
+    As in git, the one that the process is in stays: whoever typed the command would stand nowhere.
+    """
     while folder != fs_root:
         try:
+            if os.path.samefile(folder, os.curdir):
+                break
             folder.rmdir()
         except OSError:
             break

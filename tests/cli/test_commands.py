@@ -117,6 +117,21 @@ def test_the_source_of_a_clip_is_kept(kb: Cli) -> None:
     assert kb("show", "clip.md", "--json").json["document"]["source_uri"] == "https://example.org/a"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", ""), ("rm", "-r", "-f", ""), ("restore", ""), ("evict", ""), ("mv", "notes", ""), ("ls", ""),
+        ("diff", "--", ""), ("log", "--", ""), ("log", ""), ("show", ""), ("search", "proof", "--at", ""),
+        ("reset", ""),
+    ],
+)  # fmt: skip
+def test_an_empty_word_is_a_mistake_and_not_everything(kb: Cli, words: tuple[str, ...]) -> None:
+    kb.write("notes/proofs.md", "a draft\n")
+    assert "is empty" in kb(*words, code=2).err
+    assert (kb.folder / "notes/proofs.md").read_text() == "a draft\n"
+    assert kb("status", "-s").out == " M notes/proofs.md\n"
+
+
 # --- history
 
 
