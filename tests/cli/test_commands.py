@@ -101,6 +101,20 @@ def test_patterns_and_folders_are_taken_from_here(kb: Cli) -> None:
     assert notes("add", "-A").out == "added 1, unchanged 5\n"
 
 
+def test_what_an_add_would_leave_unheard_is_refused(kb: Cli) -> None:
+    kb.write("feed.txt", "https://example.org/a\n")
+    for words, said in (
+        (("-", "--as", "x.md", "-n"), "goes without -n"),
+        (("--private", "."), "about addresses"),
+        (("-", "--as", "x.md", "--no-robots"), "about addresses"),
+        (("https://example.org/a", "--source-uri", "https://example.org/b"), "belongs to -"),
+        (("--okf", "notes", "--source-uri", "https://example.org/b"), "belongs to -"),
+        (("--feed", "feed.txt", "--as", "x.md"), "goes with one source"),
+    ):
+        assert said in kb("add", *words, stdin=b"x\n", code=2).err
+    assert kb("status", "-s").out == "?? feed.txt\n"
+
+
 def test_standard_input_replaces_only_by_force(kb: Cli) -> None:
     done = kb("add", "-", "--as", "notes/merkle.md", stdin=b"other\n", code=2)
     assert "'notes/merkle.md' exists and holds something else" in done.err
