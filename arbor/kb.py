@@ -306,11 +306,12 @@ class KnowledgeBase:
 
     def log(
         self, revision: str | None = None, paths: Sequence[str] = (), *, limit: int | None = None,
-        follow: bool = False, cwd: StrPath | None = None,
+        follow: bool = False, everywhere: bool = False, cwd: StrPath | None = None,
     ) -> Iterator[CommitInfo]:  # fmt: skip
         """Commits, newest first; those that touched `paths` where any are given. `A..B` and `A...B` are ranges.
 
-        With `follow`, the one document that is given is followed through its renames.
+        With `follow`, the one document that is given is followed through its renames; with `everywhere`, what any
+        branch, tag or remote-tracking branch leads to is told, and not only what the revision does.
 
         Raises:
             UsageError: when the revision is unknown or there is no commit yet.
@@ -325,6 +326,7 @@ class KnowledgeBase:
         else:
             tips = [self.resolve(revision or "HEAD")]
         names = describing.ref_names(self.repo)
+        tips += names if everywhere else ()
         if follow:
             entries = renames.iter_followed(self.repo, tips, wanted, exclude=exclude)
         else:

@@ -192,10 +192,12 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
 
 
 def _doubt(word: str, *, minus: bool) -> Iterator[str]:
-    """What to say of a word that looks like a filter whose name was mistyped.
+    """What to say of a word that looks like a filter whose name was mistyped, or like an option.
 
-    That is: its letters in another order or case, one of them missing, or an s too many.
+    A filter is one with its letters in another order or case, one of them missing, or an s too many.
     """
+    if minus and len(word) == 1 and word.isascii():
+        yield f"'-{word}' left out what holds '{word}', as -word does"
     name, colon, value = word.partition(":")
     lower = name.lower()
     if not colon or not value or value.startswith("//") or len(name) < _DOUBTED_CHARS:

@@ -199,6 +199,43 @@ def test_the_log_follows_a_document_and_finds_when_a_text_came(kb: Cli) -> None:
     kb("log", "--reverse", "--graph", code=2)
 
 
+def test_names_alone_and_all_branches_as_in_git(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/late.md", "# Late\n")
+    kb.commit("late")
+    kb("switch", "main")
+    assert kb("branch", "--show-current").out == "main\n"
+    assert kb("diff", "main..side", "--name-only").out == "notes/late.md\n"
+    assert kb("log", "side", "-1", "--oneline", "--name-only").out.endswith(" late\n  notes/late.md\n")
+    assert kb("show", "side", "--name-only").out.endswith("\n\nnotes/late.md\n")
+    assert kb("log", "--all", "--json").json["commits"][0]["subject"] == "late"
+    assert "late" not in kb("log", "--oneline").out
+    kb.write("notes/early.md", "# Early\n")
+    kb("add", ".")
+    before = kb("log", "--json", "-1").json["commits"][0]["subject"]
+    kb("commit", "--amend", "--no-edit", env={"ARBOR_EDITOR": "false"})
+    assert kb("log", "--json", "-1").json["commits"][0]["subject"] == before
+    kb("commit", "--amend", "--no-edit", "-m", "x", code=2)
+
+
+def test_the_status_of_some_paths(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "changed\n")
+    kb("mv", "notes/proofs.md", "proofs.md")
+    kb.write("new/in/it.md", "new\n")
+    assert kb("status", "-s", "notes").out == " M notes/merkle.md\nR  notes/proofs.md -> proofs.md\n"
+    assert kb("status", "-s", "proofs.md").out == "R  notes/proofs.md -> proofs.md\n"
+    assert kb("status", "-s", "new/in").out == kb("status", "-s", "new").out == "?? new/\n"
+    assert kb("status", "-s", "*.md", ".").out == kb("status", "-s").out
+    assert kb("status", "--porcelain", "-z", "notes/m*").out == " M notes/merkle.md\0"
+    assert kb("status", "zh").out.endswith("\nNothing differs there.\n")
+
+
+def test_documents_are_listed_by_pattern(kb: Cli) -> None:
+    assert kb("ls", "notes/*.md", "zh").out.split() == kb("ls", "notes", "zh").out.split()
+    assert kb("ls", "*proofs.md").out == "notes/proofs.md\n"
+    assert "no document at or below 'q*'" in kb("ls", "q*", code=2).err
+
+
 def test_the_log_with_patches_shows_the_documents_that_were_asked_for(kb: Cli) -> None:
     kb.write("notes/late.md", "# Late\n")
     kb.write("other.md", "# Other\n")

@@ -98,6 +98,11 @@ def test_what_cannot_be_understood_says_so(text: str, message: str) -> None:
     assert caught.value.hint
 
 
+def test_what_looks_like_an_option_is_told() -> None:
+    assert parse_query("-i Merkle", NOW).notes == ("'-i' left out what holds 'i', as -word does",)
+    assert not parse_query("Merkle -ii -木", NOW).notes
+
+
 def test_conditions_alone_are_a_query() -> None:
     wanted = ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en")
     for text in (*wanted, *(f"{want} -draft -title:old -path:attic/" for want in wanted)):

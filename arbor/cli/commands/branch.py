@@ -26,6 +26,11 @@ FIELDS = {
 @click.argument("names", nargs=-1, metavar="[NAME] [REV]", type=REVISION)
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-a", "--all", "everywhere", is_flag=True, help="List both: the remotes' as remotes/NAME.")
+@click.option(
+    "--show-current",
+    is_flag=True,
+    help="Only the name of the current branch; nothing where HEAD is detached.",
+)
 @click.option("-d", "--delete", is_flag=True, help="Remove a branch whose commits are also elsewhere.")
 @click.option(
     "-D", "force_delete", is_flag=True, help="Remove a branch even if its commits are nowhere else."
@@ -37,8 +42,8 @@ FIELDS = {
 @click.option("-f", "--force", is_flag=True, help="Move a branch that exists.")
 @json_option
 def command(
-    session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, delete: bool, force_delete: bool,
-    move: bool, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
+    session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
+    force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -48,8 +53,16 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    if (remotes or everywhere) and (names or delete or force_delete or move or upstream or unset_upstream):
-        raise UsageError("-r and -a list branches, and change none", "run: arbor branch --help")
+    changes_some = names or delete or force_delete or move or upstream or unset_upstream
+    if (remotes or everywhere or show_current) and changes_some:
+        raise UsageError(
+            "-r, -a and --show-current list branches, and change none", "run: arbor branch --help"
+        )
+    if show_current and not as_json:
+        current = branching.current_branch(kb.repo)
+        if current:
+            session.out.line(clean_line(current))
+        return
     follows = upstream is not None or unset_upstream
     if delete or force_delete:
         for name in _at_least_one(names):

@@ -12,7 +12,7 @@ import click
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.graph_view import Lanes
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
@@ -71,13 +71,15 @@ FIELDS = {
 @click.option("--author", metavar="REGEX", help="Only commits by an author whose name or address matches.")
 @click.option("--grep", metavar="REGEX", help="Only commits whose message matches.")
 @click.option("-S", "text", metavar="TEXT", help="Only commits that change how often a document holds TEXT.")
+@click.option("--all", "everywhere", is_flag=True, help="Also what other branches and tags lead to.")
 @click.option("--follow", is_flag=True, help="Go on past the renames of the one document that is given.")
 @click.option("--reverse", is_flag=True, help="The oldest of them first.")
 @click.option("-p", "--patch", is_flag=True, help="Also the changed lines.")
 @click.option("--oneline", is_flag=True, help="One line a commit.")
 @click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
 @click.option("--stat", is_flag=True, help="Also how many lines changed in which documents.")
-@click.option("--name-status", is_flag=True, help="Also which documents changed.")
+@click.option("--name-status", "names", flag_value="status", help="Also which documents changed.")
+@click.option("--name-only", "names", flag_value="only", help="Also which documents changed, and not how.")
 @click.option(
     "--checkpoint", is_flag=True, help="Only the size and root of the log that ends in REV (C2SP form)."
 )
@@ -86,9 +88,9 @@ FIELDS = {
 @click.pass_context
 def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
-    until: str | None, author: str | None, grep: str | None, text: str | None, follow: bool, reverse: bool,
-    patch: bool, oneline: bool, graph: bool, stat: bool, name_status: bool, checkpoint: bool, show_signature: bool,
-    as_json: bool,
+    until: str | None, author: str | None, grep: str | None, text: str | None, follow: bool,
+    everywhere: bool, reverse: bool, patch: bool, oneline: bool, graph: bool, stat: bool, names: str | None,
+    checkpoint: bool, show_signature: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -113,13 +115,15 @@ def command(
         return
     axe = _pickaxe(kb, text)
     chooses = _chooser(since, until, author, grep, axe, paths)
-    found: Iterable[CommitInfo] = islice(filter(chooses, kb.log(revision, paths, follow=follow)), limit)
+    found: Iterable[CommitInfo] = islice(
+        filter(chooses, kb.log(revision, paths, follow=follow, everywhere=everywhere)), limit
+    )
     if graph and (as_json or reverse):
         raise UsageError("--graph is for people, newest first", "leave out --graph: --json names the parents")
     if reverse:
         found = reversed(list(found))
     tags = signature_view.tags_by_commit(session) if show_signature else {}
-    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, paths, tags)
+    form = _Form(read_head(kb), oneline, stat, names, patch, show_signature, paths, tags)
     if as_json:
         session.out.json("log", {"commits": [_fields(session, info, form) for info in found]})
         return
@@ -158,7 +162,7 @@ class _Form(NamedTuple):
     head: Head
     oneline: bool
     stat: bool
-    name_status: bool
+    names: str | None
     patch: bool
     signatures: bool
     paths: Sequence[str]
@@ -254,7 +258,7 @@ def _fields(session: Session, info: CommitInfo, form: _Form) -> dict[str, Any]:
         fields["tags"] = [signature_view.tag_fields(tag) for tag in form.tags.get(info.commit, ())]
     if info.followed:
         fields["followed"] = list(info.followed)
-    if form.stat or form.name_status or form.patch:
+    if form.stat or form.names or form.patch:
         fields["changes"] = [
             diff_fields(change, with_lines=form.stat or form.patch, with_patch=form.patch)
             for change in form.changes(kb, info)
@@ -280,13 +284,13 @@ def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
     if form.signatures:
         for line in _seals(session, info, form):
             yield f"    {line}"
-    if not (form.stat or form.name_status or form.patch):
+    if not (form.stat or form.names or form.patch):
         return
     changes = form.changes(session.open(), info)
-    if form.stat or form.name_status:
+    if form.stat or form.names:
         if not form.oneline:
             yield ""
-        for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
+        for line in stat_lines(out, changes) if form.stat else name_lines(out, changes, form.names):
             yield f"  {line}"
     for change in changes if form.patch else ():
         yield ""
