@@ -19,7 +19,7 @@ from arbor.repo.worktree import (
     check_out,
     name_on_disk,
     remove_bare_folders,
-    remove_file,
+    remove_files,
 )
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 
@@ -64,9 +64,11 @@ def restore(
             path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
         }
         if worktree:
-            for path in sorted(
-                chosen, key=lambda path: path in wanted
-            ):  # what goes makes room for what comes
+            # What goes makes room for what comes.
+            remove_files(
+                repo.work_tree(), [path for path in chosen if path not in wanted and path in tracked]
+            )
+            for path in chosen:
                 states[path], is_other = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
                 changed |= {path} if is_other else set()
         if staged:
@@ -99,11 +101,12 @@ def _refuse_cold(
 def _bring_back(
     repo: Repository, stage: Stage, path: str, oid: bytes | None, known: tuple[bytes, FileState] | None
 ) -> tuple[FileState, bool]:
-    """Write a document's file unless it is there as it should be; its state now, and whether it was another."""
+    """Write a document's file unless it is there as it should be; its state now, and whether it was another.
+
+    That of no document any more (`oid` is None) is gone by now.
+    """
     fs_root = repo.work_tree()
     if oid is None:
-        if known is not None:
-            remove_file(fs_root, path)
         return UNKNOWN, known is not None
     snapshot, name = Snapshot(repo.store, stage.base), name_on_disk(fs_root, path)
     with contextlib.suppress(OSError):
@@ -154,8 +157,7 @@ def remove(
         write_stage(repo.folder, new)
         remember_states(repo, new, {path: entry for path, entry in tracked.items() if path not in gone})
         if not cached:
-            for path in chosen:
-                remove_file(repo.work_tree(), path)
+            remove_files(repo.work_tree(), chosen)
         return tuple(chosen)
 
 
