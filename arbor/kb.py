@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         config,
         describing,
         history,
+        renames,
+        renaming,
         restoring,
         results,
         signing,
@@ -63,6 +65,8 @@ else:
     checking = lazy_module("arbor.graph.checking")
     desk = lazy_module("arbor.graph.desk")
     history = lazy_module("arbor.repo.history")
+    renames = lazy_module("arbor.repo.renames")
+    renaming = lazy_module("arbor.repo.renaming")
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
     signing = lazy_module("arbor.repo.signing")
@@ -242,13 +246,14 @@ class KnowledgeBase:
     def mv(
         self, sources: Sequence[str], target: str, *, force: bool = False, cwd: StrPath | None = None
     ) -> tuple[tuple[str, str], ...]:
-        """Rename documents or folders; (old path, new path) pairs.
+        """Rename documents or folders; (old path, new path) pairs. A target that ends in / is a folder.
 
         Raises:
             UsageError: when a source is not tracked. ConflictError: when the target exists.
         """
         [place] = self.resolve_paths([target], cwd)
-        return restoring.move(self.repo, self.resolve_paths(sources, cwd), place, force=force)
+        return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force,
+                             is_folder=target.endswith(("/", os.sep)))  # fmt: skip
 
     def restore(
         self, paths: Sequence[str], *, source: str | None = None, staged: bool = False, worktree: bool = True,
@@ -305,9 +310,12 @@ class KnowledgeBase:
 
     def log(
         self, revision: str | None = None, paths: Sequence[str] = (), *, limit: int | None = None,
-        cwd: StrPath | None = None,
+        follow: bool = False, everywhere: bool = False, cwd: StrPath | None = None,
     ) -> Iterator[CommitInfo]:  # fmt: skip
         """Commits, newest first; those that touched `paths` where any are given. `A..B` and `A...B` are ranges.
+
+        With `follow`, the one document that is given is followed through its renames; with `everywhere`, what any
+        branch, tag or remote-tracking branch leads to is told, and not only what the revision does.
 
         Raises:
             UsageError: when the revision is unknown or there is no commit yet.
@@ -322,9 +330,14 @@ class KnowledgeBase:
         else:
             tips = [self.resolve(revision or "HEAD")]
         names = describing.ref_names(self.repo)
-        touched = () if "" in wanted else wanted
-        for entry in islice(history.iter_log(self.repo, tips, exclude=exclude, paths=touched), limit):
-            yield describing.describe_commit(entry.oid, entry.commit, names.get(entry.oid, ()))
+        tips += names if everywhere else ()
+        if follow:
+            entries = renames.iter_followed(self.repo, tips, wanted, exclude=exclude)
+        else:
+            entries = history.iter_log(self.repo, tips, exclude=exclude, paths=() if "" in wanted else wanted)
+        for entry in islice(entries, limit):
+            refs = names.get(entry.oid, ())
+            yield describing.describe_commit(entry.oid, entry.commit, refs, entry.followed)
 
     def show(
         self, revision: str = "HEAD", *, with_text: bool = True, paths: Sequence[str] = ()

@@ -19,6 +19,7 @@ from arbor.cli.catalogue import ALIASES, ELSEWHERE, NAMES, SECTIONS
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
 from arbor.cli.output import Output
 from arbor.cli.session import Session
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -134,11 +135,18 @@ def run(args: Sequence[str] | None = None) -> int:
     before_dashes = words[: words.index("--")] if "--" in words else words
     out.json_errors = "--json" in before_dashes
     try:
-        code = _run(words, Session(Path.cwd(), out))
+        code = _run(words, Session(_folder_at_hand(), out))
         out.flush()
     except BaseException as error:  # noqa: BLE001 - the last line of defence: every error is put into words
         code = _fail(error, out)
     return code
+
+
+def _folder_at_hand() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("the folder that you are in is gone", "go to another one: cd") from error
 
 
 def _run(words: list[str], session: Session) -> int:

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from arbor.cli.session import Session
-from arbor.errors import ArborError
+from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ class RevisionType(_Typed):
 
     name = "revision"
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what a shell makes of a variable that is not set: it would mean the current revision."""
+        if not value:
+            raise UsageError("a revision or path is empty", "name one, such as HEAD, or leave it out")
+        return value
+
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
@@ -42,6 +48,12 @@ class DocumentType(_Typed):
     """The path of a document, kept as typed."""
 
     name = "document"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what a shell makes of a variable that is not set: it would mean everything."""
+        if not value:
+            raise UsageError("a path is empty", "write . for everything here and below")
+        return value
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

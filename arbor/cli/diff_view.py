@@ -71,9 +71,12 @@ def _patch_line(out: Output, line: str, *, is_header: bool) -> str:
     return out.style(line, "red") if line.startswith("-") else line
 
 
-def name_status_lines(out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:
-    """One line a document: the status letter and the path."""
+def name_lines(out: Output, changes: Sequence[TextDiff], names: str | None) -> Iterator[str]:
+    """One line a document: the status letter and the path, or where `names` is "only" the path."""
     for change in changes:
+        if names == "only":
+            yield quote_path(change.path)
+            continue
         letter = f"R{change.similarity}" if change.status == "R" else change.status
         name = renamed(change.old_path, change.path) if change.status == "R" else quote_path(change.path)
         yield f"{out.style(letter.ljust(4), STATUS_STYLES[change.status])} {name}"

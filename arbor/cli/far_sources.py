@@ -26,14 +26,14 @@ def add_from_afar(
     """Fetch or import everything that was named, as one add.
 
     Raises:
-        UsageError: when an address is not one, or `--as` is given for several.
+        UsageError: when an address is not one, or `--as` is given for several or a list.
         RemoteError: when the only address cannot be fetched.
     """
     repo = session.open().repo
     target = session.kb_path(as_path) if as_path else ""
     given = [name for name, value in kinds.items() if value]
-    if target and len(addresses) + len(given) != 1:
-        raise UsageError("--as goes with one source")
+    if target and (len(addresses) + len(given) != 1 or "feed" in given):
+        raise UsageError("--as goes with one source, and a list of --feed may name a path for each")
     fetcher = Fetcher(rules)
     results = [
         _add_one(session, repo, address, fetcher, target, force, alone=len(addresses) == 1)

@@ -64,7 +64,9 @@ class Session:
         return self.cwd / typed
 
     def kb_path(self, typed: str) -> str:
-        """The KB path of a path as typed in this folder."""
+        """The KB path of a path as typed in this folder; raises UsageError for an empty one, which would be all."""
+        if not typed:
+            raise UsageError("a path is empty", "write . for everything here and below")
         return self.open().resolve_paths([typed], self.cwd)[0]
 
     def document_or_core(self, typed: str) -> str:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError
-from arbor.index.checksum import is_unchanged, sum_path
+from arbor.index.checksum import has_sum, is_unchanged, sum_path
 from arbor.index.consensus_store import CONSENSUS_FILE
+from arbor.index.disk_errors import is_refusal
 from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
 from arbor.lazy import lazy_module
 from arbor.objects.ledger import EMPTY_LEDGER
@@ -139,17 +140,26 @@ def check(fs_path: Path, snapshot: Snapshot, *, deep: bool = False) -> list[str]
     if is_unchanged(fs_path) is False:
         problems.append("the search index is not as it was written: its checksum does not fit")
     try:
-        connection = connect_to_read(fs_path)
         try:
-            connection.execute("BEGIN")
-            problems += _check_content(connection, snapshot)
-            if deep:
-                problems += _check_structure(connection)
-        finally:
-            connection.close()
+            problems += _check_rows(fs_path, snapshot, deep=deep)
+        except sqlite3.DatabaseError as error:
+            if not (is_refusal(error) and has_sum(fs_path)):
+                raise
+            # A full disk has no room for what SQLite shares between readers; the main file is whole without it.
+            problems += _check_rows(fs_path, snapshot, deep=deep, immutable=True)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         problems.append(f"the search index cannot be read: {error}")
     return problems
+
+
+def _check_rows(fs_path: Path, snapshot: Snapshot, *, deep: bool, immutable: bool = False) -> list[str]:
+    connection = connect_to_read(fs_path, immutable=immutable)
+    try:
+        connection.execute("BEGIN")
+        problems = list(_check_content(connection, snapshot))
+        return problems + list(_check_structure(connection)) if deep else problems
+    finally:
+        connection.close()
 
 
 def stamp_on_disk(fs_path: Path) -> Stamp | None:

@@ -108,6 +108,10 @@ class BranchDesk:
         """Leave a revert in progress; raises UsageError when there is none."""
         merging.abort(self._repo, "revert")
 
+    def abort_mv(self) -> None:
+        """Take back an `mv` that was cut off half-way; raises UsageError when there is none."""
+        merging.abort(self._repo, "mv")
+
     def revert(self, revision: str, *, commit: bool = True) -> MergeResult:
         """Undo a commit with another one; raises ConflictError when something is staged or in the way."""
         return self._finish(merging.revert(self._repo, revision), commit)

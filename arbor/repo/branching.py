@@ -133,7 +133,7 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
             current branch.
     """
     old_ref, new_ref = check_ref_name(HEADS + old), _branch_ref(new)
-    if f"{old}/".startswith(f"{new}/") or f"{new}/".startswith(f"{old}/"):
+    if old != new and (f"{old}/".startswith(f"{new}/") or f"{new}/".startswith(f"{old}/")):
         _rename_nested(repo, old, new, force=force)
         return
     with repo.lock():
@@ -158,8 +158,6 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
 
 def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None:
     """Rename where one name is a folder of the other, by way of a third name: a crash leaves the branch under that."""
-    if old == new and (repo.refs.read(HEADS + old) is not None or repo.refs.head() == HEADS + old):
-        return
     third = next(
         name
         for name in (f"{old.replace('/', '-')}-{number}" for number in count(1))

@@ -17,7 +17,7 @@ from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
 from arbor.repo.status import remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import read_tiers, to_rehydrate
-from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_file, scan
+from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_files, scan
 from arbor.store.sequential import SequentialReader
 
 _NAMED = 5
@@ -142,11 +142,10 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
     entries = dict(plan.tracked)
     if repo.fs_root is None:
         return entries
-    for path, _, new in plan.changes:
-        if new is None:
-            if path not in plan.already:
-                remove_file(repo.fs_root, path)
-            entries.pop(path, None)
+    gone = [path for path, _, new in plan.changes if new is None]
+    remove_files(repo.fs_root, (path for path in gone if path not in plan.already))
+    for path in gone:
+        entries.pop(path, None)
     for path, _, new in plan.changes:
         if new is None:
             continue
@@ -154,7 +153,7 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
             entries[path] = (new, UNKNOWN)
             continue
         if new in plan.absent:
-            remove_file(repo.fs_root, path)
+            remove_files(repo.fs_root, [path])
             entries[path] = (new, UNKNOWN)
             continue
         document = snapshot.document(new)

@@ -36,7 +36,9 @@ def ref_names(repo: Repository) -> dict[bytes, list[str]]:
     return names
 
 
-def describe_commit(oid: bytes, commit: Commit, refs: Iterable[str] = ()) -> CommitInfo:
+def describe_commit(
+    oid: bytes, commit: Commit, refs: Iterable[str] = (), followed: tuple[str, ...] = ()
+) -> CommitInfo:
     """A commit for reading."""
     return CommitInfo(
         commit=oid.hex(),
@@ -53,6 +55,7 @@ def describe_commit(oid: bytes, commit: Commit, refs: Iterable[str] = ()) -> Com
         message=commit.message,
         refs=tuple(refs),
         signed=bool(commit.seal),
+        followed=followed,
     )
 
 

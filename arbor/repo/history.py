@@ -16,10 +16,11 @@ from arbor.repo.snapshot import DOCUMENTS, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One commit in a log."""
+    """One commit in a log; of a document that is followed through renames, also its paths there."""
 
     oid: bytes
     commit: Commit
+    followed: tuple[str, ...] = ()
 
 
 def iter_log(

@@ -111,11 +111,11 @@ def revert(repo: Repository, revision: str) -> MergeResult:
 
 
 def abort(repo: Repository, what: str) -> None:
-    """Leave a merge or a revert: files, stage and HEAD as before it.
+    """Leave a merge, a revert, or an mv that was cut off: files, stage and HEAD as before it.
 
     Args:
         repo: Where.
-        what: `merge` or `revert`.
+        what: `merge`, `revert` or `mv`.
 
     Raises:
         UsageError: when no such thing is in progress.

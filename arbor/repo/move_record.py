@@ -39,7 +39,7 @@ class MoveRecord:
     """What is under way.
 
     Attributes:
-        kind: `merge`, `revert`, `switch` or `reset`.
+        kind: `merge`, `revert`, `switch`, `reset` or `mv`.
         command: What was typed, in short.
         head: What HEAD held before: a full ref name or hexadecimal digits.
         stage: The bytes of the stage file before; b"" where there was none.
@@ -59,7 +59,7 @@ class MoveRecord:
     @property
     def hint(self) -> str:
         """What to type after an interruption."""
-        if self.kind in ("merge", "revert"):
+        if self.kind in ("merge", "revert", "mv"):
             return f"run it again, or leave it with: arbor {self.kind} --abort"
         branch = self.head.removeprefix(HEADS) if self.head.startswith(HEADS) else "--detach HEAD"
         return f"run it again, or go back with: arbor switch {branch}"

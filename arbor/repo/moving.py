@@ -1,4 +1,4 @@
-"""Moves of the work tree that end wholly or can be undone: merge, revert, switch, and reset --hard.
+"""Moves of the work tree that end wholly or can be undone: merge, revert, switch, reset --hard, and mv.
 
 The order is the whole point: the record, the files, the stage, the ref, and the record goes. Killed before the last
 file is written or before the ref has moved, the record tells what each file held; after that, everything is done.
@@ -29,7 +29,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Stage, clear_stage, encode_stage, put_stage
 from arbor.repo.status import remember_states, same_bytes
-from arbor.repo.worktree import check_out, hash_of_file, name_on_disk
+from arbor.repo.worktree import check_out, hash_of_file, name_on_disk, rename_files
 from arbor.store.files import remove_temporaries, write_atomically
 
 
@@ -38,7 +38,7 @@ class Move:
     """Where a move leads.
 
     Attributes:
-        kind: `merge`, `revert`, `switch` or `reset`.
+        kind: `merge`, `revert`, `switch` or `reset`; `mv` is `arbor.repo.renaming`'s.
         command: What was typed, in short.
         head: What HEAD holds afterwards: a full ref name or a commit.
         commit: The commit that HEAD stands for afterwards.
@@ -122,7 +122,9 @@ def undo_move(repo: Repository) -> None:
     record = repo.interrupted()
     if record is None:
         return
-    if repo.fs_root is not None:
+    if record.kind == "mv":
+        _rename_back(repo, record)
+    elif repo.fs_root is not None:
         _put_back(repo, record)
     if record.stage:
         write_atomically(repo.folder / "stage", record.stage)
@@ -157,6 +159,27 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
     absent = absent_documents(repo, (change.after for change in changes))
     plan = CheckoutPlan(tuple(changes), frozenset(), {}, absent)
     apply_checkout(repo, plan, snapshot)
+
+
+def _rename_back(repo: Repository, record: MoveRecord) -> None:
+    """Move back the files that are at their new place and not at their old one, with whatever is in them by now."""
+    fs_root = repo.work_tree()
+    moved = [
+        (old.path, new.path)
+        for old, new in zip(record.files[::2], record.files[1::2], strict=True)
+        if not os.path.lexists(fs_root / name_on_disk(fs_root, old.path))
+        and os.path.lexists(fs_root / name_on_disk(fs_root, new.path))
+    ]
+    for _ in rename_files(fs_root, [(new, old) for old, new in reversed(moved)]):
+        pass
+    replaced = [
+        Change(file.path, None, file.before)
+        for file in record.files[1::2]
+        if file.before is not None and not os.path.lexists(fs_root / name_on_disk(fs_root, file.path))
+    ]
+    absent = absent_documents(repo, (change.after for change in replaced))
+    plan = CheckoutPlan(tuple(replaced), frozenset(), {}, absent)
+    apply_checkout(repo, plan, Snapshot(repo.store, ledger.EMPTY_LEDGER))
 
 
 def _has_hash(fs_path: Path, wanted: bytes) -> bool:

@@ -6,10 +6,8 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from arbor.errors import ConflictError, PartlyDone, UsageError
-from arbor.objects.paths import check_path
+from arbor.errors import ConflictError, UsageError
 from arbor.repo.checkout import absent_documents
 from arbor.repo.cold_needs import Need, named, refuse_absent
 from arbor.repo.repository import Repository
@@ -21,10 +19,8 @@ from arbor.repo.tiers import to_rehydrate
 from arbor.repo.worktree import (
     check_out,
     name_on_disk,
-    refuse_beyond_link,
     remove_bare_folders,
-    remove_empty_folders,
-    remove_file,
+    remove_files,
 )
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 
@@ -69,9 +65,11 @@ def restore(
             path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
         }
         if worktree:
-            for path in sorted(
-                chosen, key=lambda path: path in wanted
-            ):  # what goes makes room for what comes
+            # What goes makes room for what comes.
+            remove_files(
+                repo.work_tree(), [path for path in chosen if path not in wanted and path in tracked]
+            )
+            for path in chosen:
                 states[path], is_other = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
                 changed |= {path} if is_other else set()
         if staged:
@@ -104,11 +102,12 @@ def _refuse_cold(
 def _bring_back(
     repo: Repository, stage: Stage, path: str, oid: bytes | None, known: tuple[bytes, FileState] | None
 ) -> tuple[FileState, bool]:
-    """Write a document's file unless it is there as it should be; its state now, and whether it was another."""
+    """Write a document's file unless it is there as it should be; its state now, and whether it was another.
+
+    That of no document any more (`oid` is None) is gone by now.
+    """
     fs_root = repo.work_tree()
     if oid is None:
-        if known is not None:
-            remove_file(fs_root, path)
         return UNKNOWN, known is not None
     snapshot, name = Snapshot(repo.store, stage.base), name_on_disk(fs_root, path)
     with contextlib.suppress(OSError):
@@ -159,8 +158,7 @@ def remove(
         write_stage(repo.folder, new)
         remember_states(repo, new, {path: entry for path, entry in tracked.items() if path not in gone})
         if not cached:
-            for path in chosen:
-                remove_file(repo.work_tree(), path)
+            remove_files(repo.work_tree(), chosen)
         return tuple(chosen)
 
 
@@ -191,89 +189,3 @@ def _refuse_to_lose(repo: Repository, stage: Stage, chosen: Sequence[str], track
             raise ConflictError(
                 f"'{path}' has staged changes", "keep the file with --cached, or lose them with -f"
             )
-
-
-def move(
-    repo: Repository, sources: Sequence[str], target: str, *, force: bool = False
-) -> tuple[tuple[str, str], ...]:
-    """Rename tracked files or folders in the work tree and the stage; (old path, new path) pairs.
-
-    Raises:
-        UsageError: when a source is not tracked, would go into itself, or several have one place or no folder to go to.
-        ConflictError: when the target exists and `force` is not given.
-        PartlyDone: when the system refuses; what was moved before is staged.
-        Locked: when another writer holds the lock.
-    """
-    with repo.changing_stage() as stage:
-        fs_root = repo.work_tree()
-        tracked = tracked_files(repo, stage)
-        pairs = _plan_moves(repo, sources, target, tracked)
-        for _, new in pairs:
-            check_path(new)
-            refuse_beyond_link(fs_root, new)
-            if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
-                raise ConflictError(f"'{new}' exists already", "replace it with -f")
-        entries = dict(tracked)
-        no_file = absent_documents(repo, [tracked[old][0] for old, _ in pairs])
-        in_the_way = displaced(tracked.keys() - {old for old, _ in pairs}, [new for _, new in pairs])
-        changes: dict[str, bytes | None] = {}
-        try:
-            for old, new in pairs:
-                oid = tracked[old][0]
-                # A cold document needs no file: where there is none, it moves in the stage alone.
-                if oid not in no_file or os.path.lexists(fs_root / name_on_disk(fs_root, old)):
-                    _rename(fs_root, old, new)
-                del entries[old]
-                changes[DOCUMENTS + old] = None
-                changes[DOCUMENTS + new] = oid
-                entries[new] = (oid, UNKNOWN)
-        finally:
-            if changes:
-                changes.update({DOCUMENTS + path: None for path in in_the_way})
-                changed = stage.with_changes(repo.store, changes)
-                write_stage(repo.folder, changed)
-                remember_states(
-                    repo, changed, {path: entries[path] for path in entries if path not in in_the_way}
-                )
-        return tuple(pairs)
-
-
-def _plan_moves(
-    repo: Repository, sources: Sequence[str], target: str, tracked: Entries
-) -> list[tuple[str, str]]:
-    fs_root = repo.work_tree()
-    into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
-    into = into or any(
-        path.startswith(f"{target}/") for path in tracked
-    )  # of cold documents there is no folder
-    if len(sources) > 1 and not into:
-        raise UsageError(f"'{target}' is not a folder", "make the folder first, or move one thing at a time")
-    pairs: list[tuple[str, str]] = []
-    for source in dict.fromkeys(sources):
-        name = source.rsplit("/", 1)[-1]
-        place = (f"{target}/{name}" if target else name) if into else target
-        if not source or place == source or place.startswith(f"{source}/"):
-            raise UsageError(f"'{source or '.'}' cannot be moved into itself")
-        if source in tracked:
-            pairs.append((source, place))
-            continue
-        below = [path for path in sorted(tracked) if path.startswith(f"{source}/")]
-        if not below:
-            raise UsageError(f"'{source}' is not tracked", "run: arbor status")
-        pairs += [(path, place + path[len(source) :]) for path in below]
-    seen: set[str] = set()
-    for _, new in pairs:
-        if new in seen:
-            raise UsageError(f"two of the sources would become '{new}'")
-        seen.add(new)
-    return pairs
-
-
-def _rename(fs_root: Path, old: str, new: str) -> None:
-    source = fs_root / name_on_disk(fs_root, old)
-    try:
-        (fs_root / new).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(source, fs_root / new)
-    except OSError as error:
-        raise PartlyDone(f"'{old}' cannot be moved to '{new}': {error.strerror}") from error
-    remove_empty_folders(fs_root, source.parent)

@@ -18,6 +18,8 @@ class CommitInfo:
         message: The whole message.
         refs: Short names of branches and tags that stand here.
         signed: Whether it carries a signature.
+        followed: The path here, and before that commit where it was another, of a document that a log follows
+            through renames.
     """
 
     commit: str
@@ -34,6 +36,7 @@ class CommitInfo:
     message: str
     refs: tuple[str, ...]
     signed: bool
+    followed: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:

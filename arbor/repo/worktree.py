@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -383,26 +383,61 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
             temporary.unlink()
 
 
-def remove_file(fs_root: Path, path: str) -> None:
-    """Remove a document's file and the folders that are empty after it. A file that is gone is fine.
+def remove_files(fs_root: Path, paths: Iterable[str]) -> None:
+    """Remove documents' files, and then the folders that are empty. A file that is gone is fine.
 
     Raises:
         PartlyDone: when the system refuses.
     """
+    folders: dict[Path, None] = {}
+    try:
+        for path in paths:
+            target = _unlink(fs_root, path)
+            if target is not None:
+                folders[target.parent] = None
+    finally:
+        remove_empty_folders(fs_root, folders)
+
+
+def _unlink(fs_root: Path, path: str) -> Path | None:
+    """Remove a document's file; where it was, None where something else is there or it is beyond a link."""
     check_path(path)
     target = fs_root / name_on_disk(fs_root, path)
-    folder = target.parent
     if any(part.is_symlink() for part in [*list(target.parents)[: len(path.split("/")) - 1]]):
-        return
+        return None
     if target.is_dir() and not target.is_symlink():
-        return
+        return None
     try:
         target.unlink(missing_ok=True)
     except NotADirectoryError:
-        return
+        return None
     except OSError as error:
         raise PartlyDone(f"'{path}' cannot be removed: {_reason(error)}") from error
-    remove_empty_folders(fs_root, folder)
+    return target
+
+
+def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Move documents' files to other places, and at the end remove the folders that are empty then.
+
+    Yields:
+        Each (old path, new path) when it is moved.
+
+    Raises:
+        PartlyDone: when the system refuses.
+    """
+    folders: dict[Path, None] = {}
+    try:
+        for old, new in pairs:
+            source = fs_root / name_on_disk(fs_root, old)
+            try:
+                (fs_root / new).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(source, fs_root / new)
+            except OSError as error:
+                raise PartlyDone(f"'{old}' cannot be moved to '{new}': {error.strerror}") from error
+            folders[source.parent] = None
+            yield old, new
+    finally:
+        remove_empty_folders(fs_root, folders)
 
 
 def remove_bare_folders(fs_root: Path, path: str) -> None:
@@ -418,15 +453,27 @@ def remove_bare_folders(fs_root: Path, path: str) -> None:
             folder.rmdir()
 
 
-def remove_empty_folders(fs_root: Path, folder: Path) -> None:
-    """Remove a folder of the work tree and those above it as long as they are empty."""
-    while folder != fs_root:
-        try:
-            folder.rmdir()
-        except OSError:
-            break
-        folder = folder.parent
-    fsync_folder(folder)
+def remove_empty_folders(fs_root: Path, folders: Iterable[Path]) -> None:
+    """Remove folders of the work tree and those above them as long as they are empty; what is left is made durable.
+
+    As in git, the one that the process is in stays: whoever typed the command would stand nowhere.
+    """
+    left: dict[Path, None] = {}
+    for each in folders:
+        folder = each
+        while folder != fs_root:
+            try:
+                if os.path.samefile(folder, os.curdir):
+                    break
+                folder.rmdir()
+            except FileNotFoundError:  # with one before it
+                pass
+            except OSError:
+                break
+            folder = folder.parent
+        left[folder] = None
+    for folder in left:
+        fsync_folder(folder)
 
 
 def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:

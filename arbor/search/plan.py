@@ -114,7 +114,10 @@ def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, h
     if len(telling) > MAX_RANKED_UNITS:
         telling = _rarest(telling, MAX_RANKED_UNITS)
         notes.append(f"the query has many words: the {MAX_RANKED_UNITS} rarest of them were used")
-    fallback = () if len(telling) == len(ranked) else _rarest(ranked, MAX_RANKED_UNITS)
+    is_all = len(telling) == len(ranked)
+    if is_all and _lacks_telling_words(query, ranked):
+        telling, is_all = (), False
+    fallback = () if is_all else _rarest(ranked, MAX_RANKED_UNITS)
     return Plan(telling, fallback, tuple(_filters(query, hooks)), tuple(notes))
 
 
@@ -197,6 +200,13 @@ def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...
     content = tuple(unit for unit in ranked if unit.unit.text not in STOP_WORDS)
     rare = tuple(unit for unit in content if unit.frequency <= COMMON_SHARE * rows)
     return rare or content or ranked
+
+
+def _lacks_telling_words(query: Query, ranked: tuple[RankedUnit, ...]) -> bool:
+    """Whether words of the query tell something, and the index has none of them: only stop words are left."""
+    if any(unit.unit.text not in STOP_WORDS for unit in ranked):
+        return False
+    return any(unit.text not in STOP_WORDS for term in query.terms for unit in units_of(term))
 
 
 def _rarest(units: tuple[RankedUnit, ...], count: int) -> tuple[RankedUnit, ...]:

@@ -206,10 +206,12 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
 
 
 def _doubt(word: str, *, minus: bool) -> Iterator[str]:
-    """What to say of a word that looks like a filter whose name was mistyped.
+    """What to say of a word that looks like a filter whose name was mistyped, or like an option.
 
-    That is: its letters in another order or case, one of them missing, or an s too many.
+    A filter is one with its letters in another order or case, one of them missing, or an s too many.
     """
+    if minus and len(word) == 1 and word.isascii():
+        yield f"'-{word}' left out what holds '{word}', as -word does"
     name, colon, value = word.partition(":")
     lower = name.lower()
     if not colon or not value or value.startswith("//") or len(name) < _DOUBTED_CHARS:
@@ -312,15 +314,15 @@ def _check_content(query: Query) -> None:
         return
     if not query.text.strip():
         raise UsageError("the query is empty", "write one or more words to look for")
-    if query.excluded or any(negated for _, negated in query.titles):
-        raise UsageError("the query only says what to leave out", "add a word to look for")
-    positive = [
-        condition
-        for conditions in (query.paths, query.kinds, query.langs, query.labels)
-        for condition in conditions
-        if not condition.negated
-    ]
-    if not (positive or query.titles or query.since is not None):
-        if query.rev:
-            raise UsageError("the query has no words", "add a word to look for")
-        raise UsageError("the query holds no letter or digit to look for", "write one or more words")
+    conditions = [*query.paths, *query.kinds, *query.langs, *query.labels]
+    if query.since is not None or not all(
+        [*(each.negated for each in conditions), *(negated for _, negated in query.titles)]
+    ):
+        return  # what is left out is left out of what meets these
+    if query.excluded or query.titles or conditions:
+        raise UsageError(
+            "the query only says what to leave out", "add a word to look for, or path:. for all the rest"
+        )
+    if query.rev:
+        raise UsageError("the query has no words", "add a word to look for")
+    raise UsageError("the query holds no letter or digit to look for", "write one or more words")

@@ -101,6 +101,20 @@ def test_patterns_and_folders_are_taken_from_here(kb: Cli) -> None:
     assert notes("add", "-A").out == "added 1, unchanged 5\n"
 
 
+def test_what_an_add_would_leave_unheard_is_refused(kb: Cli) -> None:
+    kb.write("feed.txt", "https://example.org/a\n")
+    for words, said in (
+        (("-", "--as", "x.md", "-n"), "goes without -n"),
+        (("--private", "."), "about addresses"),
+        (("-", "--as", "x.md", "--no-robots"), "about addresses"),
+        (("https://example.org/a", "--source-uri", "https://example.org/b"), "belongs to -"),
+        (("--okf", "notes", "--source-uri", "https://example.org/b"), "belongs to -"),
+        (("--feed", "feed.txt", "--as", "x.md"), "goes with one source"),
+    ):
+        assert said in kb("add", *words, stdin=b"x\n", code=2).err
+    assert kb("status", "-s").out == "?? feed.txt\n"
+
+
 def test_standard_input_replaces_only_by_force(kb: Cli) -> None:
     done = kb("add", "-", "--as", "notes/merkle.md", stdin=b"other\n", code=2)
     assert "'notes/merkle.md' exists and holds something else" in done.err
@@ -115,6 +129,21 @@ def test_the_source_of_a_clip_is_kept(kb: Cli) -> None:
     kb("add", "-", "--as", "clip.md", "--source-uri", "https://example.org/a", stdin=b"# Clip\n")
     kb("commit", "-m", "clip")
     assert kb("show", "clip.md", "--json").json["document"]["source_uri"] == "https://example.org/a"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", ""), ("rm", "-r", "-f", ""), ("restore", ""), ("evict", ""), ("mv", "notes", ""), ("ls", ""),
+        ("diff", "--", ""), ("log", "--", ""), ("log", ""), ("show", ""), ("search", "proof", "--at", ""),
+        ("reset", ""),
+    ],
+)  # fmt: skip
+def test_an_empty_word_is_a_mistake_and_not_everything(kb: Cli, words: tuple[str, ...]) -> None:
+    kb.write("notes/proofs.md", "a draft\n")
+    assert "is empty" in kb(*words, code=2).err
+    assert (kb.folder / "notes/proofs.md").read_text() == "a draft\n"
+    assert kb("status", "-s").out == " M notes/proofs.md\n"
 
 
 # --- history
@@ -144,6 +173,67 @@ def test_the_log_is_chosen_by_time_author_message_and_glob(kb: Cli) -> None:
     assert "is not a regular expression" in kb("log", "--grep", "(", code=2).err
     assert "is not a date" in kb("log", "--since", "soon", code=2).err
     kb("log", "--graph", "--author", "x", code=2)
+
+
+def test_the_log_follows_a_document_and_finds_when_a_text_came(kb: Cli) -> None:
+    kb.write("notes/late.md", "# Late\n\nIt is getting dark.\nNobody is here any more.\n")
+    kb.commit("late")
+    kb("mv", "notes/late.md", "early.md")
+    kb.commit("renamed")
+    kb.write("early.md", "# Late\n\nIt is getting light.\nNobody is here any more.\n")
+    kb.commit("light")
+
+    def subjects(*words: str) -> list[str]:
+        return [commit["subject"] for commit in kb("log", "--json", *words).json["commits"]]
+
+    assert subjects("--follow", "--", "early.md") == ["light", "renamed", "late"]
+    assert subjects("--reverse", "--follow", "-2", "--", "early.md") == ["renamed", "light"]
+    assert subjects("-S", "getting dark") == ["light", "late"]
+    assert subjects("-Sgetting dark", "--follow", "early.md") == ["light", "late"]
+    assert subjects("-S", "getting dark", "--", "notes") == ["renamed", "late"]
+    assert "R100 notes/late.md -> early.md" in kb("log", "--follow", "--name-status", "early.md").out
+    commit = kb("log", "--json", "--follow", "--", "early.md").json["commits"][1]
+    assert commit["followed"] == ["early.md", "notes/late.md"]
+    assert "no commit of this history is like that" in kb("log", "-S", "never").err
+    assert "no text" in kb("log", "-S", "", code=2).err
+    kb("log", "--reverse", "--graph", code=2)
+
+
+def test_names_alone_and_all_branches_as_in_git(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/late.md", "# Late\n")
+    kb.commit("late")
+    kb("switch", "main")
+    assert kb("branch", "--show-current").out == "main\n"
+    assert kb("diff", "main..side", "--name-only").out == "notes/late.md\n"
+    assert kb("log", "side", "-1", "--oneline", "--name-only").out.endswith(" late\n  notes/late.md\n")
+    assert kb("show", "side", "--name-only").out.endswith("\n\nnotes/late.md\n")
+    assert kb("log", "--all", "--json").json["commits"][0]["subject"] == "late"
+    assert "late" not in kb("log", "--oneline").out
+    kb.write("notes/early.md", "# Early\n")
+    kb("add", ".")
+    before = kb("log", "--json", "-1").json["commits"][0]["subject"]
+    kb("commit", "--amend", "--no-edit", env={"ARBOR_EDITOR": "false"})
+    assert kb("log", "--json", "-1").json["commits"][0]["subject"] == before
+    kb("commit", "--amend", "--no-edit", "-m", "x", code=2)
+
+
+def test_the_status_of_some_paths(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "changed\n")
+    kb("mv", "notes/proofs.md", "proofs.md")
+    kb.write("new/in/it.md", "new\n")
+    assert kb("status", "-s", "notes").out == " M notes/merkle.md\nR  notes/proofs.md -> proofs.md\n"
+    assert kb("status", "-s", "proofs.md").out == "R  notes/proofs.md -> proofs.md\n"
+    assert kb("status", "-s", "new/in").out == kb("status", "-s", "new").out == "?? new/\n"
+    assert kb("status", "-s", "*.md", ".").out == kb("status", "-s").out
+    assert kb("status", "--porcelain", "-z", "notes/m*").out == " M notes/merkle.md\0"
+    assert kb("status", "zh").out.endswith("\nNothing differs there.\n")
+
+
+def test_documents_are_listed_by_pattern(kb: Cli) -> None:
+    assert kb("ls", "notes/*.md", "zh").out.split() == kb("ls", "notes", "zh").out.split()
+    assert kb("ls", "*proofs.md").out == "notes/proofs.md\n"
+    assert "no document at or below 'q*'" in kb("ls", "q*", code=2).err
 
 
 def test_the_log_with_patches_shows_the_documents_that_were_asked_for(kb: Cli) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.output import Output
 from arbor.repo.diffing import CONTEXT_LINES, unified_diff
 from arbor.repo.results import TextDiff
@@ -48,12 +48,12 @@ def test_large_changes_are_drawn_in_proportion(out: Output) -> None:
 
 def test_nothing_changed(out: Output) -> None:
     assert list(stat_lines(out, [])) == []
-    assert list(name_status_lines(out, [])) == []
+    assert list(name_lines(out, [], "status")) == []
 
 
 def test_odd_names_are_quoted(out: Output) -> None:
     odd = change('say "hi".md', 1, 1)
-    assert list(name_status_lines(out, [odd])) == ['M    "say \\"hi\\".md"']
+    assert list(name_lines(out, [odd], "status")) == ['M    "say \\"hi\\".md"']
     assert next(iter(patch_lines(out, odd))) == 'diff "a/say \\"hi\\".md" "b/say \\"hi\\".md"'
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -192,3 +193,17 @@ def test_python_dash_m_and_the_exit_code(tmp_path: Path) -> None:
     assert done.returncode == 10
     assert done.stderr.startswith(b"error: there is no knowledge base in ")
     assert run_process(tmp_path, "--version").stdout.startswith(b"arbor ")
+
+
+def test_the_folder_that_one_is_in_stays_and_one_that_is_gone_is_told(kb: Cli) -> None:
+    kb.write("deep/down/only.md", "alone\n")
+    kb.commit("deep")
+    line = shlex.join(command_line())
+    script = f"cd deep/down && {line} rm only.md && {line} status -s && rmdir ../down && {line} status -s"
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=kb.folder, env=process_environment(kb.folder), capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == "removed only.md\nD  only.md\n"
+    assert "error: the folder that you are in is gone\n" in done.stderr

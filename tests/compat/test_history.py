@@ -14,7 +14,7 @@ from arbor.kb import KnowledgeBase
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import encode_commit
-from arbor.repo import history
+from arbor.repo import history, pickaxe
 from arbor.repo.committing import build_commit, write_ledger
 from tests.repo.kit import new_kb, signature
 
@@ -111,6 +111,16 @@ def test_the_log_of_a_path_has_the_same_commits(twins: Twins) -> None:
         for number in (SIZE - 1, SIZE - 2, SIZE // 2):
             found = [int(entry.message) for entry in twins.kb.log(f"c{number}", [path])]
             words = ("log", "--date-order", "--format=%H", f"c{number}", "--", path)
+            assert found == twins.git_numbers(*words)
+
+
+def test_a_text_comes_and_goes_in_the_same_commits(twins: Twins) -> None:
+    for text in ("version 0", "version 2\n", "n", "absent"):
+        for paths in ([], ["a.md"], ["x"]):
+            axe = pickaxe.Pickaxe(twins.kb.repo, text)
+            entries = twins.kb.log(f"c{SIZE - 1}", paths)
+            found = [int(entry.message) for entry in entries if axe.finds(entry.commit, paths)]
+            words = ("log", "--date-order", "--format=%H", f"-S{text}", f"c{SIZE - 1}", "--", *paths)
             assert found == twins.git_numbers(*words)
 
 

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import IntegrityError
-from arbor.index import access, cache_lock
+from arbor.index import access, cache_lock, checking
 from arbor.index.access import bring_up_to_date, index_path, open_at, open_index
 from arbor.index.checking import check
+from arbor.index.checksum import sum_path
 from arbor.index.reader import IndexDamaged, IndexMoved
 from arbor.index.schema import LOCK_FILE, stamp_of
 from arbor.index.writer import build, update
@@ -393,6 +395,27 @@ def run_with_small_disk(kb: SmallKb, snapshot: Snapshot, size_bytes: int) -> str
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file size limits are POSIX")
+def test_what_a_full_disk_leaves_no_room_for_is_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = SmallKb(tmp_path)
+    snapshot = kb.commit(files_of(1))
+    bring_up_to_date(kb.cache, snapshot).close()
+    connect = checking.connect_to_read
+
+    def refuse(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+        if not immutable:
+            error = sqlite3.OperationalError("disk I/O error")
+            error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+            raise error
+        return connect(fs_path, immutable=True)
+
+    monkeypatch.setattr(checking, "connect_to_read", refuse)
+    assert check(index_path(kb.cache), snapshot, deep=True) == []
+    sum_path(index_path(kb.cache)).unlink()  # without it the main file may be between two states
+    assert any("cannot be read" in problem for problem in check(index_path(kb.cache), snapshot))
+
+
 def test_a_full_disk_is_an_error_of_the_disk_and_the_index_stays_good(tmp_path: Path) -> None:
     kb = SmallKb(tmp_path)
     before = kb.commit(files_of(1))

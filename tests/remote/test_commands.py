@@ -39,6 +39,9 @@ def test_remotes_are_listed_renamed_and_removed(ada: Cli) -> None:
     ada("remote", "rename", "origin", "home")
     assert ada("remote", "--json").json["remotes"] == [{"name": "home", "url": bare, "filter": None}]
     assert ada("branch", "-r").out.split()[0] == "home/main"
+    names = [branch["name"] for branch in ada("branch", "-a", "--json").json["branches"]]
+    assert names == ["main", "remotes/home/main"]
+    assert "list branches" in ada("branch", "-r", "-d", "main", code=2).err
     ada("remote", "set-url", "home", "https://secret@kb.example.org/x/")
     assert ada("remote", "-v").out == "home\thttps://kb.example.org/x\n"
     ada("remote", "remove", "home")

@@ -49,6 +49,8 @@ def make(folder: Path) -> KnowledgeBase:
     record(kb, {"x/in.md": "in a folder\n", "a.md": TEXT + "later\n"}, "later")
     kb.branches.switch("main")
     (kb.fs_root / "untracked.txt").write_text("mine\n")
+    (kb.fs_root / "kept").mkdir()
+    (kb.fs_root / "kept" / "untracked.txt").write_text("mine too\n")
     return kb
 
 
@@ -118,6 +120,8 @@ COMMANDS: dict[str, Callable[[KnowledgeBase], object]] = {
     "switch -c": lambda kb: branching.switch(kb.repo, "made", create=True, start="later"),
     "revert": lambda kb: merging.revert(kb.repo, "HEAD~1"),
     "reset": lambda kb: branching.reset(kb.repo, "side", "hard"),
+    "mv": lambda kb: kb.mv(["a.md", "edited.md", "deep"], "kept"),
+    "mv -f": lambda kb: kb.mv(["both.md"], "a.md", force=True),
 }
 """None of them goes on to the index: its threads do not outlive a fork."""
 
@@ -128,7 +132,8 @@ def leave(folder: Path, name: str) -> None:
     state = kb.status()
     if state.interrupted:
         assert state.interrupted in ("merge side", "merge clean", "merge later", "switch later", "switch -c made later",
-                                     "revert HEAD~1", "reset --hard side")  # fmt: skip
+                                     "revert HEAD~1", "reset --hard side", "mv a.md edited.md deep kept",
+                                     "mv both.md a.md")  # fmt: skip
         for act in (
             kb.add,
             lambda: kb.commit("no"),
@@ -138,7 +143,9 @@ def leave(folder: Path, name: str) -> None:
             with pytest.raises(ConflictError, match="was interrupted"):
                 act()
         assert collect(kb.repo, grace_s=0).damaged == ()
-        if "--abort" in state.way_out:
+        if "mv --abort" in state.way_out:
+            kb.branches.abort_mv()
+        elif "--abort" in state.way_out:
             (kb.branches.abort_revert if "revert" in state.way_out else kb.branches.abort_merge)()
         else:
             assert state.way_out.endswith("arbor switch main")
@@ -174,13 +181,14 @@ def test_killed_at_every_step(tmp_path: Path, name: str) -> None:
         assert found.status[-1] or found.files in (before.files, after.files)
         leave(folder, name)
         left = see(folder)
-        assert left == (after if left.commit == after.commit != before.commit else before), step
+        has_moved = left.commit == after.commit != before.commit or (name.startswith("mv") and found == after)
+        assert left == (after if has_moved else before), step
         if found != after:
             finish(other, name)
         assert see(other) == after, step
         shutil.rmtree(folder)
         shutil.rmtree(other)
-    assert interrupted > 3
+    assert interrupted > (1 if name == "mv -f" else 3)
 
 
 def finish(folder: Path, name: str) -> None:
@@ -194,6 +202,30 @@ def finish(folder: Path, name: str) -> None:
     elif not (name == "revert" and kb.status().staged):
         COMMANDS[name](kb)
     kb.close()
+
+
+def test_an_mv_that_was_cut_off_is_taken_back_with_what_the_files_hold(tmp_path: Path) -> None:
+    kb = make(tmp_path / "kb")
+    (tmp_path / "kb" / "edited.md").write_text("not added\n")
+    before = see(tmp_path / "kb")
+    kb.close()
+    step = 0
+    while True:
+        step += 1
+        folder = tmp_path / f"at{step}"
+        shutil.copytree(tmp_path / "kb", folder)
+        assert killed_at(folder, step, COMMANDS["mv"])
+        if (folder / "kept" / "edited.md").exists() and see(folder).status[-1]:
+            break
+    with (folder / "kept" / "edited.md").open("a") as file:
+        file.write("changed since\n")
+    kb = arbor.open(folder)
+    kb.branches.abort_mv()
+    after = see(folder)
+    assert after.files == before.files | {"edited.md": b"not added\nchanged since\n"}
+    assert after.status == before.status
+    with pytest.raises(UsageError, match="no mv in progress"):
+        kb.branches.abort_mv()
 
 
 def test_a_file_that_somebody_changed_after_the_crash_is_left_to_them(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import ConflictError, PartlyDone, UsageError
+from arbor.repo import worktree
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
 FILES: dict[str, str | bytes] = {"a.md": "a\n", "b.md": "b\n", "x/c.md": "c\n", "x/y/d.md": "d\n"}
@@ -119,6 +120,16 @@ def test_mv_into_a_folder_of_a_folder_and_of_several(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
     kb.commit("moved", index=False)
     assert kb.status().clean
+
+
+def test_mv_of_a_document_to_what_is_written_as_a_folder(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path / "kb", {"a.md": "a\n", "x/b.md": "b\n"})
+    for target in ("new/", "a.md/", "x/b.md/"):
+        with pytest.raises(UsageError, match="is not a folder"):
+            kb.mv(["a.md"], target)
+    assert kb.status().clean
+    assert kb.mv(["x"], "y/") == (("x/b.md", "y/b.md"),)
+    assert kb.mv(["a.md"], "y/") == (("a.md", "y/a.md"),)
 
 
 def test_mv_keeps_changes_that_are_not_added(tmp_path: Path) -> None:
@@ -337,3 +348,20 @@ def test_a_full_disk_is_said_to_be_full(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.undo()
     assert files_in(tmp_path)["a.md"] == b"changed\n"
     assert len(files_in(tmp_path)) == len(FILES)
+
+
+def test_folders_are_made_durable_once_and_not_after_each_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(
+        tmp_path / "kb", {f"{folder}/{number}.md": f"{number}\n" for folder in "ab" for number in range(9)}
+    )
+    synced: list[str] = []
+    monkeypatch.setattr(worktree, "fsync_folder", lambda folder: synced.append(folder.name))
+    kb.rm(["b/0.md", "b/1.md", "b/2.md"])
+    kb.mv(["a"], "c")
+    kb.restore(["a"], source="HEAD", staged=True)
+    kb.restore(["c"], source="HEAD", staged=True)
+    kb.branches.reset("HEAD", "hard")
+    assert synced == ["b", "kb", "kb"]
+    assert kb.status().clean

@@ -83,9 +83,10 @@ def test_everything_at_once() -> None:
         ('path:"open', "not closed"),
         ("-only", "leave out"),
         ('-a -"b c"', "leave out"),
-        ("path:x -a", "leave out"),
+        ("rev:main -a", "leave out"),
+        ("-path:x", "leave out"),
+        ("-title:x -kind:core", "leave out"),
         ("???", "no letter or digit"),
-        ("-path:x", "no letter or digit"),
         ("rev:main", "no words"),
         ("x kind:note", "not a kind"),
         ("x since:soon", "neither a date"),
@@ -104,8 +105,14 @@ def test_what_cannot_be_understood_says_so(text: str, message: str) -> None:
     assert caught.value.hint
 
 
+def test_what_looks_like_an_option_is_told() -> None:
+    assert parse_query("-i Merkle", NOW).notes == ("'-i' left out what holds 'i', as -word does",)
+    assert not parse_query("Merkle -ii -木", NOW).notes
+
+
 def test_conditions_alone_are_a_query() -> None:
-    for text in ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en"):
+    wanted = ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en")
+    for text in (*wanted, *(f"{want} -draft -title:old -path:attic/" for want in wanted)):
         assert not parse_query(text, NOW).has_words
 
 

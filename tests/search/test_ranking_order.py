@@ -134,6 +134,18 @@ def test_words_in_most_passages_do_not_rank_but_are_found(shelve: Shelve) -> Non
     assert any("common words were used" in note for note in fallen_back.notes)
 
 
+def test_that_only_stop_words_were_found_is_said(shelve: Shelve) -> None:
+    library = shelve({"a.md": "The tide is in.\n"})
+    for query, is_said in (
+        ("what is the zygote", True),
+        ('the "zygote"', False),
+        ("the", False),
+        ("the tide", False),
+    ):
+        notes = library.search(query).notes
+        assert any("common words were used" in note for note in notes) == is_said, query
+
+
 def test_stop_words_are_found_when_there_is_nothing_else(shelve: Shelve) -> None:
     library = shelve({"who.txt": "the who", "what.txt": "what is it", "zebra.txt": "a zebra, the animal"})
     assert library.paths("the zebra") == ["zebra.txt"]

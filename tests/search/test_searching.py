@@ -67,6 +67,8 @@ def library(shelve: Shelve) -> Library:
         ("commit -draft", {"notes/git.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
         ('commit -"a tree"', {"notes/old draft.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
         ("commit path:notes/", {"notes/git.md", "notes/old draft.md"}),
+        ("path:notes/ -draft", {"notes/git.md", "notes/c++.md"}),
+        ("path:notes/ -title:git -title:languages", {"notes/old draft.md"}),
         ('commit path:"notes/old d"', {"notes/old draft.md"}),
         ("commit path:*.txt", {"deep/a/b/c/leaf.txt"}),
         ("commit path:b/*/leaf.txt", {"deep/a/b/c/leaf.txt"}),

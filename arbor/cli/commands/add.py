@@ -76,15 +76,22 @@ def command(
       arbor add git+file:///src/notes@v1   the files of a git commit
     """
     kinds = {"feed": feed, "okf": okf, "mediawiki": mediawiki}
-    if any(kinds.values()) or any("://" in path for path in paths):
+    is_far = any(kinds.values()) or any("://" in path for path in paths)
+    if (private or no_robots) and not is_far:
+        raise UsageError("--private and --no-robots are about addresses, and none is given")
+    if is_far:
         if dry_run or update or everything or "-" in paths:
             raise UsageError("what comes from elsewhere is added by itself, without -n, -u, -A or -")
+        if source_uri:
+            raise UsageError("--source-uri belongs to -: what is fetched or imported has its own")
         rules = far_sources.make_rules(private=private, no_robots=no_robots)
         result = far_sources.add_from_afar(session, paths, kinds, rules, as_path=as_path or "", force=force)
         paths = ()
     elif "-" in paths:
         if len(paths) > 1 or update or everything or dry_run:
-            raise UsageError("- stands alone: it adds one document from standard input")
+            raise UsageError(
+                "- goes without -n, -u, -A and other paths: it adds one document from standard input"
+            )
         result = _add_input(session, as_path, source_uri, force=force)
     elif as_path is not None or source_uri:
         raise UsageError("--as and --source-uri belong to -, which reads standard input")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
@@ -24,6 +25,12 @@ FIELDS = {
 @arbor_command("branch", fields=FIELDS)
 @click.argument("names", nargs=-1, metavar="[NAME] [REV]", type=REVISION)
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
+@click.option("-a", "--all", "everywhere", is_flag=True, help="List both: the remotes' as remotes/NAME.")
+@click.option(
+    "--show-current",
+    is_flag=True,
+    help="Only the name of the current branch; nothing where HEAD is detached.",
+)
 @click.option("-d", "--delete", is_flag=True, help="Remove a branch whose commits are also elsewhere.")
 @click.option(
     "-D", "force_delete", is_flag=True, help="Remove a branch even if its commits are nowhere else."
@@ -35,8 +42,8 @@ FIELDS = {
 @click.option("-f", "--force", is_flag=True, help="Move a branch that exists.")
 @json_option
 def command(
-    session: Session, names: tuple[str, ...], remotes: bool, delete: bool, force_delete: bool, move: bool,
-    upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
+    session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
+    force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -46,6 +53,16 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
+    changes_some = names or delete or force_delete or move or upstream or unset_upstream
+    if (remotes or everywhere or show_current) and changes_some:
+        raise UsageError(
+            "-r, -a and --show-current list branches, and change none", "run: arbor branch --help"
+        )
+    if show_current and not as_json:
+        current = branching.current_branch(kb.repo)
+        if current:
+            session.out.line(clean_line(current))
+        return
     follows = upstream is not None or unset_upstream
     if delete or force_delete:
         for name in _at_least_one(names):
@@ -63,7 +80,7 @@ def command(
     elif names:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
     if as_json or not (delete or force_delete or names or follows):
-        _list(session, remotes, as_json)
+        _list(session, as_json, local=everywhere or not remotes, remote=everywhere or remotes)
 
 
 def _follow(
@@ -87,9 +104,11 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _list(session: Session, remotes: bool, as_json: bool) -> None:
+def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None:
     repo, out = session.open().repo, session.out
-    found = branching.list_branches(repo, remotes=remotes)
+    found = branching.list_branches(repo) if local else []
+    for branch in branching.list_branches(repo, remotes=True) if remote else ():
+        found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
     if as_json:
         rows = [
             {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None}

@@ -66,13 +66,15 @@ _TEMPLATE = """
 @click.option("--allow-empty", is_flag=True, help="Commit even when nothing is staged.")
 @click.option("--author", metavar="'NAME <EMAIL>'", help="Who wrote it, when that is somebody else.")
 @click.option("-S", "--sign/--no-sign", default=None, help="Sign it with the key in sign.key, or not.")
+@click.option("--no-edit", is_flag=True, help="Keep the message of the last commit, or of a merge, as it is.")
 @click.option("--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
 @click.option("--no-index", is_flag=True, help="Leave the search index for the next search.")
 @quiet_option
 @json_option
 def command(
     session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
-    allow_empty: bool, author: str | None, sign: bool | None, no_verify: bool, no_index: bool, as_json: bool,
+    allow_empty: bool, author: str | None, sign: bool | None, no_edit: bool, no_verify: bool, no_index: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Record what is staged.
 
@@ -95,7 +97,7 @@ def command(
         skipped, code = staged.skipped, report_skipped(session, staged, set(), quiet=as_json)
     if not no_verify:
         run_pre_commit(session)
-    message = _message(session, kb, messages, message_file, amend=amend)
+    message = _message(session, kb, messages, message_file, amend=amend, no_edit=no_edit)
     index = not no_index and kb.config_get("core.index") is not False
     made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=author, sign=sign)
     if not is_known:
@@ -111,17 +113,19 @@ def command(
 
 
 def _message(
-    session: Session, kb: KnowledgeBase, messages: tuple[str, ...], message_file: str | None, *, amend: bool
-) -> str:
-    if messages and message_file is not None:
-        raise UsageError("-m and -F cannot be used together")
+    session: Session, kb: KnowledgeBase, messages: tuple[str, ...], message_file: str | None, *, amend: bool,
+    no_edit: bool,
+) -> str:  # fmt: skip
+    if bool(messages) + (message_file is not None) + no_edit > 1:
+        raise UsageError("-m, -F and --no-edit cannot be used together")
     if messages:
         return "\n\n".join(messages)
     if message_file is not None:
         return _read_message(session, message_file)
     before = kb.show("HEAD", with_text=False)[0].message if amend and kb.repo.refs.head_oid() else ""
     waiting = before or kb.repo.stage().message
-    if not (session.input_is_terminal and session.out.interactive) and not os.environ.get("ARBOR_EDITOR"):
+    is_typed = (session.input_is_terminal and session.out.interactive) or os.environ.get("ARBOR_EDITOR")
+    if no_edit or not is_typed:
         return waiting
     return _edit(kb, waiting)
 

@@ -9,7 +9,7 @@ import click
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import CHANGE_FIELDS, diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import CHANGE_FIELDS, diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.on_demand import with_texts
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -30,13 +30,14 @@ EXIT_DIFFERS = 1
 @click.argument("words", nargs=-1, metavar="[REV | OLD..NEW | OLD NEW] [-- PATH...]", type=REVISION)
 @click.option("--staged", "--cached", "staged", is_flag=True, help="What is staged, against HEAD or REV.")
 @click.option("--stat", is_flag=True, help="Only how many lines changed in which documents.")
-@click.option("--name-status", is_flag=True, help="Only which documents changed.")
+@click.option("--name-status", "names", flag_value="status", help="Only which documents changed.")
+@click.option("--name-only", "names", flag_value="only", help="Only which documents changed, and not how.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
 @offline_option
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, session: Session, words: tuple[str, ...], staged: bool, stat: bool, name_status: bool,
+    ctx: click.Context, session: Session, words: tuple[str, ...], staged: bool, stat: bool, names: str | None,
     exit_code: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Show what differs, document by document.
@@ -55,16 +56,16 @@ def command(
     paths = [session.kb_path(path) for path in chosen.paths]
 
     def compare() -> tuple[TextDiff, ...]:
-        return kb.diff(old, new, paths, staged=staged, with_text=not name_status)
+        return kb.diff(old, new, paths, staged=staged, with_text=not names)
 
     changes = with_texts(session, compare(), compare)
     if as_json:
-        fields = [diff_fields(change, with_lines=not name_status, with_patch=not stat) for change in changes]
+        fields = [diff_fields(change, with_lines=not names, with_patch=not stat) for change in changes]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged or old else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     else:
-        _show(session, changes, stat=stat, name_status=name_status)
+        _show(session, changes, stat=stat, names=names)
     return EXIT_DIFFERS if exit_code and changes else 0
 
 
@@ -83,11 +84,11 @@ def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tu
     return old, new
 
 
-def _show(session: Session, changes: tuple[TextDiff, ...], *, stat: bool, name_status: bool) -> None:
+def _show(session: Session, changes: tuple[TextDiff, ...], *, stat: bool, names: str | None) -> None:
     out = session.out
     with out.paged():
-        if stat or name_status:
-            for line in stat_lines(out, changes) if stat else name_status_lines(out, changes):
+        if stat or names:
+            for line in stat_lines(out, changes) if stat else name_lines(out, changes, names):
                 out.line(line)
             return
         for change in changes:

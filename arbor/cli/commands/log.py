@@ -12,11 +12,20 @@ import click
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.graph_view import Lanes
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import COMMIT_FIELDS, Head, commit_fields, commit_header, decorations, read_head, short
+from arbor.cli.views import (
+    COMMIT_FIELDS,
+    Head,
+    commit_fields,
+    commit_header,
+    count,
+    decorations,
+    read_head,
+    short,
+)
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.revisions import parse_moment
@@ -24,20 +33,22 @@ from arbor.repo.revisions import parse_moment
 if TYPE_CHECKING:
     from arbor.cli import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo import desk
+    from arbor.repo import desk, pickaxe
     from arbor.repo.results import CommitInfo, TextDiff
     from arbor.repo.tag_seals import SealedTag
 else:
     desk = lazy_module("arbor.repo.desk")
+    pickaxe = lazy_module("arbor.repo.pickaxe")
     signature_view = lazy_module("arbor.cli.signature_view")
 
 _DAY, _DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86_400
 
 FIELDS = {
-    "commits": "newest first; each with "
+    "commits": "newest first, with --reverse oldest first; each with "
     + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
     + ", and with --stat, --name-status or --patch its `changes`, with --checkpoint its `checkpoint` "
-    "(`origin`, `size`, `log_root`, `note`), with --show-signature its `signature` (`state`: good, bad, unknown or "
+    "(`origin`, `size`, `log_root`, `note`), with --follow its `followed` "
+    "(the path there, and the one before), with --show-signature its `signature` (`state`: good, bad, unknown or "
     "none, `signer`, `key`, `reason`) and the annotated `tags` that stand there (`name`, `tag`, `commit`, `message`, "
     "`tagger`, `seal`)"
 }
@@ -59,11 +70,16 @@ FIELDS = {
               help="Only commits of that time or earlier; a day counts to its end.")  # fmt: skip
 @click.option("--author", metavar="REGEX", help="Only commits by an author whose name or address matches.")
 @click.option("--grep", metavar="REGEX", help="Only commits whose message matches.")
+@click.option("-S", "text", metavar="TEXT", help="Only commits that change how often a document holds TEXT.")
+@click.option("--all", "everywhere", is_flag=True, help="Also what other branches and tags lead to.")
+@click.option("--follow", is_flag=True, help="Go on past the renames of the one document that is given.")
+@click.option("--reverse", is_flag=True, help="The oldest of them first.")
 @click.option("-p", "--patch", is_flag=True, help="Also the changed lines.")
 @click.option("--oneline", is_flag=True, help="One line a commit.")
 @click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
 @click.option("--stat", is_flag=True, help="Also how many lines changed in which documents.")
-@click.option("--name-status", is_flag=True, help="Also which documents changed.")
+@click.option("--name-status", "names", flag_value="status", help="Also which documents changed.")
+@click.option("--name-only", "names", flag_value="only", help="Also which documents changed, and not how.")
 @click.option(
     "--checkpoint", is_flag=True, help="Only the size and root of the log that ends in REV (C2SP form)."
 )
@@ -72,8 +88,9 @@ FIELDS = {
 @click.pass_context
 def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
-    until: str | None, author: str | None, grep: str | None, patch: bool, oneline: bool, graph: bool,
-    stat: bool, name_status: bool, checkpoint: bool, show_signature: bool, as_json: bool,
+    until: str | None, author: str | None, grep: str | None, text: str | None, follow: bool,
+    everywhere: bool, reverse: bool, patch: bool, oneline: bool, graph: bool, stat: bool, names: str | None,
+    checkpoint: bool, show_signature: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -82,6 +99,8 @@ def command(
       arbor log --oneline -5       the last five commits
       arbor log -- notes/a.md      commits that changed a document (or '*.md')
       arbor log --since 30d -p     the last month, with the changed lines
+      arbor log --follow -- a.md   also from before it was called so
+      arbor log -S "dark matter"   when a text came in, or went
       arbor log v1..main           what main has that v1 has not
       arbor log v1...main          what only one of them has
     """
@@ -94,22 +113,29 @@ def command(
             raise UsageError("a checkpoint is of a whole history, not of some paths", "leave out the paths")
         _show_checkpoint(session, (revision or "").rpartition("..")[2] or "HEAD", as_json=as_json)
         return
-    chooses = _chooser(since, until, author, grep)
-    found = islice(filter(chooses, kb.log(revision, paths)), limit)
-    if graph and as_json:
-        raise UsageError("--graph is for people", "leave out --graph: --json names the parents")
+    axe = _pickaxe(kb, text)
+    chooses = _chooser(since, until, author, grep, axe, paths)
+    found: Iterable[CommitInfo] = islice(
+        filter(chooses, kb.log(revision, paths, follow=follow, everywhere=everywhere)), limit
+    )
+    if graph and (as_json or reverse):
+        raise UsageError("--graph is for people, newest first", "leave out --graph: --json names the parents")
+    if reverse:
+        found = reversed(list(found))
     tags = signature_view.tags_by_commit(session) if show_signature else {}
-    form = _Form(read_head(kb), oneline, stat, name_status, patch, show_signature, paths, tags)
+    form = _Form(read_head(kb), oneline, stat, names, patch, show_signature, paths, tags)
     if as_json:
         session.out.json("log", {"commits": [_fields(session, info, form) for info in found]})
         return
     with session.out.paged():
         if graph:
-            _draw(session, found, form, has_choice=bool(paths or since or until or author or grep))
+            _draw(session, found, form, has_choice=bool(paths or since or until or author or grep or axe))
             return
         shown = _list(session, found, form)
+    if axe is not None and axe.cold:
+        session.out.note(f"not looked into, being cold here: {count(len(axe.cold), 'document')}")
     if not shown and limit != 0:
-        _say_nothing_found(session, paths, chosen_by_text=bool(since or until or author or grep))
+        _say_nothing_found(session, paths, chosen_by_text=bool(since or until or author or grep or axe))
 
 
 def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
@@ -136,7 +162,7 @@ class _Form(NamedTuple):
     head: Head
     oneline: bool
     stat: bool
-    name_status: bool
+    names: str | None
     patch: bool
     signatures: bool
     paths: Sequence[str]
@@ -144,12 +170,20 @@ class _Form(NamedTuple):
 
     def changes(self, kb: KnowledgeBase, info: CommitInfo) -> tuple[TextDiff, ...]:
         """What a commit changed, of the documents that were asked for."""
-        return kb.show(info.commit, with_text=self.stat or self.patch, paths=self.paths)[1]
+        paths = info.followed or self.paths
+        return kb.show(info.commit, with_text=self.stat or self.patch, paths=paths)[1]
+
+
+def _pickaxe(kb: KnowledgeBase, text: str | None) -> pickaxe.Pickaxe | None:
+    if text == "":
+        raise UsageError("there is no text to look for", "run: arbor log -S TEXT")
+    return None if text is None else pickaxe.Pickaxe(kb.repo, text)
 
 
 def _chooser(
-    since: str | None, until: str | None, author: str | None, grep: str | None
-) -> Callable[[CommitInfo], bool]:
+    since: str | None, until: str | None, author: str | None, grep: str | None, axe: pickaxe.Pickaxe | None,
+    paths: Sequence[str],
+) -> Callable[[CommitInfo], bool]:  # fmt: skip
     """Whether a commit is one of those that were asked for."""
     first = parse_moment(since) if since is not None else None
     last = parse_moment(until) if until is not None else None
@@ -163,6 +197,7 @@ def _chooser(
             and (last is None or info.commit_time <= last)
             and (by is None or by.search(f"{info.author} <{info.author_email}>") is not None)
             and (about is None or about.search(info.message) is not None)
+            and (axe is None or axe.finds(info.commit, info.followed or paths))
         )
 
     return chooses
@@ -221,7 +256,9 @@ def _fields(session: Session, info: CommitInfo, form: _Form) -> dict[str, Any]:
     if form.signatures:
         fields["signature"] = signature_view.signature_fields(session, info.commit)
         fields["tags"] = [signature_view.tag_fields(tag) for tag in form.tags.get(info.commit, ())]
-    if form.stat or form.name_status or form.patch:
+    if info.followed:
+        fields["followed"] = list(info.followed)
+    if form.stat or form.names or form.patch:
         fields["changes"] = [
             diff_fields(change, with_lines=form.stat or form.patch, with_patch=form.patch)
             for change in form.changes(kb, info)
@@ -247,13 +284,13 @@ def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
     if form.signatures:
         for line in _seals(session, info, form):
             yield f"    {line}"
-    if not (form.stat or form.name_status or form.patch):
+    if not (form.stat or form.names or form.patch):
         return
     changes = form.changes(session.open(), info)
-    if form.stat or form.name_status:
+    if form.stat or form.names:
         if not form.oneline:
             yield ""
-        for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
+        for line in stat_lines(out, changes) if form.stat else name_lines(out, changes, form.names):
             yield f"  {line}"
     for change in changes if form.patch else ():
         yield ""

@@ -8,6 +8,7 @@ from arbor.cli.command import arbor_command, at_option, documents_argument, json
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
+from arbor.repo.selections import glob_matcher, is_glob
 
 FIELDS = {
     "rev": "the revision as typed; null for HEAD",
@@ -24,12 +25,15 @@ FIELDS = {
 def command(
     session: Session, paths: tuple[str, ...], at: str | None, with_oids: bool, nul: bool, as_json: bool
 ) -> None:
-    """List the documents of HEAD or another revision, all or those at and below PATH."""
+    """List the documents of HEAD or another revision, all or those at and below PATH, which may be a pattern."""
     kb, out = session.open(), session.out
     chosen: dict[str, str] = {}
     for typed in paths or ("",):
         prefix = session.kb_path(typed) if typed else ""
         found = dict(kb.ls(prefix, at))
+        if not found and is_glob(prefix):
+            matches = glob_matcher(prefix)
+            found = {path: oid for path, oid in kb.ls(revision=at) if matches(path)}
         if typed and not found:
             raise UsageError(f"there is no document at or below '{typed}' in {at or 'HEAD'}", "run: arbor ls")
         chosen.update(found)

@@ -8,27 +8,38 @@ from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.session import Session
 from arbor.cli.views import count
+from arbor.errors import UsageError
 
 FIELDS = {"renamed": "`old_path` and `path` of each document that was renamed"}
 _MAX_LISTED = 10
 
 
 @arbor_command("mv", fields=FIELDS)
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", type=DOCUMENT)
-@click.argument("target", metavar="TARGET", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="SOURCE... TARGET", type=DOCUMENT)
 @click.option("-f", "--force", is_flag=True, help="Replace what is at the target.")
+@click.option("--abort", is_flag=True, help="Take back a move that was cut off half-way: no more is needed.")
 @quiet_option
 @json_option
-def command(session: Session, sources: tuple[str, ...], target: str, force: bool, as_json: bool) -> None:
-    """Rename a document or folder, or move several into a folder.
+def command(session: Session, paths: tuple[str, ...], force: bool, abort: bool, as_json: bool) -> None:
+    """Rename a document or folder, or move several into a folder. TARGET/ is a folder that is there.
 
     The files move and the change is staged. A renamed document keeps its identity, which does not depend on
     its path.
     """
-    pairs = session.open().mv(sources, target, force=force, cwd=session.cwd)
+    if abort:
+        if paths:
+            raise UsageError("--abort goes without paths", "run: arbor mv --abort")
+        session.open().branches.abort_mv()
+        pairs: tuple[tuple[str, str], ...] = ()
+    elif len(paths) < 2:
+        raise UsageError("name what is moved, and where to", "run: arbor mv SOURCE TARGET")
+    else:
+        pairs = session.open().mv(paths[:-1], paths[-1], force=force, cwd=session.cwd)
     out = session.out
     if as_json:
         out.json("mv", {"renamed": [{"old_path": old, "path": new} for old, new in pairs]})
+    elif abort:
+        out.line("the move is taken back: files and stage are as before it")
     elif len(pairs) <= _MAX_LISTED:
         for old, new in pairs:
             out.line(f"renamed {session.shown(old)} -> {session.shown(new)}")

@@ -10,7 +10,7 @@ import click
 from arbor.cli.arguments import Place, find_place
 from arbor.cli.command import arbor_command, json_option, offline_option
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.diff_view import diff_fields, name_status_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, columns, quote_path, truncate
@@ -46,12 +46,17 @@ _LABEL_CELLS = 12
 @arbor_command("show", fields=FIELDS)
 @click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
 @click.option("--stat", is_flag=True, help="Of a commit: only how many lines changed.")
-@click.option("--name-status", is_flag=True, help="Of a commit: only which documents changed.")
+@click.option(
+    "--name-status", "names", flag_value="status", help="Of a commit: only which documents changed."
+)
+@click.option(
+    "--name-only", "names", flag_value="only", help="Of a commit: only which documents changed, and not how."
+)
 @click.option("--show-signature", is_flag=True, help="Of a commit: also whether it is signed, and by whom.")
 @offline_option
 @json_option
 def command(
-    session: Session, thing: str, stat: bool, name_status: bool, show_signature: bool, as_json: bool
+    session: Session, thing: str, stat: bool, names: str | None, show_signature: bool, as_json: bool
 ) -> None:
     """Show a commit with what it changed, or a document with its passages.
 
@@ -65,7 +70,7 @@ def command(
     """
     revision = _as_revision(session, thing)
     if revision is not None:
-        form = _Form(stat, name_status, show_signature)
+        form = _Form(stat, names, show_signature)
         _show_commit(session, revision, form, as_json=as_json)
     else:
         _show_document(session, find_place(session, thing), as_json=as_json)
@@ -98,17 +103,17 @@ class _Form(NamedTuple):
     """How a commit is shown."""
 
     stat: bool
-    name_status: bool
+    names: str | None
     signature: bool
 
 
 def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
-    info, changes = kb.show(revision, with_text=not form.name_status)
+    info, changes = kb.show(revision, with_text=not form.names)
     changes = with_texts(session, changes, lambda: kb.show(revision)[1])
     tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        lines = not form.name_status
+        lines = not form.names
         fields = [diff_fields(change, with_lines=lines, with_patch=not form.stat) for change in changes]
         commit = commit_fields(info)
         if form.signature:
@@ -124,8 +129,8 @@ def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool)
         if form.signature:
             out.line(f"    {signature_view.signature_line(session, info.commit)}")
         out.line()
-        if form.stat or form.name_status:
-            for line in stat_lines(out, changes) if form.stat else name_status_lines(out, changes):
+        if form.stat or form.names:
+            for line in stat_lines(out, changes) if form.stat else name_lines(out, changes, form.names):
                 out.line(line)
             return
         for change in changes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
@@ -14,6 +16,7 @@ from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, s
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
+from arbor.repo.selections import lies_at, matcher_of
 from arbor.repo.stage import what_resolves
 from arbor.repo.status import PathChange, Status
 
@@ -39,14 +42,17 @@ _MAX_SKIPPED = 5
 
 
 @arbor_command("status", fields=FIELDS)
+@documents_argument()
 @click.option("-s", "--short", "as_short", is_flag=True, help="One line a path: XY PATH, as git status -s.")
 @click.option(
     "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
 )
 @click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
 @json_option
-def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_json: bool) -> None:
-    """Show what is staged, what has changed since, and what is not tracked.
+def command(
+    session: Session, paths: tuple[str, ...], as_short: bool, porcelain: bool, nul: bool, as_json: bool
+) -> None:
+    """Show what is staged, what has changed since, and what is not tracked; all, or at and below PATH.
 
     In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added,
     M modified, D deleted, R renamed, U in conflict, ?? untracked.
@@ -54,6 +60,8 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
     if nul and not porcelain:
         raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
     state = session.open().status()
+    if paths:
+        state = _at(state, [session.kb_path(path) for path in paths])
     if as_json:
         session.out.json("status", {
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
@@ -69,10 +77,25 @@ def command(session: Session, as_short: bool, porcelain: bool, nul: bool, as_jso
         _lines(session, state, nul=nul, coloured=not porcelain)
     else:
         with session.out.paged():
-            _for_people(session, state)
+            _for_people(session, state, is_whole=not paths)
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
+
+
+def _at(state: Status, paths: Sequence[str]) -> Status:
+    """What is told of documents at and below some paths, or that fit patterns."""
+    wanted = matcher_of(paths)
+
+    def chosen(changes: Sequence[PathChange]) -> tuple[PathChange, ...]:
+        return tuple(c for c in changes if wanted(c.path) or (c.old_path and wanted(c.old_path)))
+
+    # Of a folder with nothing tracked in it only the folder is told.
+    untracked = (path for path in state.untracked
+                 if wanted(path.rstrip("/")) or any(lies_at(each, path.rstrip("/")) for each in paths))  # fmt: skip
+    skipped = tuple((path, reason) for path, reason in state.skipped if wanted(path))
+    return replace(state, staged=chosen(state.staged), unstaged=chosen(state.unstaged), untracked=tuple(untracked),
+                   skipped=skipped)  # fmt: skip
 
 
 def _warn_of_policy(session: Session) -> None:
@@ -127,7 +150,7 @@ def _colour_letters(out: Output, letters: str) -> str:
     return out.style(letters[0], "green") + out.style(letters[1], "red")
 
 
-def _for_people(session: Session, state: Status) -> None:
+def _for_people(session: Session, state: Status, *, is_whole: bool) -> None:
     out = session.out
     where = f"On branch {clean_line(state.branch)}" if state.branch else "HEAD is detached"
     out.line(out.style(where, "bold") + (f" at {short(state.head)}" if state.head else ", no commit yet"))
@@ -145,7 +168,9 @@ def _for_people(session: Session, state: Status) -> None:
         out.line("\nNot tracked:")
         for path in state.untracked:
             out.line(f"  {out.style(session.shown(path), 'red')}")
-    if state.clean:
+    if state.clean and not is_whole:
+        out.line("Nothing differs there.")
+    elif state.clean:
         out.line(
             "Nothing to commit: every document is as recorded."
             if state.head

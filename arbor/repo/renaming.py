@@ -1,0 +1,154 @@
+"""Moving documents within the work tree: `mv`, which ends wholly or can be undone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from arbor.errors import ConflictError, PartlyDone, UsageError
+from arbor.objects.paths import check_path
+from arbor.repo.checkout import absent_documents
+from arbor.repo.move_record import MovedFile, MoveRecord, clear_move, stage_bytes, state_of_move, write_move
+from arbor.repo.moving import undo_move
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.stage import UNKNOWN, Entries, Stage, encode_stage, write_stage
+from arbor.repo.status import displaced, remember_states, tracked_files
+from arbor.repo.worktree import name_on_disk, refuse_beyond_link, rename_files
+
+KIND = "mv"
+
+
+def move(
+    repo: Repository, sources: Sequence[str], target: str, *, force: bool = False, is_folder: bool = False
+) -> tuple[tuple[str, str], ...]:
+    """Rename tracked files or folders in the work tree and the stage; (old path, new path) pairs.
+
+    One that a crash cut off before is taken back first.
+
+    Args:
+        repo: Where.
+        sources: KB paths of documents or folders.
+        target: The new path, or the folder to move into.
+        force: Replace what is there.
+        is_folder: The target was written as a folder, so that no document may become it.
+
+    Raises:
+        UsageError: when a source is not tracked, would go into itself, or several have one place or no folder to go to.
+        ConflictError: when the target exists and `force` is not given.
+        PartlyDone: when the system refuses; what was moved before is staged.
+        Locked: when another writer holds the lock.
+    """
+    with repo.lock():
+        record = repo.interrupted()
+        if record is not None and record.kind != KIND:
+            record.refuse()
+        undo_move(repo)
+        stage, fs_root = repo.stage(), repo.work_tree()
+        tracked = tracked_files(repo, stage)
+        pairs = _plan_moves(repo, sources, target, tracked, is_folder=is_folder)
+        for _, new in pairs:
+            check_path(new)
+            refuse_beyond_link(fs_root, new)
+            if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
+                raise ConflictError(f"'{new}' exists already", "replace it with -f")
+        _apply_moves(repo, stage, tracked, pairs, f"mv {' '.join(sources)} {target or '.'}")
+        return tuple(pairs)
+
+
+def _apply_moves(
+    repo: Repository, stage: Stage, tracked: Entries, pairs: Sequence[tuple[str, str]], command: str
+) -> None:
+    """Move the files, then what is staged; a record from before the first to after the last tells of a crash."""
+    fs_root = repo.work_tree()
+    no_file = absent_documents(repo, [tracked[old][0] for old, _ in pairs])
+    in_the_way = displaced(tracked.keys() - {old for old, _ in pairs}, [new for _, new in pairs])
+    # A cold document needs no file: where there is none, it moves in the stage alone.
+    files = {old for old, _ in pairs
+             if tracked[old][0] not in no_file or os.path.lexists(fs_root / name_on_disk(fs_root, old))}  # fmt: skip
+    _write_record(repo, stage, tracked, pairs, files, in_the_way, command)
+    moved: list[tuple[str, str]] = []
+    try:
+        moved += (pair for pair in pairs if pair[0] not in files)
+        for pair in rename_files(fs_root, [pair for pair in pairs if pair[0] in files]):
+            moved.append(pair)
+    except PartlyDone:
+        _stage_moves(repo, stage, tracked, moved, in_the_way if moved else set())
+        raise
+    _stage_moves(repo, stage, tracked, moved, in_the_way)
+
+
+def _stage_moves(
+    repo: Repository, stage: Stage, tracked: Entries, moved: Sequence[tuple[str, str]], in_the_way: set[str]
+) -> None:
+    changed = _staged(repo, stage, tracked, moved, in_the_way)
+    write_stage(repo.folder, changed)
+    clear_move(repo.folder)
+    entries = {path: entry for path, entry in tracked.items() if path not in in_the_way}
+    for old, new in moved:
+        entries[new] = entries.pop(old)[0], UNKNOWN
+    remember_states(repo, changed, entries)
+
+
+def _staged(
+    repo: Repository, stage: Stage, tracked: Entries, pairs: Sequence[tuple[str, str]], in_the_way: set[str]
+) -> Stage:
+    changes: dict[str, bytes | None] = {}
+    for old, new in pairs:
+        changes[DOCUMENTS + old] = None
+        changes[DOCUMENTS + new] = tracked[old][0]
+    changes.update({DOCUMENTS + path: None for path in in_the_way})
+    return stage.with_changes(repo.store, changes)
+
+
+def _write_record(
+    repo: Repository, stage: Stage, tracked: Entries, pairs: Sequence[tuple[str, str]], files: set[str],
+    in_the_way: set[str], command: str,
+) -> None:  # fmt: skip
+    """Each file twice, as its old path loses it and its new one gains it: a pair is taken back by a rename."""
+    rows: list[MovedFile] = []
+    for old, new in pairs:
+        if old in files:
+            oid, replaced = tracked[old][0], tracked.get(new, (None, UNKNOWN))[0]
+            rows += (MovedFile(old, oid, None), MovedFile(new, replaced, oid))
+    head = repo.refs.head()
+    after = encode_stage(_staged(repo, stage, tracked, pairs, in_the_way))
+    write_move(repo.folder, MoveRecord(
+        KIND, command, head if isinstance(head, str) else head.hex(), stage_bytes(repo.folder), tuple(rows), "",
+        state_of_move(head, repo.refs.head_oid(), after),
+    ))  # fmt: skip
+
+
+def _plan_moves(
+    repo: Repository, sources: Sequence[str], target: str, tracked: Entries, *, is_folder: bool
+) -> list[tuple[str, str]]:
+    fs_root = repo.work_tree()
+    into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
+    into = into or any(
+        path.startswith(f"{target}/") for path in tracked
+    )  # of cold documents there is no folder
+    if len(sources) > 1 and not into:
+        raise UsageError(f"'{target}' is not a folder", "make the folder first, or move one thing at a time")
+    if is_folder and not into and not tracked.keys().isdisjoint(sources):
+        raise UsageError(
+            f"'{target}' is not a folder", "make the folder first, or leave out the / at the end"
+        )
+    pairs: list[tuple[str, str]] = []
+    for source in dict.fromkeys(sources):
+        name = source.rsplit("/", 1)[-1]
+        place = (f"{target}/{name}" if target else name) if into else target
+        if not source or place == source or place.startswith(f"{source}/"):
+            raise UsageError(f"'{source or '.'}' cannot be moved into itself")
+        if source in tracked:
+            pairs.append((source, place))
+            continue
+        below = [path for path in sorted(tracked) if path.startswith(f"{source}/")]
+        if not below:
+            raise UsageError(f"'{source}' is not tracked", "run: arbor status")
+        pairs += [(path, place + path[len(source) :]) for path in below]
+    seen: set[str] = set()
+    for _, new in pairs:
+        if new in seen:
+            raise UsageError(f"two of the sources would become '{new}'")
+        seen.add(new)
+    return pairs

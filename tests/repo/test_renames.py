@@ -1,0 +1,77 @@
+"""The history of a document is told across its renames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbor.errors import UsageError
+from arbor.kb import KnowledgeBase
+from tests.repo.kit import new_kb, record, write
+
+TEXT = "".join(f"line {number} of the note\n" for number in range(9))
+
+
+def followed(kb: KnowledgeBase, path: str, revision: str | None = None) -> list[tuple[str, tuple[str, ...]]]:
+    return [(info.subject, info.followed) for info in kb.log(revision, [path], follow=True)]
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> KnowledgeBase:
+    """A note that is renamed, edited, renamed while edited, and moved with its folder."""
+    kb = new_kb(tmp_path / "kb", {"a.md": TEXT, "other.md": "something else\n"})
+    kb.mv(["a.md"], "b.md")
+    kb.commit("b", index=False)
+    record(kb, {"other.md": "changed\n"}, "not about it")
+    record(kb, {"b.md": TEXT + "one more\n"}, "edited")
+    kb.mv(["b.md"], "notes/c.md")
+    record(kb, {"notes/c.md": TEXT + "one more\nand more\n"}, "c")
+    kb.mv(["notes"], "texts")
+    kb.commit("folder", index=False)
+    return kb
+
+
+def test_a_document_is_followed_to_its_first_name(kb: KnowledgeBase) -> None:
+    assert followed(kb, "texts/c.md") == [
+        ("folder", ("texts/c.md", "notes/c.md")),
+        ("c", ("notes/c.md", "b.md")),
+        ("edited", ("b.md",)),
+        ("b", ("b.md", "a.md")),
+        ("first", ("a.md",)),
+    ]
+    assert [info.subject for info in kb.log(paths=["texts/c.md"])] == ["folder"]
+    assert [subject for subject, _ in followed(kb, "texts/c.md", "HEAD~2..HEAD")] == ["folder", "c"]
+    assert [subject for subject, _ in followed(kb, "b.md", "HEAD~2")] == ["edited", "b", "first"]
+    assert followed(kb, "never.md") == []
+
+
+def test_what_went_is_followed_from_its_end(kb: KnowledgeBase) -> None:
+    kb.rm(["texts/c.md"])
+    kb.commit("gone", index=False)
+    assert [subject for subject, _ in followed(kb, "texts/c.md")] == [
+        "gone",
+        "folder",
+        "c",
+        "edited",
+        "b",
+        "first",
+    ]
+
+
+def test_of_a_merge_the_side_that_gave_the_document_is_followed(kb: KnowledgeBase) -> None:
+    kb.branches.switch("side", create=True)
+    kb.mv(["texts/c.md"], "d.md")
+    kb.commit("d", index=False)
+    kb.branches.switch("main")
+    record(kb, {"other.md": "changed again\n"}, "meanwhile")
+    kb.branches.merge("side")
+    assert [subject for subject, _ in followed(kb, "d.md")] == ["d", "folder", "c", "edited", "b", "first"]
+
+
+def test_only_one_document_can_be_followed(kb: KnowledgeBase) -> None:
+    assert kb.fs_root is not None
+    write(kb.fs_root, {"x.md": "x\n"})
+    for paths in ([], ["other.md", "texts/c.md"], ["texts"], [""]):
+        with pytest.raises(UsageError, match="follow"):
+            next(kb.log(paths=paths, follow=True), None)
