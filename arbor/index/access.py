@@ -288,8 +288,11 @@ def _copy_and_change(source: Path, target: Path, snapshot: Snapshot) -> None:
 
 def _forget_older(folder: Path, keep: int = OLDER_KEPT) -> None:
     """Keep the most recently used indexes of other revisions."""
-    found = sorted(folder.glob("*.db"), key=lambda each: each.stat().st_mtime_ns, reverse=True)
-    for fs_path in found[keep:]:
+    found: list[tuple[int, Path]] = []
+    for fs_path in folder.glob("*.db"):
+        with contextlib.suppress(FileNotFoundError):  # another process forgets them too
+            found.append((fs_path.stat().st_mtime_ns, fs_path))
+    for _, fs_path in sorted(found, reverse=True)[keep:]:
         with contextlib.suppress(OSError):
             remove_database(fs_path)
             sum_path(fs_path).unlink(missing_ok=True)

@@ -126,7 +126,7 @@ def _peeled(repo: Repository, oid: bytes) -> bytes:
 
 
 def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) -> None:
-    """Give a branch another name; HEAD follows it. Its own name changes nothing.
+    """Give a branch another name; HEAD follows it, and its reflog goes along. Its own name changes nothing.
 
     Raises:
         UsageError: when there is no such branch, or the new name is taken and `force` is not given, or is that of the
@@ -148,6 +148,7 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
         if repo.refs.head() == new_ref:
             raise UsageError(f"branch '{new}' is the current one", "switch to another one first")
         if oid is not None:
+            repo.refs.carry_log(old_ref, new_ref)  # what it remembers keeps commits, and is a way back
             repo.refs.move(new_ref, taken, oid, repo.who(), f"branch: renamed from {old}")
         if current:
             repo.refs.set_head(new_ref, repo.who(), f"branch: renamed from {old}")

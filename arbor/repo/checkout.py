@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def absent_documents(repo: Repository, oids: Iterable[bytes | None]) -> frozense
 
 def _look_at(
     fs_root: Path, path: str, old: bytes | None, new: bytes | None,
-    tracked: Entries, equal: object, going: Container[str],
+    tracked: Entries, equal: Callable[[bytes, str], bool], going: Container[str],
 ) -> str:  # fmt: skip
     """What a file holds: `old`, `new` or `other`. A folder whose files are all going is no other."""
     fs_path = fs_root / path
@@ -124,9 +124,9 @@ def _look_at(
         return "old"
     if fs_path.is_dir() and not fs_path.is_symlink():
         return "old" if new is None or _is_going(fs_root, path, going) else "other"
-    if new is not None and equal(new, path):  # type: ignore[operator]
+    if new is not None and equal(new, path):
         return "new"
-    if old is not None and equal(old, path):  # type: ignore[operator]
+    if old is not None and equal(old, path):
         return "old"
     return "other"
 

@@ -28,6 +28,10 @@ _BLOCK_BYTES = 64 * 1024
 _ROBOTS_BYTES = 512 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+"""RFC 6052: what lies behind such an address is the IPv4 address in its last four bytes."""
+_LOCAL_NAT64 = ipaddress.ip_network("64:ff9b:1::/48")
+"""RFC 8215: the same for a network's own use."""
 
 
 class SourceGone(RemoteError):
@@ -176,7 +180,9 @@ def is_public(address: str) -> bool:
     mapped = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None)
     if mapped is not None:
         ip = mapped
-    return ip.is_global and not ip.is_multicast
+    elif ip in _NAT64:
+        ip = ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF)
+    return ip.is_global and not ip.is_multicast and ip not in _LOCAL_NAT64
 
 
 def _resolve(parts: SplitResult, rules: FetchRules) -> tuple[str, int]:

@@ -182,7 +182,8 @@ def _three_way(
     snapshot = Snapshot(repo.store, their_root)
     plan = plan_checkout(repo, stage, documents)
     if files:  # they must hold nothing that is not committed either
-        plan_checkout(repo, stage, [Change(path, snapshot_find(repo, stage, path), None) for path in files])
+        plan_checkout(repo, stage, [Change(path, ledger.find(repo.store, stage.base, DOCUMENTS + path), None)
+                                    for path in files])  # fmt: skip
     reasons = {shown_path(key): conflict.reason for key, conflict in sorted(merged.conflicts.items())}
     new = Stage(stage.base, merged.changes, parents, message, tuple(reasons))
     what = "merge" if parents else "revert"
@@ -196,8 +197,3 @@ def _three_way(
 def _shown(keys: Iterable[str]) -> tuple[str, ...]:
     """Documents and cores among ledger keys, as people call them, in order."""
     return tuple(sorted(shown_path(key) for key in keys if key.startswith((DOCUMENTS, CORES))))
-
-
-def snapshot_find(repo: Repository, stage: Stage, path: str) -> bytes | None:
-    """The document at a path of the stage's base."""
-    return ledger.find(repo.store, stage.base, DOCUMENTS + path)

@@ -186,12 +186,16 @@ class Asker:
         if self._repo.fs_root is None or not wishes.looks_beside:
             return None
         try:
-            return read_changed_files(self._repo, snapshot, policy)
+            changed = read_changed_files(self._repo, snapshot, policy)
         except IntegrityError as error:
             if wishes.working_copy:
                 raise
             notes.append(f"without the working copy: {error.message}")
             return None
+        if changed.unread:
+            why = "being too many, too large or unreadable"
+            notes.append(f"changed files that were not searched, {why}: {changed.unread:,}")
+        return changed.files
 
     def _ask(
         self, snapshot: Snapshot, query: Query, options: SearchOptions,

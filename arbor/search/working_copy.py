@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from arbor.errors import ArborError
 from arbor.repo.config import Policy
 from arbor.repo.repository import Repository
@@ -15,7 +17,19 @@ MAX_FILES = 2_000
 MAX_FILE_BYTES = 4 * 1024 * 1024
 
 
-def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> dict[str, Extraction | None]:
+class ChangedFiles(NamedTuple):
+    """What differs from a version.
+
+    Attributes:
+        files: New and edited files as read, by path; None for those that are gone.
+        unread: How many more there are: too many, too large, or not to be read.
+    """
+
+    files: dict[str, Extraction | None]
+    unread: int
+
+
+def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> ChangedFiles:
     """New and edited files as they are now, and None for files that are gone.
 
     Args:
@@ -24,7 +38,7 @@ def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> 
         policy: How texts are cut.
 
     Returns:
-        By path; at most `MAX_FILES` files, none over `MAX_FILE_BYTES` bytes.
+        At most `MAX_FILES` files, none over `MAX_FILE_BYTES` bytes.
     """
     fs_root = repo.work_tree()
     tracked = tracked_files(repo, repo.stage())
@@ -36,10 +50,12 @@ def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> 
             changed[path] = None
         elif tracked.get(path, (b"", None)) == (oid, files[path][1]) or equal(oid, files[path][0]):
             del files[path]
+    unread = max(len(files) - MAX_FILES, 0)
     for path, (name, _) in list(files.items())[:MAX_FILES]:
         try:
             data, _ = read_file(fs_root / name, MAX_FILE_BYTES)
         except (ArborError, OSError):
+            unread += 1
             continue
         changed[path] = extract(data, path, policy.chunking)
-    return changed
+    return ChangedFiles(changed, unread)

@@ -215,6 +215,14 @@ class Refs:
         else:
             write_atomically(path, _checked(new.hex()))
 
+    def carry_log(self, old: str, new: str) -> None:
+        """Let the log of a name go on as that of another one, which has none or one that nobody wants."""
+        source, target = self._logs / old, self._logs / new
+        if source.is_file() and source not in target.parents and target not in source.parents:
+            self._make_room_for_log(target)
+            os.replace(source, target)
+            fsync_folder(target.parent)
+
     def move_head(self, old: bytes | None, new: bytes, who: Signature, reason: str) -> None:
         """Move what HEAD stands for: its branch, or HEAD itself where it is detached."""
         head = self.head()

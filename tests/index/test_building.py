@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.index import feed, schema, writer
+from arbor.index import access, feed, schema, writer
 from arbor.index.access import bring_up_to_date, index_path
 from arbor.index.checking import check
 from arbor.index.checksum import is_unchanged
@@ -198,3 +199,12 @@ def test_an_interrupt_while_sqlite_works_is_an_interrupt(
         build(target, kb.commit(FILES))
     assert not target.exists()
     assert not list(kb.cache.iterdir())
+
+
+def test_an_index_that_another_process_takes_away_is_not_missed(tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / f"{number}.db").touch()
+        os.utime(tmp_path / f"{number}.db", (number, number))
+    (tmp_path / "gone.db").symlink_to(tmp_path / "nowhere")  # listed, and not there
+    access._forget_older(tmp_path, keep=2)
+    assert {path.name for path in tmp_path.glob("?.db")} == {"4.db", "5.db"}

@@ -376,6 +376,25 @@ def test_a_branch_is_renamed_over_another_one_but_neither_over_itself_nor_over_t
     assert [branch.name for branch in kb.branches.listing()] == ["main", "other"]
 
 
+def test_the_reflog_of_a_branch_goes_along_with_its_new_name(kb: KnowledgeBase) -> None:
+    kb.branches.create("topic")
+    was = kb.resolve("topic")
+    save(kb, "only.md", "here\n")
+    kb.commit("only here")
+    kb.branches.create("topic", force=True)
+    kb.branches.rename("topic", "far/subject")
+    assert kb.resolve("far/subject@{2}") == was
+    assert [entry.reason for entry in kb.branches.reflog("refs/heads/far/subject")] == [
+        "branch: renamed from topic", "branch: from HEAD", "branch: from HEAD",
+    ]  # fmt: skip
+    for name in ("far/subject/x", "far"):
+        with pytest.raises(ConflictError):
+            kb.branches.rename("far/subject", name)
+        assert kb.resolve("far/subject@{2}") == was
+    kb.branches.create("topic")
+    assert len(kb.branches.reflog("refs/heads/topic")) == 1
+
+
 def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.md": "one\n", "b.md": "one\n"})
     for name, text in (("a.md", "two\n"), ("b.md", "two\n"), ("a.md", "three\n"), ("b.md", "three\n")):

@@ -13,7 +13,7 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.graph.standing import Label
 from arbor.index import access
 from arbor.kb import KnowledgeBase
-from arbor.search import audit
+from arbor.search import audit, working_copy
 from arbor.search.lending import ReaderDesk
 from arbor.search.ranking import LabelDesk
 from arbor.search.results import SearchResult
@@ -191,3 +191,20 @@ def test_searches_that_run_at_once_have_a_consensus_each(kb: KnowledgeBase) -> N
         assert after is not None
         assert after.ledger_root == kb.snapshot().ledger_root
     desk.close()
+
+
+def test_changed_files_that_are_not_looked_at_are_counted(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kb.fs_root is not None
+    for number in range(5):
+        (kb.fs_root / f"new{number}.md").write_text("a tree in the work tree\n")
+    (kb.fs_root / "apple.md").write_text("x" * 200)
+    monkeypatch.setattr(working_copy, "MAX_FILES", 4)
+    monkeypatch.setattr(working_copy, "MAX_FILE_BYTES", 100)
+    told = kb.search("tree", mode="VISUAL").notes
+    assert [note for note in told if "changed files" in note] == [
+        "changed files that were not searched, being too many, too large or unreadable: 3"
+    ]
+    for named in ({"mode": "HYBRID"}, {"mode": "VISUAL", "working_copy": False}):
+        assert not any("changed files" in note for note in kb.search("tree", **named).notes)  # type: ignore[arg-type]

@@ -182,6 +182,7 @@ def test_private_addresses_are_not_fetched(site: Site, monkeypatch: pytest.Monke
         ("192.168.0.1", False), ("100.64.0.1", False), ("::1", False), ("fe80::1%eth0", False), ("fc00::1", False),
         ("::ffff:127.0.0.1", False), ("2002:7f00:1::", False), ("224.0.0.1", False), ("0.0.0.0", False),
         ("2606:2800:220:1:248:1893:25c8:1946", True), ("255.255.255.255", False),
+        ("64:ff9b::a9fe:a9fe", False), ("64:ff9b::5db8:d822", True), ("64:ff9b:1::5db8:d822", False),
     ],
 )  # fmt: skip
 def test_which_addresses_are_public(address: str, public: bool) -> None:
