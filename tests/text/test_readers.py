@@ -413,6 +413,35 @@ def test_docx_links() -> None:
     assert text_of(extraction) == "here\n"
 
 
+BESIDE = """
+<w:p><w:r><w:t>COVID</w:t><w:noBreakHyphen/><w:t>19 co</w:t><w:softHyphen/><w:t>op</w:t></w:r></w:p>
+<w:p><w:r><w:t>before </w:t><w:AlternateContent><w:Choice><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p>
+</w:txbxContent></w:Choice><w:Fallback><w:pict><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:pict></w:Fallback>
+</w:AlternateContent><w:t>after</w:t></w:r></w:p>
+<w:p><w:moveFrom><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>
+<w:moveTo><w:r><w:t>moved</w:t></w:r></w:moveTo></w:p>
+<w:p><w:r><w:ruby><w:rt><w:r><w:t>かん</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢</w:t></w:r></w:rubyBase></w:ruby></w:r>
+<w:r><w:t>字</w:t></w:r></w:p></w:document>"""
+
+
+def test_what_stands_beside_the_main_text_of_a_docx() -> None:
+    note = (
+        W.replace(b"document", b"footnotes")
+        + b"<w:footnote><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:footnote></w:footnotes>"
+    )
+    members = {"word/footnotes.xml": note % b"see below", "word/endnotes.xml": note % b" "}
+    data = packed_docx(W + BESIDE.encode(), **members)
+    extraction = extract(data, "a.docx")
+    assert extraction.warnings == []
+    assert text_of(extraction).split("\n\n") == [
+        "COVID-19 co\u00adop", "in a box", "before after", "moved", "漢字 (かん)", "see below\n",
+    ]  # fmt: skip
+    first = extract(data, "a.docx", extractor="docx/1")
+    assert first.extractor == "docx/1"
+    assert text_of(first).split("\n\n")[0] == "COVID19 coop"
+    assert "see below" not in text_of(first)
+
+
 @pytest.mark.parametrize(
     ("body", "warning"),
     [
