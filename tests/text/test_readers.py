@@ -163,7 +163,8 @@ def test_html() -> None:
     assert extraction.title == "T & x"
     assert extraction.front_matter == {"author": "Ada", "url": "https://x.org/a"}
     assert text_of(extraction) == (
-        "Head one\n\nHello bold <x> link textpic\n\n- a\n- b\n\n  code\n  x\n\nSub\n\n1 | 2\n3 | 4\n\nÜber 中文\n\nno\n"
+        "Head one\n\nHello bold <x> link text pic\n\n- a\n- b\n\n  code\n  x\n\nSub\n\n1 | 2\n3 | 4\n\n"
+        "Über 中文\n\nno\n"
     )
     assert links_of(extraction) == [
         ("links", "", "x", "one"),
@@ -172,6 +173,21 @@ def test_html() -> None:
     ]
     assert [link.line for link in extraction.links] == [1, 3, 3]
     assert b"".join(extraction.original) == PAGE.encode()
+
+
+def test_readings_of_characters_do_not_cut_words() -> None:
+    ruby = "<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>"
+    page = f"<h1>{ruby}</h1><p>{ruby}を<ruby>読<rt>よ</ruby>む<img alt=picture src=a.png>here</p>"
+    page += "<ruby>a<rt>b<p>c</p></ruby>"
+    extraction = extract(page.encode(), "a.html")
+    assert text_of(extraction) == "漢字 (かんじ)\n\n漢字を読む picture here (かんじ よ)\n\nab\n\nc\n"
+    first = extract(page.encode(), "a.html", extractor="html/1")
+    assert first.extractor == "html/1"
+    assert text_of(first).startswith("漢(かん)字じ\n\n")
+    assert "picturehere" in text_of(first)
+    mail = b"Subject: T\nContent-Type: text/html; charset=utf-8\n\n" + page.encode()
+    assert "漢字を読む" in text_of(extract(mail, "a.eml"))
+    assert "漢(かん)" in text_of(extract(mail, "a.eml", extractor="email/2"))
 
 
 def test_html_headings() -> None:
@@ -321,7 +337,7 @@ def test_mail() -> None:
     head = "From: Jörg <j@x.org>\nTo: a@b.c\nDate: Mon, 1 Jan 2024 10:00:00 +0000\nSubject: 中文 hello\n\n"
     body = "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
     assert text_of(extraction) == head + body
-    assert extraction.extractor == "email/2"
+    assert extraction.extractor == "email/3"
     assert links_of(extraction) == [("links", "https://x.org/p", "", "")]
     assert extraction.links[0].line == 6
 
@@ -330,7 +346,7 @@ def test_mail_is_still_read_as_the_first_version_did() -> None:
     extraction = extract(MAIL.encode("gb18030"), "a.eml", extractor="email/1")
     assert (extraction.extractor, extraction.title) == ("email/1", "中文 hello")
     assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
-    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/2"
+    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/3"
 
 
 def test_mail_in_html_only() -> None:
