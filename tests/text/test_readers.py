@@ -256,7 +256,7 @@ def test_pdf() -> None:
     assert extraction.front_matter == {"author": "Ada", "date": "2024-01-31"}
     assert text_of(extraction) == "First page of an example with words\n\nSecond page\n"
     assert extraction.passages[0].headings == ("page 1",)
-    assert extraction.extractor.startswith("pdf/1 pypdf/")
+    assert extraction.extractor.startswith("pdf/2 pypdf/")
     assert b"".join(extraction.original) == data
 
 
@@ -347,6 +347,26 @@ def test_mail_is_still_read_as_the_first_version_did() -> None:
     assert (extraction.extractor, extraction.title) == ("email/1", "中文 hello")
     assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
     assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/3"
+
+
+@pytest.mark.parametrize(
+    ("shown", "joined"),
+    [
+        ("know-\nledge", "knowledge"), ("Über-\ngröße", "Übergröße"), ("größ-\nte", "größte"),
+        ("мате-\nматика", "математика"), ("Ver\u00ad\nFAHREN", "VerFAHREN"), ("co\u2010\nop", "coop"),
+        ("X-\nray", "X-\nray"), ("well-\nKnown", "well-\nKnown"), ("1-\n2 a-\n3", "1-\n2 a-\n3"), ("a -\nb", "a -\nb"),
+    ],
+)  # fmt: skip
+def test_words_that_a_line_end_divides_in_a_pdf(
+    shown: str, joined: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda _: shown)
+    data = make_pdf("any")
+    assert text_of(extract(data, "a.pdf")) == f"{joined}\n"
+    version = extract(data, "a.pdf").extractor.removeprefix("pdf/2")
+    first = extract(data, "a.pdf", extractor=f"pdf/1{version}")
+    assert first.extractor == f"pdf/1{version}"
+    assert ("-\n" in text_of(first)) == (shown.startswith(("größ", "мат")) or "-\n" in joined)
 
 
 def test_mail_in_html_only() -> None:
