@@ -229,7 +229,7 @@ def _filters(query: Query, hooks: Hooks) -> Iterable[Filter]:
     if paths is not None:
         yield path_filter(paths)
     yield from _any_of(query.kinds, lambda value: Filter("d.kind = ?", (value,)))
-    yield from _any_of(query.langs, lambda value: Filter("d.lang = ?", (value,)))
+    yield from _any_of(query.langs, lang_filter)
     if query.labels:
         yield from _any_of(query.labels, lambda value: _label_filter(value, hooks))
     if query.since is not None:
@@ -275,6 +275,11 @@ def path_condition(conditions: Sequence[Condition]) -> Filter | None:
 def path_filter(path: Filter) -> Filter:
     """The documents that have a path which meets a condition of `path_condition`."""
     return Filter(f"d.id IN (SELECT document FROM paths WHERE {path.sql})", path.values)
+
+
+def lang_filter(code: str) -> Filter:
+    """The documents in a language."""
+    return Filter("d.lang = ?", (code,))
 
 
 def _path_test(value: str) -> Filter:

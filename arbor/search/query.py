@@ -274,7 +274,10 @@ def _check_value(name: str, value: str) -> str:
     if name == "kind" and value not in KINDS:
         raise UsageError(f"'{value}' is not a kind of document", f"the kinds are: {', '.join(KINDS)}")
     if name == "lang":
-        return value.lower().split("-")[0]
+        code = value.lower().replace("_", "-").split("-")[0]
+        if not code:
+            raise UsageError(f"'{value}' is not a language", "write its code, such as lang:en or lang:zh")
+        return code
     if name == "path":
         value = "" if value == "." else value.removeprefix("./").removeprefix("/")
     if name == "path" and (value.count("*") > MAX_STARS or len(value) > 1000):

@@ -16,7 +16,7 @@ from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
 from arbor.search.fusion import Ranked, rank_by_relevance
-from arbor.search.plan import Hooks, Plan, make_plan, path_condition, path_filter
+from arbor.search.plan import Hooks, Plan, lang_filter, make_plan, path_condition, path_filter
 from arbor.search.presenting import HIDDEN, HitMaker, Wishes
 from arbor.search.query import Query, is_pattern, parse_query, parse_raw_query
 from arbor.search.results import AuditMode, Hit, SearchResult
@@ -111,7 +111,7 @@ class Searcher:
                 hits, withheld = _collect(desk, maker, options)
                 notes = (*desk.notes, *_tier_notes(session, snapshot))
                 if not hits:
-                    notes += tuple(_path_notes(session, parsed))
+                    notes += tuple(_lacking_notes(session, parsed))
         finally:
             if files is not None:
                 files.close()
@@ -182,13 +182,16 @@ def _tier_notes(session: Session, snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _path_notes(session: Session, query: Query) -> Iterator[str]:
-    """Which `path:` of a query that found nothing is no document's."""
+def _lacking_notes(session: Session, query: Query) -> Iterator[str]:
+    """Which `path:` and `lang:` of a query that found nothing is no document's."""
     for condition in query.paths:
         alone = None if condition.negated else path_condition([condition])
         if alone is not None and not session.list_documents([path_filter(alone)], 1):
             what = "fits" if is_pattern(condition.value) else "begins with"
             yield f"no path {what} '{condition.value}'"
+    for condition in query.langs:
+        if not condition.negated and not session.list_documents([lang_filter(condition.value)], 1):
+            yield f"no document is known to be in '{condition.value}'; languages are codes, such as lang:en or lang:zh"
 
 
 class _Desk:

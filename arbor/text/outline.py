@@ -104,7 +104,7 @@ class Sections(NamedTuple):
 def read_sections(extractor: str, original: bytes) -> Sections:
     """Read a file again for the headings of its sections; without any where it cannot be read."""
     try:
-        reading = get_reader(extractor.partition("/")[0])(original, DEFAULT_POLICY)
+        reading = get_reader(extractor.partition("/")[0], extractor)(original, DEFAULT_POLICY)
     except Exception:  # noqa: BLE001  (as in `extract`: a reader may fail in any way on a hostile file)
         return Sections(b"", ())
     text = b"".join([passage.data for passage in reading.passages])

@@ -89,6 +89,7 @@ def test_everything_at_once() -> None:
         ("???", "no letter or digit"),
         ("rev:main", "no words"),
         ("x kind:note", "not a kind"),
+        ("x lang:-", "not a language"),
         ("x since:soon", "neither a date"),
         ("x since:2024-13", "neither a date"),
         ("x since:99999y", "neither a date"),
@@ -130,6 +131,11 @@ def test_conditions_alone_are_a_query() -> None:
 )
 def test_moments(value: str, expected: datetime) -> None:
     assert parse_since(value, NOW) == expected.timestamp()
+
+
+def test_languages_are_known_by_their_first_part() -> None:
+    for value in ("zh", "zh-CN", "ZH_cn"):
+        assert parse_query(f"x lang:{value}", NOW).langs == (Condition("zh", False),)
 
 
 def test_paths_are_compared_in_one_normal_form() -> None:

@@ -281,6 +281,14 @@ def test_deleting_the_cache_changes_nothing(library: Library) -> None:
     ] == before
 
 
+def test_a_language_that_no_document_is_in_is_told(library: Library) -> None:
+    assert library.search("commit lang:english").notes == (
+        "no document is known to be in 'english'; languages are codes, such as lang:en or lang:zh",
+    )
+    assert library.search("nowhere lang:zh").notes == ()
+    assert library.search("nowhere -lang:english").notes == ()
+
+
 class TestWorkTree:
     def ask(
         self, library: Library, query: str, files: dict[str, str | None], **options: object

@@ -163,7 +163,8 @@ def test_html() -> None:
     assert extraction.title == "T & x"
     assert extraction.front_matter == {"author": "Ada", "url": "https://x.org/a"}
     assert text_of(extraction) == (
-        "Head one\n\nHello bold <x> link textpic\n\n- a\n- b\n\n  code\n  x\n\nSub\n\n1 | 2\n3 | 4\n\nÜber 中文\n\nno\n"
+        "Head one\n\nHello bold <x> link text pic\n\n- a\n- b\n\n  code\n  x\n\nSub\n\n1 | 2\n3 | 4\n\n"
+        "Über 中文\n\nno\n"
     )
     assert links_of(extraction) == [
         ("links", "", "x", "one"),
@@ -172,6 +173,21 @@ def test_html() -> None:
     ]
     assert [link.line for link in extraction.links] == [1, 3, 3]
     assert b"".join(extraction.original) == PAGE.encode()
+
+
+def test_readings_of_characters_do_not_cut_words() -> None:
+    ruby = "<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>"
+    page = f"<h1>{ruby}</h1><p>{ruby}を<ruby>読<rt>よ</ruby>む<img alt=picture src=a.png>here</p>"
+    page += "<ruby>a<rt>b<p>c</p></ruby>"
+    extraction = extract(page.encode(), "a.html")
+    assert text_of(extraction) == "漢字 (かんじ)\n\n漢字を読む picture here (かんじ よ)\n\nab\n\nc\n"
+    first = extract(page.encode(), "a.html", extractor="html/1")
+    assert first.extractor == "html/1"
+    assert text_of(first).startswith("漢(かん)字じ\n\n")
+    assert "picturehere" in text_of(first)
+    mail = b"Subject: T\nContent-Type: text/html; charset=utf-8\n\n" + page.encode()
+    assert "漢字を読む" in text_of(extract(mail, "a.eml"))
+    assert "漢(かん)" in text_of(extract(mail, "a.eml", extractor="email/2"))
 
 
 def test_html_headings() -> None:
@@ -240,7 +256,7 @@ def test_pdf() -> None:
     assert extraction.front_matter == {"author": "Ada", "date": "2024-01-31"}
     assert text_of(extraction) == "First page of an example with words\n\nSecond page\n"
     assert extraction.passages[0].headings == ("page 1",)
-    assert extraction.extractor.startswith("pdf/1 pypdf/")
+    assert extraction.extractor.startswith("pdf/2 pypdf/")
     assert b"".join(extraction.original) == data
 
 
@@ -321,7 +337,7 @@ def test_mail() -> None:
     head = "From: Jörg <j@x.org>\nTo: a@b.c\nDate: Mon, 1 Jan 2024 10:00:00 +0000\nSubject: 中文 hello\n\n"
     body = "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
     assert text_of(extraction) == head + body
-    assert extraction.extractor == "email/2"
+    assert extraction.extractor == "email/3"
     assert links_of(extraction) == [("links", "https://x.org/p", "", "")]
     assert extraction.links[0].line == 6
 
@@ -330,7 +346,27 @@ def test_mail_is_still_read_as_the_first_version_did() -> None:
     extraction = extract(MAIL.encode("gb18030"), "a.eml", extractor="email/1")
     assert (extraction.extractor, extraction.title) == ("email/1", "中文 hello")
     assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
-    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/2"
+    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/3"
+
+
+@pytest.mark.parametrize(
+    ("shown", "joined"),
+    [
+        ("know-\nledge", "knowledge"), ("Über-\ngröße", "Übergröße"), ("größ-\nte", "größte"),
+        ("мате-\nматика", "математика"), ("Ver\u00ad\nFAHREN", "VerFAHREN"), ("co\u2010\nop", "coop"),
+        ("X-\nray", "X-\nray"), ("well-\nKnown", "well-\nKnown"), ("1-\n2 a-\n3", "1-\n2 a-\n3"), ("a -\nb", "a -\nb"),
+    ],
+)  # fmt: skip
+def test_words_that_a_line_end_divides_in_a_pdf(
+    shown: str, joined: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda _: shown)
+    data = make_pdf("any")
+    assert text_of(extract(data, "a.pdf")) == f"{joined}\n"
+    version = extract(data, "a.pdf").extractor.removeprefix("pdf/2")
+    first = extract(data, "a.pdf", extractor=f"pdf/1{version}")
+    assert first.extractor == f"pdf/1{version}"
+    assert ("-\n" in text_of(first)) == (shown.startswith(("größ", "мат")) or "-\n" in joined)
 
 
 def test_mail_in_html_only() -> None:
@@ -411,6 +447,35 @@ def test_docx_links() -> None:
     extraction = extract(packed_docx(body, **{"word/_rels/document.xml.rels": rels}), "a.docx")
     assert links_of(extraction) == [("links", "https://x.org", "", "")]
     assert text_of(extraction) == "here\n"
+
+
+BESIDE = """
+<w:p><w:r><w:t>COVID</w:t><w:noBreakHyphen/><w:t>19 co</w:t><w:softHyphen/><w:t>op</w:t></w:r></w:p>
+<w:p><w:r><w:t>before </w:t><w:AlternateContent><w:Choice><w:txbxContent><w:p><w:r><w:t>in a box</w:t></w:r></w:p>
+</w:txbxContent></w:Choice><w:Fallback><w:pict><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:pict></w:Fallback>
+</w:AlternateContent><w:t>after</w:t></w:r></w:p>
+<w:p><w:moveFrom><w:r><w:t>moved</w:t></w:r></w:moveFrom><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>
+<w:moveTo><w:r><w:t>moved</w:t></w:r></w:moveTo></w:p>
+<w:p><w:r><w:ruby><w:rt><w:r><w:t>かん</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>漢</w:t></w:r></w:rubyBase></w:ruby></w:r>
+<w:r><w:t>字</w:t></w:r></w:p></w:document>"""
+
+
+def test_what_stands_beside_the_main_text_of_a_docx() -> None:
+    note = (
+        W.replace(b"document", b"footnotes")
+        + b"<w:footnote><w:p><w:r><w:t>%s</w:t></w:r></w:p></w:footnote></w:footnotes>"
+    )
+    members = {"word/footnotes.xml": note % b"see below", "word/endnotes.xml": note % b" "}
+    data = packed_docx(W + BESIDE.encode(), **members)
+    extraction = extract(data, "a.docx")
+    assert extraction.warnings == []
+    assert text_of(extraction).split("\n\n") == [
+        "COVID-19 co\u00adop", "in a box", "before after", "moved", "漢字 (かん)", "see below\n",
+    ]  # fmt: skip
+    first = extract(data, "a.docx", extractor="docx/1")
+    assert first.extractor == "docx/1"
+    assert text_of(first).split("\n\n")[0] == "COVID19 coop"
+    assert "see below" not in text_of(first)
 
 
 @pytest.mark.parametrize(

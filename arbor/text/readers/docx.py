@@ -15,7 +15,8 @@ from arbor.text.links import split_destination
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = "docx/1"
+EXTRACTOR_ID = "docx/2"
+_FIRST_ID = "docx/1"
 
 _MEMBER_MAX_BYTES = 64 * 1024 * 1024
 """A larger member is refused unread: a few kilobytes can unpack to gigabytes."""
@@ -30,20 +31,45 @@ _Start = Callable[[str, dict[str, str]], None]
 _End = Callable[[str], None]
 
 
+_LEFT_OUT = frozenset(["Fallback", "moveFrom"])
+"""What is there for other programs that cannot show what stands before it, and what has been moved elsewhere."""
+
+_BOXES_DEPTH_MAX = 50
+
+_SIGNS = {"noBreakHyphen": "-", "softHyphen": "\u00ad"}
+
+_NOTES = {"word/footnotes.xml": "Footnotes", "word/endnotes.xml": "Endnotes"}
+
+
 class _Unreadable(ValueError):
     """A member of the archive cannot be read, or will not be."""
 
 
 def read(data: bytes, policy: ChunkPolicy) -> Reading:
-    """Read a document; a damaged one gives what could be read and a warning."""
+    """Read a document, its footnotes and endnotes last; a damaged one gives what could be read and a warning."""
+    return _read(data, policy, EXTRACTOR_ID)
+
+
+def _read_main_text(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, _FIRST_ID)
+
+
+EARLIER = {_FIRST_ID: _read_main_text}
+
+
+def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
     text = ExtractedText()
     warnings: list[str] = []
     properties: dict[str, str] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             properties = _read_properties(archive)
-            body = _Body(text, _read_headings(archive), _read_targets(archive))
+            headings = _read_headings(archive)
+            make = _Body if extractor == _FIRST_ID else _Asides
+            body = make(text, headings, _read_targets(archive))
             _parse(archive, "word/document.xml", body.start, body.end, body.add_text)
+            if extractor != _FIRST_ID:
+                _read_notes(archive, text, headings)
     except (zipfile.BadZipFile, zlib.error, expat.ExpatError, OSError, EOFError, _Unreadable) as error:
         warnings.append(f"the document is damaged: {error}")
     except (RuntimeError, ValueError, LookupError) as error:
@@ -51,7 +77,7 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
     fields: dict[str, FrontValue] = {
         field: properties[name] for name, field in _FIELDS.items() if properties.get(name)
     }
-    return text.finish(policy, EXTRACTOR_ID, properties.get("title", ""), fields, warnings)
+    return text.finish(policy, extractor, properties.get("title", ""), fields, warnings)
 
 
 def _parse(
@@ -79,6 +105,13 @@ def _parse(
         while piece := member.read(_READ_BYTES):
             parser.Parse(piece, False)
     parser.Parse(b"", True)
+
+
+def _read_notes(archive: zipfile.ZipFile, text: ExtractedText, headings: dict[str, int]) -> None:
+    for name, section in _NOTES.items():
+        if name in archive.namelist():
+            notes = _Asides(text, headings, {}, section)
+            _parse(archive, name, notes.start, notes.end, notes.add_text)
 
 
 def _read_properties(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -203,3 +236,65 @@ class _Body:
         self._parts.clear()
         self._links.clear()
         self._level, self._is_item = 0, False
+
+
+class _Asides:
+    """Sorts out what stands beside the main text: boxes, readings of characters, and what is written twice."""
+
+    def __init__(
+        self, text: ExtractedText, headings: dict[str, int], targets: dict[str, str], section: str = ""
+    ) -> None:
+        self._text = text
+        self._make_body: Callable[[], _Body] = lambda: _Body(text, headings, targets)
+        self._bodies = [self._make_body()]
+        self._section = section
+        self._skipped_depth = 0
+        self._is_reading = False
+        self._readings: list[str] = []
+        self._chars = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        is_box = tag == "txbxContent"  # it stands within a paragraph and holds paragraphs
+        if self._skipped_depth or tag in _LEFT_OUT or (is_box and len(self._bodies) > _BOXES_DEPTH_MAX):
+            self._skipped_depth += 1
+        elif tag == "rt":
+            self._is_reading = True
+        elif is_box:
+            self._bodies.append(self._make_body())
+        elif tag in _SIGNS:
+            self._add(_SIGNS[tag])
+        else:
+            self._bodies[-1].start(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        if self._skipped_depth:
+            self._skipped_depth -= 1
+        elif tag == "rt":
+            self._is_reading = False
+            self._readings.append(" ")
+        elif tag == "txbxContent":
+            self._bodies.pop()
+        else:
+            if tag == "p" and self._readings:
+                self._add(f" ({''.join(self._readings).strip()})")
+                self._readings.clear()
+            self._bodies[-1].end(tag)
+
+    def add_text(self, text: str) -> None:
+        if self._skipped_depth:
+            return
+        self._chars += len(text)
+        if self._chars > _TEXT_MAX_CHARS:
+            raise _Unreadable("the text is too long to be read to its end")
+        if self._section and text.strip():
+            self._text.begin_section(self._section)
+            self._section = ""
+        if self._is_reading:
+            self._readings.append(text)
+        else:
+            self._bodies[-1].add_text(text)
+
+    def _add(self, text: str) -> None:
+        self._bodies[-1].start("t", {})
+        self._bodies[-1].add_text(text)
+        self._bodies[-1].end("t")

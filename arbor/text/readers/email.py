@@ -18,7 +18,7 @@ from arbor.text.readers import get_reader
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = "email/2"
+EXTRACTOR_ID = "email/3"
 
 _FIELDS = ("from", "to", "cc", "date", "message-id", "in-reply-to", "list-id")
 _SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
@@ -41,11 +41,15 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
     return _read(data, policy, EXTRACTOR_ID, _SHOWN_FIELDS)
 
 
+def _read_with_first_pages(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, "email/2", _SHOWN_FIELDS)
+
+
 def _read_without_headers(data: bytes, policy: ChunkPolicy) -> Reading:
     return _read(data, policy, "email/1", ())
 
 
-EARLIER = {"email/1": _read_without_headers}
+EARLIER = {"email/1": _read_without_headers, "email/2": _read_with_first_pages}
 
 
 def _read(data: bytes, policy: ChunkPolicy, extractor: str, shown_fields: Sequence[str]) -> Reading:
@@ -60,7 +64,7 @@ def _read(data: bytes, policy: ChunkPolicy, extractor: str, shown_fields: Sequen
         headers = [(name, value) for name in shown_fields if (value := _read_header(message, name))]
         text.add_paragraph("\n".join(f"{name}: {value}" for name, value in headers))
         for part in _iter_texts(message):
-            _add_part(part, text, policy)
+            _add_part(part, text, policy, "" if extractor == EXTRACTOR_ID else "html/1")
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
         warnings.append(f"the message is damaged: {error}")
     return text.finish(policy, extractor, title, fields, warnings)
@@ -99,7 +103,7 @@ def _iter_texts(message: Message) -> Iterator[Message]:
             yield part
 
 
-def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy) -> None:
+def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy, page_extractor: str) -> None:
     raw = part.get_payload(decode=True)
     if not isinstance(raw, bytes):
         return
@@ -107,7 +111,7 @@ def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy) -> None:
     links: Sequence[Link]
     if part.get_content_type() == "text/html":
         # The page reader brings its parser with it, which a message in plain text does not need.
-        page = get_reader("html")(shown.encode("utf-8", "replace"), policy)
+        page = get_reader("html", page_extractor)(shown.encode("utf-8", "replace"), policy)
         shown = "".join(decode_passage(passage.data, UTF8) for passage in page.passages)
         links = expand_links(page.link_rows, b"")
     else:

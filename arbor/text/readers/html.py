@@ -14,7 +14,8 @@ from arbor.text.links import split_destination
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = "html/1"
+EXTRACTOR_ID = "html/2"
+_FIRST_ID = "html/1"
 
 _DEPTH_MAX = 1000
 """The parser's time grows with the square of the depth; no page that people write is nested half as deep."""
@@ -43,6 +44,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9]{0,20}+)")
 _CHARSET = re.compile(rb"<meta[^<>]{0,200}?charset\s*+=\s*+[\"']?([A-Za-z0-9_-]{2,30})", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n\f]++")
+_SPACES = re.compile(r" {2,}+")
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _RAW = re.compile(r"<(script|style)\b[^<>]*+>.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
 
@@ -101,16 +103,22 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
     Returns:
         Passages of extracted text; links with the line in that text where their paragraph begins.
     """
+    return _read(data, policy, EXTRACTOR_ID)
+
+
+def _read_as_first(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, _FIRST_ID)
+
+
+EARLIER = {_FIRST_ID: _read_as_first}
+
+
+def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
     text = _decode(data)
     if _measure_depth(data) > _DEPTH_MAX:
-        return _read_without_structure(text, policy)
-    return read_markup(text, policy)
-
-
-def read_markup(text: str, policy: ChunkPolicy) -> Reading:
-    """Read a page whose encoding is settled and which is not nested too deeply."""
+        return _read_without_structure(text, policy, extractor)
     tree = LexborHTMLParser(text.replace("\0", ""))
-    page = _Page()
+    page = _Page(is_first=extractor == _FIRST_ID)
     root = tree.body
     if root is not None:
         _walk(root, page)
@@ -118,7 +126,7 @@ def read_markup(text: str, policy: ChunkPolicy) -> Reading:
     fields = _read_head(tree)
     title = tree.css_first("title")
     shown = title.text().strip() if title is not None else ""
-    return page.text.finish(policy, EXTRACTOR_ID, shown, fields)
+    return page.text.finish(policy, extractor, shown, fields)
 
 
 def _decode(data: bytes) -> str:
@@ -148,25 +156,31 @@ def _measure_depth(data: bytes) -> int:
     return deepest
 
 
-def _read_without_structure(text: str, policy: ChunkPolicy) -> Reading:
+def _read_without_structure(text: str, policy: ChunkPolicy, extractor: str) -> Reading:
     result = ExtractedText()
     plain = html.unescape(_ANY_TAG.sub(" ", _RAW.sub(" ", text)))
     for paragraph in plain.split("\n\n"):
         result.add_paragraph("\n".join(" ".join(line.split()) for line in paragraph.splitlines()))
-    return result.finish(
-        policy, EXTRACTOR_ID, warnings=("the page is nested too deeply to tell its structure",)
-    )
+    return result.finish(policy, extractor, warnings=("the page is nested too deeply to tell its structure",))
 
 
 class _Page:
     """The paragraph that is being read, and all that came before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_first: bool) -> None:
+        """Begin a page; `is_first` says that it is to be read as the first version of this module did."""
         self.text = ExtractedText()
+        self._is_first = is_first
+        self._outside: list[str] | None = None
+        self._readings: list[str] = []
         self._parts: list[str] = []
         self._links: list[Link] = []
         self._anchors: list[tuple[str, int]] = []
         self._code_depth = 0
+
+    def skips(self, tag: str) -> bool:
+        """Whether nothing of an element is read."""
+        return tag in _SKIPPED or tag.startswith(("-", "!")) or (tag == "rp" and not self._is_first)
 
     def add_text(self, text: str) -> None:
         self._parts.append(text if self._code_depth else _SPACE.sub(" ", text))
@@ -185,6 +199,8 @@ class _Page:
             self._anchors.append((node.attributes.get("href") or "", len(self._parts)))
         elif tag == "img":
             self._add_image(node)
+        elif tag == "rt" and not self._is_first and self._outside is None:
+            self._outside, self._parts = self._parts, []
 
     def leave(self, tag: str) -> None:
         if tag in _HEADINGS:
@@ -198,14 +214,24 @@ class _Page:
             address, start = self._anchors.pop()
             self._add_link("links", address, "".join(self._parts[start:]))
 
+        elif tag == "rt" and self._outside is not None:
+            self._readings += self._parts
+            self._parts = self._outside
+            self._outside = None
+        elif tag == "ruby" and self._readings:
+            self._readings.append(" ")
+
     def end_block(self, level: int = 0) -> None:
         """Close the paragraph; with a level it is a heading."""
+        self._add_readings()
         text = "".join(self._parts)
         if self._code_depth and not level:
             self.text.add_code(text)
         else:
             lines = (line.strip().removeprefix("| ").strip() for line in text.split("\n"))
             shown = "\n".join(line for line in lines if line not in ("", "-"))
+            if not self._is_first:
+                shown = _SPACES.sub(" ", shown)
             if level:
                 self.text.add_heading(level, shown, self._links)
             else:
@@ -214,9 +240,19 @@ class _Page:
         self._links.clear()
         self._anchors = [(address, 0) for address, _ in self._anchors]
 
+    def _add_readings(self) -> None:
+        """Put how characters are read behind their paragraph: between them they would cut its words."""
+        if self._outside is not None:
+            self._parts = self._outside + self._parts
+            self._outside = None
+        readings = " ".join("".join(self._readings).split())
+        self._readings.clear()
+        if readings:
+            self._parts.append(f" ({readings})")
+
     def _add_image(self, node: LexborNode) -> None:
         label = node.attributes.get("alt") or ""
-        self.add_text(label)
+        self.add_text(label if self._is_first or not label else f" {label} ")  # an image is no part of a word
         source = node.attributes.get("src") or ""
         if not source.startswith("data:"):
             self._add_link("embeds", source, label)
@@ -235,7 +271,7 @@ def _walk(root: LexborNode, page: _Page) -> None:
         tag = node.tag or ""
         if tag == "-text":
             page.add_text(node.text_content or "")
-        elif tag not in _SKIPPED and not tag.startswith(("-", "!")):
+        elif not page.skips(tag):
             page.enter(tag, node)
             if node.child is not None:
                 node = node.child

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import logging
 import re
+from collections.abc import Callable
+from functools import partial
 
 import pypdf
 
@@ -12,13 +14,15 @@ from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = f"pdf/1 pypdf/{pypdf.__version__}"
+EXTRACTOR_ID = f"pdf/2 pypdf/{pypdf.__version__}"
 """What text a page gives is pypdf's doing, so its version is part of the name."""
+_FIRST_ID = f"pdf/1 pypdf/{pypdf.__version__}"
 
 _PAGES_MAX = 5000
 _TEXT_MAX_CHARS = 20_000_000
 
-_HYPHENATED = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+_HYPHENATED = re.compile(r"([^\W\d_])([-\u2010\u00ad])\n(?=([^\W\d_]))")
+_HYPHENATED_AT_FIRST = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]+")
 
 logging.getLogger("pypdf").addHandler(logging.NullHandler())  # else its remarks would reach standard error
@@ -35,6 +39,17 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
         Passages of extracted text, each under the page on which it begins; nothing but a warning where
         the file is damaged, encrypted or only pictures.
     """
+    return _read(data, policy, EXTRACTOR_ID)
+
+
+def _read_as_first(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, _FIRST_ID)
+
+
+EARLIER = {_FIRST_ID: _read_as_first}
+
+
+def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
     text = ExtractedText()
     warnings: list[str] = []
     title = ""
@@ -42,18 +57,29 @@ def read(data: bytes, policy: ChunkPolicy) -> Reading:
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            return text.finish(policy, EXTRACTOR_ID, warnings=("the PDF is encrypted",))
+            return text.finish(policy, extractor, warnings=("the PDF is encrypted",))
         title, fields = _read_information(reader)
-        warnings += _read_pages(reader, text)
+        join = _join_hyphenated if extractor == EXTRACTOR_ID else partial(_HYPHENATED_AT_FIRST.sub, "")
+        warnings += _read_pages(reader, text, join)
     except Exception as error:  # noqa: BLE001  (a damaged file can make pypdf raise anything)
         warnings.append(f"the PDF is damaged: {_describe(error)}")
-    reading = text.finish(policy, EXTRACTOR_ID, title, fields, warnings)
+    reading = text.finish(policy, extractor, title, fields, warnings)
     if not reading.passages and not warnings:
         return reading._replace(warnings=("the PDF holds no text, perhaps only pictures of it",))
     return reading
 
 
-def _read_pages(reader: pypdf.PdfReader, text: ExtractedText) -> list[str]:
+def _join_hyphenated(text: str) -> str:
+    """Words that a line end divides made whole: small letters stand on both sides, or the hyphen is a soft one."""
+
+    def join(match: re.Match[str]) -> str:
+        before, hyphen, after = match.groups()
+        return before if hyphen == "\u00ad" or (before.islower() and after.islower()) else match[0]
+
+    return _HYPHENATED.sub(join, text)
+
+
+def _read_pages(reader: pypdf.PdfReader, text: ExtractedText, join: Callable[[str], str]) -> list[str]:
     warnings: list[str] = []
     chars = 0
     for number, page in enumerate(reader.pages, 1):
@@ -65,7 +91,7 @@ def _read_pages(reader: pypdf.PdfReader, text: ExtractedText) -> list[str]:
         except Exception as error:  # noqa: BLE001  (one damaged page does not spoil the others)
             warnings.append(f"page {number} cannot be read: {_describe(error)}")
             continue
-        shown = _HYPHENATED.sub("", _CONTROLS.sub("", shown.replace("\r\n", "\n")))
+        shown = join(_CONTROLS.sub("", shown.replace("\r\n", "\n")))
         chars += len(shown)
         if shown.strip():
             text.begin_section(f"page {number}")
