@@ -68,7 +68,7 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
       arbor evict papers/ --from /mnt/archive      an archive has them too
       arbor evict --older-than 1y --copies 2 -n    what could go
       arbor evict drafts/ --warm                   out of searches only
-      arbor evict --history --from origin          older versions, which origin has too
+      arbor evict --history --from origin          older versions too
     """
     kb = session.open()
     chosen = [session.kb_path(path) for path in paths]
