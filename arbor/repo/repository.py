@@ -19,7 +19,14 @@ from arbor.repo.move_record import MOVE_FILE, MoveRecord, clear_move, read_move
 from arbor.repo.places import FORMAT_FILE, has_own_kb, is_kb_folder
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
-from arbor.store.files import check_is_there, make_folders, remove_temporaries, storing, write_atomically
+from arbor.store.files import (
+    check_is_there,
+    make_folders,
+    read_bounded,
+    remove_temporaries,
+    storing,
+    write_atomically,
+)
 from arbor.store.lock import WAIT_S, writer_lock
 from arbor.store.odb import MERGE_ABOVE, ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
@@ -36,6 +43,7 @@ DEFAULT_BRANCH = "main"
 ADDED_FILE = "added-packs"
 """In the cache: what adds stored since the last commit, see `arbor.repo.whole_packs`."""
 _STALE_S = 3600.0
+_MAX_FORMAT_BYTES = 1024
 
 
 class Repository:
@@ -201,7 +209,8 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
     """
     for folder, fs_root in ((fs_path / PRIVATE_FOLDER, fs_path), (fs_path, None)):
         try:
-            found = (folder / FORMAT_FILE).read_text("utf-8", errors="replace")
+            data = read_bounded(folder / FORMAT_FILE, _MAX_FORMAT_BYTES)
+            found = data.decode("utf-8", "replace").replace("\r\n", "\n")
         except (FileNotFoundError, NotADirectoryError):
             continue
         if found != FORMAT:

@@ -16,13 +16,22 @@ import msgpack
 from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.store.compression import compress, decompress
-from arbor.store.files import CHECK_BYTES, fsync_folder, seal, unseal, write_atomically
+from arbor.store.files import (
+    CHECK_BYTES,
+    fsync_folder,
+    open_regular,
+    read_bounded,
+    seal,
+    unseal,
+    write_atomically,
+)
 
 TIERS_FILE = "tiers"
 WORDS_FILE = "cold-words"
 TIER_NAMES = ("hot", "warm", "cold")
 _COMMIT_DIGITS = 12
 _VERSION = 1
+_MAX_FILE_BYTES = 1 << 30
 _WORDS_VERSION = 2
 
 
@@ -60,7 +69,7 @@ def read_tiers(folder: Path) -> Tiers:
         IntegrityError: when the file is damaged.
     """
     try:
-        data = (folder / TIERS_FILE).read_bytes()
+        data = read_bounded(folder / TIERS_FILE, _MAX_FILE_BYTES)
     except FileNotFoundError:
         return Tiers()
     try:
@@ -76,7 +85,7 @@ def read_tiers(folder: Path) -> Tiers:
 def tiers_word(folder: Path) -> str:
     """A word that differs whenever the tiers do; "" where all is hot. It costs a read of a few bytes."""
     try:
-        with open(folder / TIERS_FILE, "rb") as file:
+        with open_regular(folder / TIERS_FILE) as file:
             return file.read(CHECK_BYTES).hex()
     except FileNotFoundError:
         return ""
@@ -104,7 +113,7 @@ def read_cold_words(folder: Path) -> dict[bytes, str]:
         IntegrityError: when the file is damaged.
     """
     try:
-        data = (folder / WORDS_FILE).read_bytes()
+        data = read_bounded(folder / WORDS_FILE, _MAX_FILE_BYTES)
     except FileNotFoundError:
         return {}
     try:

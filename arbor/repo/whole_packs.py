@@ -17,10 +17,11 @@ from arbor.objects import codec
 from arbor.objects.model import split_oids
 from arbor.repo.repository import ADDED_FILE, Repository
 from arbor.repo.tiers import read_tiers
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import read_bounded, seal, unseal, write_atomically
 
 NOTE_FILE = "whole-packs"
 _NOTES_KEPT = 8
+_MAX_NOTE_BYTES = 1 << 30
 
 
 class Note(NamedTuple):
@@ -129,7 +130,7 @@ def _read_added(repo: Repository) -> dict[str, Any] | None:
 
 
 def _read(repo: Repository, name: str) -> bytes:
-    return unseal((repo.folder / "cache" / name).read_bytes(), "a note on packs")
+    return unseal(read_bounded(repo.folder / "cache" / name, _MAX_NOTE_BYTES), "a note on packs")
 
 
 def _write(repo: Repository, name: str, value: codec.Value) -> None:

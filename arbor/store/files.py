@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 import threading
@@ -214,11 +215,44 @@ def hash_file(fs_path: Path) -> bytes:
     return hasher.digest()
 
 
+def open_regular(fs_path: Path) -> io.FileIO:
+    """Open a file to be read, and nothing else: from a pipe or a device one would wait, or read, for ever.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, NotADirectoryError: as `open` does.
+        IntegrityError: when it is neither a file nor a folder.
+    """
+    handle = os.open(fs_path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(fs_path))
+        if not stat.S_ISREG(mode):
+            raise IntegrityError(f"'{fs_path}' is no file but a pipe, a device or the like")
+        return io.FileIO(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_bounded(fs_path: Path, max_bytes: int) -> bytes:
+    """All of a file that has a size it can have.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, NotADirectoryError: as `open` does.
+        IntegrityError: when it is larger, or no file.
+    """
+    with open_regular(fs_path) as file:
+        if os.fstat(file.fileno()).st_size > max_bytes:
+            raise IntegrityError(f"'{fs_path}' is damaged: it is larger than it can be")
+        return file.readall()
+
+
 class PositionedFile:
     """A file read at offsets by several threads at once."""
 
     def __init__(self, fs_path: Path) -> None:
-        self._file = open(fs_path, "rb", buffering=0)  # noqa: SIM115 - lives as long as this object
+        self._file = open_regular(fs_path)
         # Another thread may still read through a pack that this store has dropped: the last user closes it.
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from blake3 import blake3
 
 from arbor.errors import IntegrityError
+from arbor.store.files import open_regular
 
 MAGIC = b"ARBINDX1"
 _HEAD = struct.Struct("<8sII32s")
@@ -124,7 +125,7 @@ def open_index(fs_path: Path, pack_hash: bytes) -> PackIndex:
         FileNotFoundError: when there is none.
         IntegrityError: when it is not an index of this pack.
     """
-    with open(fs_path, "rb") as file:
+    with open_regular(fs_path) as file:
         try:
             data: bytes | mmap.mmap = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:

@@ -23,6 +23,7 @@ from arbor.store.files import (
     check_is_there,
     fsync_folder,
     make_folders,
+    read_bounded,
     write_atomically,
 )
 
@@ -33,6 +34,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\
 _WINDOWS = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 _OID = re.compile(r"[0-9a-f]{64}\Z")
 _MAX_NAME_BYTES = 200
+_MAX_FILE_BYTES = 4096
 _MAX_NAME_CHARS, _MAX_REASON_CHARS = 200, 1000
 
 
@@ -114,7 +116,7 @@ class Refs:
         """
         check_ref_name(name)
         try:
-            data = (self._folder / name).read_bytes()
+            data = read_bounded(self._folder / name, _MAX_FILE_BYTES)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
         return _parse_stored_oid(_unchecked(data, f"ref '{name}'"), f"ref '{name}'")
@@ -142,7 +144,7 @@ class Refs:
             NoKnowledgeBase: when the whole folder has gone since it was opened.
         """
         try:
-            value = _unchecked((self._folder / "HEAD").read_bytes(), "HEAD")
+            value = _unchecked(read_bounded(self._folder / "HEAD", _MAX_FILE_BYTES), "HEAD")
         except FileNotFoundError as error:
             check_is_there(self._folder)
             raise IntegrityError("HEAD is missing") from error
@@ -174,7 +176,7 @@ class Refs:
             IntegrityError: when its file is damaged.
         """
         try:
-            data = (self._folder / FETCH_HEAD).read_bytes()
+            data = read_bounded(self._folder / FETCH_HEAD, _MAX_FILE_BYTES)
         except FileNotFoundError:
             return None
         return _parse_stored_oid(_unchecked(data, FETCH_HEAD), FETCH_HEAD)

@@ -26,6 +26,7 @@ from arbor.remote.wire import PacketKind, decode_message
 from arbor.repo import adding, committing
 from arbor.repo.repository import open_repository
 from arbor.repo.verify import verify
+from tests.cli.harness import Cli
 from tests.hostile_remote.liars import MAIN, WHO, Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes
 
@@ -591,6 +592,16 @@ def test_documents_that_are_said_to_be_cold_are_cold_and_not_missing(tmp_path: P
     world.objects = [(kind, data) for kind, data in world.objects if kind != Kind.CHUNK]
     answer = encode_fetch_answer(FetchAnswer(4, (document,)))
     assert clone_to(Liar(shown(tip), world.frames(), answer), tmp_path / "b").cold == 1
+
+
+@pytest.mark.parametrize("field", ["title", "source_uri", "extractor", "chunker", "canonicalisation"])
+def test_what_a_document_says_of_itself_cannot_draw_on_the_terminal(tmp_path: Path, field: str) -> None:
+    world = World()
+    tip, _ = world.commit(world.ledger({"d/a.md": world.document(**{field: "\x1b[31mred\x07\u202e\x9b"})}))
+    clone_to(Liar(shown(tip), world.frames()), tmp_path / "b")
+    for words in (("show", "a.md"), ("show", "HEAD:a.md"), ("log",), ("search", "A"), ("ls", "--json")):
+        done = Cli(tmp_path / "b").run(*words)
+        assert not set("\x1b\x07\u202e\x9b") & set(done.out + done.err), words
 
 
 def test_twins_are_warned_of(tmp_path: Path) -> None:

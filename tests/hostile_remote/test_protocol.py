@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import os
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +38,7 @@ from arbor.remote.wire import (
 from arbor.repo import adding, branching, committing
 from arbor.repo.repository import open_repository
 from tests.hostile_remote.liars import MAIN, Liar, World, push_packets, shown, write_bundle
-from tests.remote.people import clone_to, fetch_from, make_kb, notes
+from tests.remote.people import assert_whole, clone_to, fetch_from, make_kb, notes
 
 OID = b"\x01" * 32
 NAMES = [
@@ -435,6 +437,49 @@ def test_a_local_kb_whose_packs_are_links_elsewhere_gives_nothing_away(tmp_path:
     with pytest.raises(ArborError):
         clone_to(tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "b").exists()
+
+
+SMALL_FILES = ["HEAD", "format", "refs/heads/main", "refs/heads/x", "tiers"]
+
+
+def refused_with(folder: Path, name: str, change: Callable[[Path], object]) -> None:
+    """A clone of a KB with one file changed is refused, names the file, and leaves nothing."""
+    make_kb(folder / "a", notes(2))
+    kb = folder / "a" / ".arbor"
+    place = next((kb / "packs").glob(name)) if "*" in name else kb / name
+    place.unlink(missing_ok=True)
+    change(place)
+    with pytest.raises(ArborError) as caught:
+        clone_to(folder / "a", folder / "b")
+    assert caught.value.exit_code in (12, 14)
+    assert place.name in caught.value.message
+    assert not (folder / "b").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", [*SMALL_FILES, "*.pack"])
+def test_a_local_kb_with_a_pipe_in_it_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    refused_with(tmp_path, name, os.mkfifo)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_an_index_that_is_a_pipe_is_made_again(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    index = next((tmp_path / "a" / ".arbor" / "packs").glob("*.idx"))
+    index.unlink()
+    os.mkfifo(index)
+    clone_to(tmp_path / "a", tmp_path / "b")
+    assert_whole(open_repository(tmp_path / "b"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file has room on the disk for all of its size there")
+@pytest.mark.parametrize("name", SMALL_FILES)
+def test_a_file_of_a_local_kb_that_is_larger_than_memory_is_not_read(tmp_path: Path, name: str) -> None:
+    def stretch(place: Path) -> None:
+        place.touch()
+        os.truncate(place, 1 << 40)
+
+    refused_with(tmp_path, name, stretch)
 
 
 def test_settings_and_hooks_of_the_source_do_not_come_along(tmp_path: Path) -> None:

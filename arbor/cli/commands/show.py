@@ -192,7 +192,7 @@ def _facts(info: DocumentInfo) -> Iterator[tuple[str, str]]:
         yield "source", clean_line(info.source_uri)
     yield "blake3", info.file_hash
     yield "text root", info.text_root
-    yield "read by", f"{info.extractor}, {info.chunker}"
+    yield "read by", clean_line(f"{info.extractor}, {info.chunker}")
     for name, value in info.front_matter.items():
         if value != info.title:
             yield clean_line(str(name)), clean_line(_plain(value))
