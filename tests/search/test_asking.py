@@ -191,3 +191,20 @@ def test_searches_that_run_at_once_have_a_consensus_each(kb: KnowledgeBase) -> N
         assert after is not None
         assert after.ledger_root == kb.snapshot().ledger_root
     desk.close()
+
+
+def test_a_consensus_policy_that_makes_no_sense_stops_only_what_needs_labels(kb: KnowledgeBase) -> None:
+    """Which may have come with a clone."""
+    wanted = [hit.path for hit in kb.search("tree path:*.md").hits]
+    kb.add_bytes("arbor.toml", b"[ripple]\nlambda = 1.5\n")
+    kb.commit("a policy")
+    result = kb.search("tree path:*.md")
+    assert [hit.path for hit in result.hits] == wanted
+    assert {hit.label for hit in result.hits} == {None}
+    assert [
+        note for note in result.notes if note.startswith("without labels: the consensus policy needs lambda")
+    ]
+    with pytest.raises(UsageError, match="lambda"):
+        kb.search("tree label:novel")
+    with pytest.raises(UsageError, match="lambda"):
+        kb.search("tree", rank="ripple")
