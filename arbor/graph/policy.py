@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from arbor.errors import UsageError
@@ -76,6 +76,7 @@ class ConsensusPolicy:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
 
 
+_MAX_DIGITS = 18
 _NAMES = {
     "lambda": ("lambda_milli", MILLI),
     "max_hops": ("max_hops", 1),
@@ -113,9 +114,9 @@ def _scaled(name: str, value: object, scale: int) -> int:
         raise UsageError(f"the consensus policy needs a number for {name}, not {value!r}", hint)
     try:
         scaled = Decimal(str(value)) * scale
-    except InvalidOperation:
+    except ArithmeticError:  # no number, or one beyond all bounds
         raise UsageError(f"the consensus policy needs a number for {name}, not {value!r}", hint) from None
-    if not scaled.is_finite() or scaled != int(scaled):
+    if not scaled.is_finite() or scaled.adjusted() > _MAX_DIGITS or scaled != int(scaled):
         places = "at most three decimal places" if scale > 1 else "a whole number"
         raise UsageError(f"the consensus policy needs {places} for {name}, not {value!r}", hint)
     return int(scaled)

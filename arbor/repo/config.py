@@ -149,7 +149,7 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
         raise UsageError(f"{name} cannot be read: it is larger than {_MAX_TOML_BYTES:,} bytes")
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # which a number of very many digits is too
         raise UsageError(f"{name} cannot be read: {error}", "mend the file, or move it away") from error
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
 from arbor.graph.consensus import Consensus
 from arbor.graph.desk import ConsensusDesk, parse_label
 from arbor.graph.policy import MILLI, PPM
@@ -48,11 +48,14 @@ class LabelDesk:
     def at(
         self, snapshot: Snapshot, *, required: bool, progress: Told | None = None
     ) -> Iterator[tuple[Consensus | None, str]]:
-        """The consensus of a version, or None and why: it is not at hand, or cannot be read, and is not `required`."""
+        """The consensus of a version, or None and why, where it is not `required`.
+
+        It may not be at hand, be damaged, or its policy in `arbor.toml`, which came with a clone, not make sense.
+        """
         try:
             held = self._find(snapshot, required=required, progress=progress)
             lack = "" if held else NOT_AT_HAND
-        except IntegrityError as error:
+        except (IntegrityError, UsageError) as error:
             if required:
                 raise
             held, lack = None, f"without labels: {error.message}"

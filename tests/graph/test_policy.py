@@ -30,6 +30,8 @@ def test_influence_stops_under_epsilon_or_at_the_last_hop() -> None:
         {"lambda": 0},
         {"lambda": 0.3001},
         {"lambda": "a lot"},
+        {"lambda": "1e999999"},
+        {"lambda": "1e99999"},
         {"lambda": float("nan")},
         {"lambda": float("inf")},
         {"lambda": True},

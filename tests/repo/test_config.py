@@ -102,6 +102,15 @@ def test_a_policy_that_is_wrong_says_where(text: str, words: str) -> None:
         parse_policy(text.encode("latin-1"))
 
 
+def test_a_number_of_very_many_digits(tmp_path: Path) -> None:
+    """Python refuses to read those of more than 4,300, and the file may have come with a clone."""
+    with pytest.raises(UsageError, match="cannot be read"):
+        parse_policy(b"[ripple]\nmax_hops = " + b"9" * 5000)
+    (tmp_path / "config.toml").write_text(f"[user]\nname = {'9' * 5000}\n")
+    with pytest.raises(UsageError, match="cannot be read"):
+        Settings(tmp_path / "config.toml").get("user.name")
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_policy_or_a_usage_error(data: bytes) -> None:
     with contextlib.suppress(UsageError):

@@ -208,3 +208,20 @@ def test_changed_files_that_are_not_looked_at_are_counted(
     ]
     for named in ({"mode": "HYBRID"}, {"mode": "VISUAL", "working_copy": False}):
         assert not any("changed files" in note for note in kb.search("tree", **named).notes)  # type: ignore[arg-type]
+
+
+def test_a_consensus_policy_that_makes_no_sense_stops_only_what_needs_labels(kb: KnowledgeBase) -> None:
+    """Which may have come with a clone."""
+    wanted = [hit.path for hit in kb.search("tree path:*.md").hits]
+    kb.add_bytes("arbor.toml", b"[ripple]\nlambda = 1.5\n")
+    kb.commit("a policy")
+    result = kb.search("tree path:*.md")
+    assert [hit.path for hit in result.hits] == wanted
+    assert {hit.label for hit in result.hits} == {None}
+    assert [
+        note for note in result.notes if note.startswith("without labels: the consensus policy needs lambda")
+    ]
+    with pytest.raises(UsageError, match="lambda"):
+        kb.search("tree label:novel")
+    with pytest.raises(UsageError, match="lambda"):
+        kb.search("tree", rank="ripple")
