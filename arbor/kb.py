@@ -448,9 +448,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when there is no such label.
         """
-        carries = None if label is None else desk.parse_mark(label)
-        found = desk.ConsensusDesk(self.repo).standings(at, progress)
-        return [(path, standing) for path, standing in found if carries is None or carries(standing)]
+        return desk.ConsensusDesk(self.repo).standings(at, progress, label=label)
 
     def consensus_history(
         self, path: str, *, limit: int = 20, progress: Told | None = None

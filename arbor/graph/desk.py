@@ -69,7 +69,7 @@ def parse_label(text: str) -> Label:
         ) from None
 
 
-def parse_mark(text: str) -> Callable[[Standing], bool]:
+def _parse_mark(text: str) -> Callable[[Standing], bool]:
     """Whether a standing carries what is named: a label, or CONTESTED beside it; raises UsageError for another word."""
     if text.upper() == CONTESTED:
         return lambda standing: standing.contested
@@ -211,10 +211,17 @@ class ConsensusDesk:
             return ConsensusReport(path, standing, tuple(consensus.peers(path)))
 
     @_healing
-    def standings(self, revision: str | None, progress: Progress | None = None) -> list[tuple[str, Standing]]:
-        """(path, standing) of every document with text at a revision (HEAD without), in path order."""
+    def standings(
+        self, revision: str | None, progress: Progress | None = None, *, label: str | None = None
+    ) -> list[tuple[str, Standing]]:
+        """(path, standing) of every document with text at a revision (HEAD without), in path order.
+
+        Raises:
+            UsageError: when there is no label of this name.
+        """
+        carries = None if label is None else _parse_mark(label)
         with self._at(self._commit(revision), progress) as consensus:
-            return list(consensus.items())
+            return [each for each in consensus.items() if carries is None or carries(each[1])]
 
     @_healing
     def history(self, path: str, limit: int, progress: Progress | None = None) -> list[HistoryPoint]:

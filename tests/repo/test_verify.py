@@ -336,7 +336,7 @@ def test_a_document_that_records_the_hash_of_another_file_is_found(
     """Every object is sound, and the document still does not hold the file that it names."""
     assert kb.verify(deep=True).ok
     with monkeypatch.context() as lying:
-        lying.setattr("arbor.repo.ingest.file_hash", lambda data: bytes(32))
+        lying.setattr("arbor.repo.storing_files.file_hash", lambda data: bytes(32))
         write(kb.repo.work_tree(), {"lie.md": "# Not this\n"})
         kb.add(["lie.md"])
     kb.commit("third")
