@@ -103,6 +103,8 @@ class Matcher:
                 if region is None:
                     return 0
                 start = region.start()
+                if start == end and atom.is_run and pattern.atoms[number - 1].is_run:
+                    return 0  # without anything between them both are one run, which the index cuts otherwise
             end = self._match_atom(atom, folded, start, pattern.prefix and number == last)
             if not end:
                 return 0
