@@ -74,6 +74,10 @@ def test_headings(text: str, expected: list[tuple[int, str]]) -> None:
         ("\\# hash", "# hash"),
         ("a < b", "a < b"),
         ("中文 标题", "中文 标题"),
+        ("函数签名 {#function-signature}", "函数签名"),
+        ("Set {a, b} {: #sets .wide} ##", "Set {a, b}"),
+        ("The set {a, b}", "The set {a, b}"),
+        ("{#only}", ""),
     ],
 )
 def test_titles_are_shown_without_markup(raw: str, title: str) -> None:

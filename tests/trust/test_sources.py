@@ -205,8 +205,8 @@ def test_a_redirect_is_followed_under_the_same_rules(site: Site) -> None:
 
 def test_size_and_packing_are_bounded(site: Site) -> None:
     site.pages["/big"] = (200, {}, b"x" * 5000)
-    site.pages["/packed"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"y" * 900))
-    site.pages["/bomb"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"z" * 10_000_000))
+    site.pages["/packed"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"y" * 900, mtime=0))
+    site.pages["/bomb"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"z" * 10_000_000, mtime=0))
     site.pages["/odd"] = (200, {"Content-Encoding": "br"}, b"?")
     fetcher = Fetcher(FetchRules(private=True, robots=False, max_bytes=1000))
     assert fetcher.fetch(f"{site.url}/packed").data == b"y" * 900
@@ -241,7 +241,7 @@ def raw_server(head: bytes, body: Iterable[bytes], pause_s: float = 0.0) -> Iter
     listener.close()
 
 
-PACKED = gzip.compress(b"words of a page " * 500)
+PACKED = gzip.compress(b"words of a page " * 500, mtime=0)
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_what_is_no_dump(make_kb: MakeKb, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="not a MediaWiki dump"):
             imports.import_mediawiki(kb.repo, dump)
     (tmp_path / "x.bz2").write_bytes(b"BZh9 nonsense")
-    packed = gzip.compress(WIKI.encode())
+    packed = gzip.compress(WIKI.encode(), mtime=0)
     (tmp_path / "x.gz").write_bytes(packed[:20] + b"\xff" * 20 + packed[40:])
     for name in ("x.bz2", "x.gz"):
         with pytest.raises(UsageError):

@@ -13,7 +13,7 @@ from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, read_front
 from arbor.text.links import LinkFinder, find_front_matter_links
 from arbor.text.readers.reading_result import Reading, Streamer
 
-EXTRACTOR_ID = "markdown/1"
+EXTRACTOR_ID = "markdown/2"
 
 _EVENT = re.compile(
     rb"\n[ \t>]{0,64}+(?=[#<=\-`~*+0-9])(?:"
@@ -37,6 +37,8 @@ _REST_OF_LINE = b"\n"
 _NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]|\r?\Z)|    |\t")
 
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}$")
+"""A name or class that Pandoc, VitePress or kramdown give a heading: `{#name}`, `{: #name .class}`."""
 _MARKUP_SIGN = re.compile(r"[\[<*_`\\]")
 _MARKUP = re.compile(
     r"!?\[([^\[\]]*+)\]\([^()]*+\)|!?\[\[(?:[^\[\]|]*+\|)?([^\[\]|]*+)\]\]"
@@ -131,12 +133,14 @@ def find_headings(buffer: bytes, *, is_head: bool) -> list[Mark]:
 
 @lru_cache(maxsize=1 << 12)
 def clean_title(raw: bytes | None) -> str:
-    """A heading's text as a person reads it: without closing hashes and inline markup."""
+    """A heading's text as a person reads it: without closing hashes, attributes and inline markup."""
     if not raw:
         return ""
     title = raw.decode("utf-8", "ignore").strip()
     if title.endswith("#"):
         title = _CLOSING_HASHES.sub("", title).rstrip()
+    if title.endswith("}"):
+        title = _ATTRIBUTES.sub("", title)
     if _MARKUP_SIGN.search(title):
         title = _MARKUP.sub(lambda match: match[1] or match[2] or "", title).strip()
     return title
