@@ -17,7 +17,7 @@ from arbor.remote.connecting import ConnectOptions, connect, recorded_url
 from arbor.remote.messages import COLD, FULL, parse_filter
 from arbor.remote.remotes import Remote
 from arbor.repo.branching import current_branch
-from arbor.repo.history import ancestors
+from arbor.repo.history import count_apart
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel, resolve
 from arbor.store.refs import HEADS, TAGS
@@ -279,7 +279,7 @@ class ShareDesk:
             return None
         if here == there:
             return 0, 0
-        return _apart(self._repo, here, there)
+        return count_apart(self._repo, here, there)
 
     # --- what the others share
 
@@ -307,12 +307,6 @@ class ShareDesk:
             return remotes.get_remote(self._repo, remote), ""
         chosen = found or remotes.choose_remote(self._repo, None, current_branch(self._repo))
         return chosen, chosen.url
-
-
-def _apart(repo: Repository, left: bytes, right: bytes) -> tuple[int, int]:
-    """How many commits each side has that the other has not."""
-    mine, other = ancestors(repo, [left]), ancestors(repo, [right])
-    return len(mine - other), len(other - mine)
 
 
 def clone_kb(

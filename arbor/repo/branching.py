@@ -21,6 +21,7 @@ from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
 _SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
+_OID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,7 @@ def switch(
         elif oid is None:
             upstream, oid = _find_remote_branch(repo, target)
         ref, is_new = HEADS + target, create or bool(upstream)
-        came_from = current_branch(repo) or "a commit"
+        came_from = current_branch(repo) or (repo.refs.head_oid() or b"").hex()
 
         def move_ref() -> None:
             if is_new:
@@ -292,12 +293,16 @@ def _new_branch_at(repo: Repository, name: str, start: str) -> bytes:
     return resolve(repo, start)
 
 
-def previous_branch(repo: Repository) -> str:
-    """The branch that one was on before the last switch; raises UsageError where that is not known."""
+def previous_place(repo: Repository) -> tuple[str, bool]:
+    """The branch or commit that one was on before the last switch, and whether HEAD was detached there.
+
+    Raises:
+        UsageError: where that is not known.
+    """
     for entry in repo.refs.reflog("HEAD"):
         found = _SWITCHED.fullmatch(entry.reason)
         if found and found[1] != found[2]:
-            return found[1]
+            return found[1], bool(_OID.fullmatch(found[1])) and repo.refs.read(HEADS + found[1]) is None
     raise UsageError("there is no branch that you came from", "run: arbor branch")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
@@ -136,7 +137,63 @@ def ancestors(repo: Repository, starts: Iterable[bytes], known: Container[bytes]
 
 def is_ancestor(repo: Repository, older: bytes, newer: bytes) -> bool:
     """Whether `older` is `newer` or reachable from it."""
+    if repo.store.holds(older):
+        lines = _lines_to_meeting(repo, older, newer)
+        if lines is not None:
+            return lines.meeting == older
+        if _is_on_line(repo, older, newer):
+            return True
     return older in ancestors(repo, [newer])
+
+
+def _is_on_line(repo: Repository, older: bytes, newer: bytes) -> bool:
+    """Whether first parents lead from one commit to another."""
+    size, oid = repo.commit(older).log_size, newer
+    while oid != older:
+        commit = repo.commit(oid)
+        if commit.log_size <= size or not commit.parents:
+            return False
+        oid = commit.parents[0]
+    return True
+
+
+def count_apart(repo: Repository, left: bytes, right: bytes) -> tuple[int, int]:
+    """How many commits each of two reaches that the other does not."""
+    lines = _lines_to_meeting(repo, left, right)
+    if lines is not None:
+        return len(lines.left), len(lines.right)
+    mine, other = ancestors(repo, [left]), ancestors(repo, [right])
+    return len(mine - other), len(other - mine)
+
+
+class _Lines(NamedTuple):
+    """The commits above the one where two lines of commits meet, and that one."""
+
+    left: set[bytes]
+    right: set[bytes]
+    meeting: bytes
+
+
+def _lines_to_meeting(repo: Repository, left: bytes, right: bytes) -> _Lines | None:
+    """Where two histories meet, if each has one parent at every commit down to there; None elsewhere.
+
+    All that is below is common, and need not be read. A commit's log size counts the commits below it in its line, so
+    of two the one with the larger is the one to go back from.
+    """
+    lines = _Lines(set(), set(), left)
+    while left != right:
+        first, second = repo.commit(left), repo.commit(right)
+        goes_left = first.log_size >= second.log_size
+        parents = first.parents if goes_left else second.parents
+        if len(parents) != 1:
+            return None
+        if goes_left:
+            lines.left.add(left)
+            left = parents[0]
+        else:
+            lines.right.add(right)
+            right = parents[0]
+    return lines._replace(meeting=left) if lines.left.isdisjoint(lines.right) else None
 
 
 def merge_bases(repo: Repository, left: Iterable[bytes], right: Iterable[bytes]) -> list[bytes]:
@@ -145,7 +202,11 @@ def merge_bases(repo: Repository, left: Iterable[bytes], right: Iterable[bytes])
     Returns:
         Their oids, the oldest first.
     """
-    common = ancestors(repo, left) & ancestors(repo, right)
+    lefts, rights = list(left), list(right)
+    lines = _lines_to_meeting(repo, lefts[0], rights[0]) if len(lefts) == len(rights) == 1 else None
+    if lines is not None:
+        return [lines.meeting]
+    common = ancestors(repo, lefts) & ancestors(repo, rights)
     covered: set[bytes] = set()
     for oid in common:
         covered.update(repo.commit(oid).parents)

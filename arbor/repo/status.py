@@ -147,8 +147,7 @@ def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> 
         return "", 0, 0
     if theirs == head_oid:
         return upstream, 0, 0
-    ours, other = history.ancestors(repo, [head_oid]), history.ancestors(repo, [theirs])
-    return upstream, len(ours - other), len(other - ours)
+    return upstream, *history.count_apart(repo, head_oid, theirs)
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:

@@ -261,6 +261,10 @@ def test_branches_are_named_and_gone_to_as_in_git(kb: Cli) -> None:
     assert not (kb.folder / "more.md").exists()
     assert kb("switch", "-").out == "on branch main\n"
     assert kb("switch", "-").out == "on branch side\n"
+    detached = kb("switch", "--detach", "main").out
+    kb("switch", "main")
+    assert kb("switch", "-").out == detached
+    kb("switch", "side")
     assert "arbor switch -c BRANCH REV" in kb("switch", "main", "HEAD", code=2).err
     assert "arbor switch --detach main~1" in kb("switch", "main~1", code=2).err
     assert "is not a name" in kb("switch", "a..b", code=2).err

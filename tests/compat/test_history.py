@@ -13,10 +13,10 @@ from arbor.errors import UsageError
 from arbor.kb import KnowledgeBase
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
-from arbor.objects.model import encode_commit
+from arbor.objects.model import Commit, encode_commit
 from arbor.repo import history, pickaxe
 from arbor.repo.committing import build_commit, write_ledger
-from tests.repo.kit import new_kb, signature
+from tests.repo.kit import new_kb, record, signature
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 SIZE = 24
@@ -131,6 +131,36 @@ def test_merge_bases_and_ancestry_are_the_same(twins: Twins) -> None:
             found = twins.numbers(history.merge_bases(repo, [twins.oids[left]], [twins.oids[right]]))
             assert sorted(found) == sorted(twins.git_numbers("merge-base", "--all", f"c{left}", f"c{right}"))
             assert history.is_ancestor(repo, twins.oids[left], twins.oids[right]) == (left in found)
+            apart = twins.git("rev-list", "--left-right", "--count", f"c{left}...c{right}").split()
+            assert history.count_apart(repo, twins.oids[left], twins.oids[right]) == tuple(map(int, apart))
+
+
+def test_what_is_below_the_meeting_of_two_lines_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path)
+    for number in range(30):
+        record(kb, {"a.md": f"version {number}\n"})
+    kb.branches.create("side")
+    for branch in ("main", "side"):
+        kb.branches.switch(branch)
+        for number in range(3):
+            record(kb, {f"{branch}.md": f"version {number}\n"})
+    read: set[bytes] = set()
+    real = kb.repo.commit
+
+    def commit(oid: bytes) -> Commit:
+        read.add(oid)
+        return real(oid)
+
+    monkeypatch.setattr(type(kb.repo), "commit", lambda _, oid: commit(oid))
+    main, side, start = (kb.resolve(revision) for revision in ("main", "side", "main~3"))
+    read.clear()
+    assert history.count_apart(kb.repo, main, side) == (3, 3)
+    assert history.merge_bases(kb.repo, [main], [side]) == [start]
+    assert history.is_ancestor(kb.repo, start, side)
+    assert not history.is_ancestor(kb.repo, main, side)
+    assert len(read) == 7
 
 
 def test_steps_back_lead_to_the_same_commits(twins: Twins) -> None:

@@ -42,7 +42,7 @@ FIELDS = {
 def command(
     session: Session, target: str, start: str | None, create: bool, detach: bool, force: bool, as_json: bool
 ) -> None:
-    """Go to another branch; - is the one that you came from.
+    """Go to another branch; - is the one, or the commit, that you came from.
 
     Changes to documents that do not differ between the two branches come along; others are never overwritten
     without --force.
@@ -51,7 +51,9 @@ def command(
     set_identity(kb)
     if start is not None and not create:
         raise UsageError("only a new branch begins at a revision", "run: arbor switch -c BRANCH REV")
-    target = branching.previous_branch(kb.repo) if target == "-" else target
+    if target == "-" and not create:
+        target, was_detached = branching.previous_place(kb.repo)
+        detach = detach or was_detached
     bring_needs(
         session, _needs(kb, start or "HEAD" if create else target, is_branch=not create and not detach)
     )
