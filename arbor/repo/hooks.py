@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +15,15 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     import subprocess
+    import tempfile
 else:  # most knowledge bases have no hook
     subprocess = lazy_module("subprocess")
+    tempfile = lazy_module("tempfile")
 
 NAMES = ("pre-commit", "post-commit", "post-merge", "post-checkout")
 TIMEOUT_S = 600.0
-_MAX_OUTPUT_CHARS = 100_000
+_MAX_OUTPUT_BYTES = 100_000
+_HAS_GROUPS = hasattr(os, "killpg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +47,34 @@ def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[
     program = folder / "hooks" / name
     if not program.is_file() or not os.access(program, os.X_OK):
         return HookOutcome(False, 0, "")
-    try:
-        done = subprocess.run(
-            [str(program), *arguments], cwd=fs_root or folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=TIMEOUT_S, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return HookOutcome(True, 124, f"it took longer than {TIMEOUT_S:.0f} seconds and was stopped")
-    except OSError as error:
-        return HookOutcome(True, 126, f"it cannot be run: {error.strerror}")
-    return HookOutcome(True, done.returncode, done.stdout.decode("utf-8", "replace")[:_MAX_OUTPUT_CHARS])
+    # A file and no pipe, which would stay open for as long as anything that the hook left running.
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                [str(program), *arguments], cwd=fs_root or folder, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, process_group=0 if _HAS_GROUPS else None,
+            )  # fmt: skip
+        except OSError as error:
+            return HookOutcome(True, 126, f"it cannot be run: {error.strerror}")
+        try:
+            code = process.wait(TIMEOUT_S)
+        except BaseException as error:
+            _stop(process)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            return HookOutcome(True, 124, f"it took longer than {TIMEOUT_S:.0f} seconds and was stopped")
+        output.seek(0)
+        return HookOutcome(True, code, output.read(_MAX_OUTPUT_BYTES).decode("utf-8", "replace"))
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a hook and what it started."""
+    if _HAS_GROUPS:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
 
 
 def require_pre_commit(folder: Path, fs_root: Path | None) -> str:

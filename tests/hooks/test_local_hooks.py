@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import arbor
+from arbor.repo import hooks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -58,3 +62,36 @@ def test_a_file_that_is_not_executable_is_no_hook(folder: Path) -> None:
     (folder / ".arbor/hooks/pre-commit").write_text("#!/bin/sh\nexit 1\n")
     run(folder, "add", "a.md")
     assert run(folder, "commit", "-m", "one").returncode == 0
+
+
+def test_what_a_hook_leaves_running_is_not_waited_for(folder: Path) -> None:
+    hook(folder, "post-commit", "echo begun; sleep 300 & echo $! > pid")
+    run(folder, "add", "a.md")
+    done = hooks.run_hook(folder / ".arbor", folder, "post-commit")
+    assert (done.exit_code, done.output) == (0, "begun\n")
+    os.kill(int((folder / "pid").read_text()), signal.SIGKILL)  # which fails where it has ended
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at processes")
+def test_a_hook_that_takes_too_long_ends_with_what_it_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "TIMEOUT_S", 1.0)
+    hook(folder, "pre-commit", "sleep 300 & echo $! > pid; wait")
+    done = hooks.run_hook(folder / ".arbor", folder, "pre-commit")
+    assert done.exit_code == 124
+    assert "was stopped" in done.output
+    assert not is_running(int((folder / "pid").read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and no mere entry of one that ended."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.05)
+    return True
