@@ -11,7 +11,7 @@ from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
 from arbor.repo.core_binding import broken_source, changed_below, changed_sources, get_derivation
 from arbor.repo.cores import MANUAL
-from arbor.repo.distillers.registry import find_distiller
+from arbor.repo.distillers.registry import find_distiller, takes_parameters
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
@@ -147,6 +147,8 @@ class CoreChecker:
             return "the distiller is not deterministic"
         if distiller.version != derivation.version:
             return f"made by version {derivation.version}, this is version {distiller.version}"
+        if not takes_parameters(distiller, derivation.parameters):
+            return f"its parameters are not those of '{distiller.name}'"
         try:
             return self._compare(oid, derivation, self._recipe(derivation))
         except ArborError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
@@ -58,6 +59,12 @@ def read_parameters(distiller: Distiller, given: dict[str, str]) -> dict[str, Pa
             raise UsageError(f"'{distiller.name}' has no parameter '{name}'", f"its parameters are: {known}")
         values[name] = _typed(name, text, values[name])
     return dict(sorted(values.items()))
+
+
+def takes_parameters(distiller: Distiller, given: Mapping[str, object]) -> bool:
+    """Whether these are all of the distiller's parameters, each of its type; a recorded core may say anything."""
+    types = {name: type(value) for name, value in distiller.defaults.items()}
+    return {name: type(value) for name, value in given.items()} == types
 
 
 def _typed(name: str, text: str, default: Parameter) -> Parameter:
