@@ -604,6 +604,35 @@ def test_what_a_document_says_of_itself_cannot_draw_on_the_terminal(tmp_path: Pa
         assert not set("\x1b\x07\u202e\x9b") & set(done.out + done.err), words
 
 
+@pytest.mark.parametrize(
+    ("distiller", "parameters"),
+    [
+        ("keywords", {}),
+        ("keywords", {"count": [1], "statistics": {}}),
+        ("lead", {"paragraphs": "many"}),
+        ("first-sentence", {"max_chars": True, "more": 1}),
+        ("\x1b[31mred\x07\u202e\x9b", {"\x1b[31m": "\x1b[0m"}),
+    ],
+)
+def test_a_core_that_says_anything_of_how_it_was_made_is_looked_at_safely(
+    tmp_path: Path, distiller: str, parameters: dict[str, object]
+) -> None:
+    world = World()
+    text = "# A\n\nWords of a note.\n"
+    source, leaf = world.document(text), object_id(Kind.CHUNK, text.encode())
+    made = model.Derivation(
+        distiller, 1, parameters, b"", (model.CoreSource("d/a.md", source, 0, 1, leaf, ()),)
+    )
+    derivation = world.put(Kind.DERIVATION, model.encode_derivation(made))
+    core = world.document("words\n", kind="core", derivation=derivation)
+    tip, _ = world.commit(world.ledger({"d/a.md": source, "c/k": core}))
+    clone_to(Liar(shown(tip), world.frames()), tmp_path / "b")
+    for words in (("core",), ("core", "show", "k"), ("core", "check"), ("verify",)):
+        done = Cli(tmp_path / "b").run(*words)
+        assert done.code in (0, 3, 12), done
+        assert not set("\x1b\x07\u202e\x9b") & set(done.out + done.err), words
+
+
 def test_twins_are_warned_of(tmp_path: Path) -> None:
     world = World()
     one, two = world.document("# 1\n"), world.document("# 2\n")

@@ -123,7 +123,7 @@ def _core_fields(core: CoreInfo) -> dict[str, Any]:
 
 
 def _list(session: Session, found: list[CoreInfo]) -> None:
-    rows = [[quote_path(each.name), each.distiller,
+    rows = [[quote_path(each.name), clean_line(each.distiller),
              count(len(each.sources), "passage") + (", stale" if each.is_stale else ""), clean_line(each.title)]
             for each in found]  # fmt: skip
     with session.out.paged():
@@ -139,7 +139,7 @@ def _show(session: Session, core: CoreInfo) -> None:
     out.line(out.style(f"core:{quote_path(core.name)}", "bold"))
     made = f"{core.distiller} version {core.version}" if core.distiller != "manual" else "written by hand"
     parameters = ", ".join(f"{key}={value}" for key, value in core.parameters.items())
-    for label, value in (("core", core.core), ("title", clean_line(core.title)), ("made", made),
+    for label, value in (("core", core.core), ("title", clean_line(core.title)), ("made", clean_line(made)),
                          ("with", clean_line(parameters)), ("statistics", core.ledger_root)):  # fmt: skip
         if value:
             out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
