@@ -118,7 +118,7 @@ def test_the_record_of_tiers_is_not_read_for_each_document(
     reads: list[Path] = []
     monkeypatch.setattr(evicting, "read_tiers", lambda path: (reads.append(path), read_tiers(path))[1])
     report = go_cold(kb, [FolderSource(folder)])
-    assert (len(report.evicted), [each.problem for each in report.refused]) == (59, ["it is cold already"])
+    assert (len(report.evicted), len(report.already), report.refused) == (59, 1, ())
     assert len(reads) <= 3
 
 
