@@ -19,6 +19,8 @@ LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta",
 _MAX_SNIPPET_LINES = 4
 _MAX_PATHS = 3
 _MARKDOWN_HEADING = re.compile("#{1,6} +")
+_HEADING_ENDS = re.compile(r"(?: *\{:? *[#.][^{}]*\})?[ #]*")
+"""A name that the heading was given, as in `{#name}`, and closing hashes."""
 _SIGNALS = ("lexical", "dense", "graph", "consensus", "quality", "freshness")
 Marks = tuple[tuple[int, int], ...]
 
@@ -229,8 +231,9 @@ def _without_heading(snippet: str, marks: Marks, heading: Sequence[str]) -> tupl
     shown = [part for part in heading if found is not None and snippet.startswith(part, found.end())]
     if found is None or not shown:
         return snippet, marks
-    cut = found.end() + max(map(len, shown))
-    cut += len(snippet[cut:]) - len(snippet[cut:].lstrip(" #"))
+    rest = _HEADING_ENDS.match(snippet, found.end() + max(map(len, shown)))
+    assert rest is not None, "the pattern matches nothing at all, too"
+    cut = rest.end()
     if cut == len(snippet):
         return snippet, marks
     return snippet[cut:], tuple((start - cut, end - cut) for start, end in marks if start >= cut)

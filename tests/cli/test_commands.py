@@ -493,6 +493,13 @@ def test_options_after_the_words_are_options(kb: Cli) -> None:
     assert kb("search", "leaf", "--nope", code=2).err.startswith("error: no such option '--nope'")
 
 
+def test_a_heading_is_shown_once_and_without_its_name(kb: Cli) -> None:
+    kb.write("named.md", "# Quinces {#quinces-api}\n\nThey are hard. ## Closed ##\n")
+    kb.commit("named")
+    lines = [line.strip() for line in kb("search", "quinces").out.splitlines()]
+    assert lines[1:3] == ["Quinces", "They are hard. ## Closed ##"]
+
+
 def test_where_damage_keeps_every_hit_back_the_search_has_failed(
     kb: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
