@@ -387,12 +387,26 @@ def test_the_reflog_of_a_branch_goes_along_with_its_new_name(kb: KnowledgeBase) 
     assert [entry.reason for entry in kb.branches.reflog("refs/heads/far/subject")] == [
         "branch: renamed from topic", "branch: from HEAD", "branch: from HEAD",
     ]  # fmt: skip
-    for name in ("far/subject/x", "far"):
-        with pytest.raises(ConflictError):
-            kb.branches.rename("far/subject", name)
-        assert kb.resolve("far/subject@{2}") == was
+    name = "far/subject"
+    for number, new in enumerate(("far/subject/x", "far"), 1):  # each by way of a third name
+        kb.branches.rename(name, new)
+        assert kb.resolve(f"{new}@{{{2 + 2 * number}}}") == was
+        name = new
     kb.branches.create("topic")
     assert len(kb.branches.reflog("refs/heads/topic")) == 1
+
+
+def test_a_rename_that_is_refused_costs_no_branch_its_reflog(kb: KnowledgeBase) -> None:
+    for name in ("topic", "a", "b/c", "b/d"):
+        kb.branches.create(name)
+    before = {
+        branch.name: kb.branches.reflog(f"refs/heads/{branch.name}") for branch in kb.branches.listing()
+    }
+    for old, new in (("topic", "a/x"), ("topic", "b"), ("b/c", "b"), ("main", "a/x")):
+        with pytest.raises(ConflictError, match="in the way"):
+            kb.branches.rename(old, new)
+    assert {name: kb.branches.reflog(f"refs/heads/{name}") for name in before} == before
+    assert [branch.name for branch in kb.branches.listing()] == sorted(before)
 
 
 def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
