@@ -75,6 +75,22 @@ def come_back(kb: KnowledgeBase, *sources: ByteSource) -> RehydrateReport:
     return rehydrate(kb.repo, picked(kb), sources)
 
 
+def test_what_goes_while_it_is_verified_is_not_damaged(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb(NOTES)
+    folder = FolderSource(copied(kb, tmp_path / "copy"))
+    refresh = kb.repo.store.refresh
+
+    def evict_first() -> None:
+        monkeypatch.undo()
+        assert go_cold(kb, [folder]).evicted
+        refresh()
+
+    monkeypatch.setattr(kb.repo.store, "refresh", evict_first)
+    assert kb.verify().ok
+
+
 def test_cold_and_back(make_kb: MakeKb, tmp_path: Path) -> None:
     kb = make_kb(NOTES)
     folder = copied(kb, tmp_path / "copy")
