@@ -321,15 +321,15 @@ class KnowledgeBase:
             UsageError: when the revision is unknown or there is no commit yet.
         """
         wanted = self.resolve_paths(paths, cwd) if paths else []
-        exclude: list[bytes] = []
+        names, exclude = describing.ref_names(self.repo), list[bytes]()
         if revision is not None and ".." in revision:
             old, new = revisions.resolve_range(self.repo, revision)
             is_symmetric = revisions.is_symmetric(revision)
             exclude = history.merge_bases(self.repo, [old], [new]) if is_symmetric else [old]
             tips = [old, new] if is_symmetric else [new]
-        else:
-            tips = [self.resolve(revision or "HEAD")]
-        names = describing.ref_names(self.repo)
+        else:  # the current branch may have no commit yet, and others have
+            others_alone = everywhere and names and revision is None and self.repo.refs.head_oid() is None
+            tips = [] if others_alone else [self.resolve(revision or "HEAD")]
         tips += names if everywhere else ()
         if follow:
             entries = renames.iter_followed(self.repo, tips, wanted, exclude=exclude)

@@ -25,14 +25,30 @@ def encode(value: Value) -> bytes:
     """The canonical bytes of a value whose maps are sorted already (see `canonical`).
 
     Raises:
-        UsageError: when they would be larger than any reader takes.
+        UsageError: when they would be larger than any reader takes, or a text in it is not Unicode.
     """
-    packed: bytes = msgpack.packb(value, use_bin_type=True)
+    try:
+        packed: bytes = msgpack.packb(value, use_bin_type=True)
+    except UnicodeEncodeError as error:
+        check_unicode(error.object)
+        raise
     if len(packed) > MAX_OBJECT_BYTES:
         raise UsageError(
             f"what describes it needs {len(packed):,} bytes, over the limit of {MAX_OBJECT_BYTES:,}"
         )
     return packed
+
+
+def check_unicode(text: str, what: str = "the text") -> str:
+    """A text that can be kept; `what` it is, for the error.
+
+    Raises:
+        UsageError: when it holds half of a surrogate pair, as which Python hands on a byte that is not UTF-8.
+    """
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        shown = text[:60].encode("ascii", "backslashreplace").decode()
+        raise UsageError(f"{what} '{shown}' is not valid Unicode", "type it in UTF-8")
+    return text
 
 
 def canonical(value: Value, depth: int = 0) -> Value:

@@ -312,7 +312,7 @@ def _set_fetched(
     followed = followed_there(repo, remote) if remote else ""
     wanted = [HEADS + name for name in options.branches] or [followed, shown.head, *came]
     name = next((name for name in wanted if name in came), "")
-    if name and repo.refs.fetched() != came[name]:
+    if name:
         repo.refs.set_fetched(came[name])
     return name
 

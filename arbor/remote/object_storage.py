@@ -131,7 +131,8 @@ class BucketRefs(Refs):
 
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
         """The full names that start with `prefix`, in order."""
-        names = [meta["path"] for batch in obstore.list(self._bucket, "refs") for meta in batch]
+        below = prefix.rpartition("/")[0]
+        names = [meta["path"] for batch in obstore.list(self._bucket, below) for meta in batch]
         yield from sorted(name for name in names if name.startswith(prefix))
 
     def head(self) -> str | bytes:

@@ -132,8 +132,12 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
     Raises:
         UsageError: when there is no such branch, or the new name is taken and `force` is not given, or is that of the
             current branch.
+        ConflictError: when another branch is in the way of the new name.
     """
     old_ref, new_ref = check_ref_name(HEADS + old), _branch_ref(new)
+    for other in repo.refs.in_the_way(new_ref):  # found out before anything goes half-way
+        if other != old_ref:
+            raise ConflictError(f"branch '{new}' cannot be made: '{other.removeprefix(HEADS)}' is in the way")
     if old != new and (f"{old}/".startswith(f"{new}/") or f"{new}/".startswith(f"{old}/")):
         _rename_nested(repo, old, new, force=force)
         return
@@ -163,7 +167,7 @@ def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None
     third = next(
         name
         for name in (f"{old.replace('/', '-')}-{number}" for number in count(1))
-        if repo.refs.read(HEADS + name) is None
+        if repo.refs.read(HEADS + name) is None and not repo.refs.in_the_way(HEADS + name)
     )
     rename_branch(repo, old, third)
     try:

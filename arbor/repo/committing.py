@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from arbor.errors import ArborError, ConflictError, UsageError, WrongType
-from arbor.objects import ledger, merkle
+from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
 from arbor.repo.config import POLICY_FILE
@@ -96,8 +96,8 @@ def commit(
             raise UsageError("a merge is in progress: the last commit cannot be amended", "run: arbor commit")
         if not message:
             raise UsageError("the commit message is empty", "give one with -m")
-        if len(message) > MAX_MESSAGE_CHARS or not _encodable(message):
-            raise UsageError("the commit message is too long or not valid Unicode")
+        if len(codec.check_unicode(message, "the commit message")) > MAX_MESSAGE_CHARS:
+            raise UsageError(f"the commit message is longer than {MAX_MESSAGE_CHARS:,} characters")
         if stage.conflicts:
             named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
             raise ConflictError(
@@ -224,11 +224,3 @@ def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes)
         write_stage(repo.folder, left)
     else:
         clear_stage(repo.folder)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -14,6 +14,7 @@ from typing import Any
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.objects.codec import check_unicode
 from arbor.store.files import check_is_there, storing, write_atomically
 from arbor.store.lock import writer_lock
 from arbor.text.extraction import ChunkPolicy
@@ -230,6 +231,8 @@ class Settings:
 
 def _changed(data: bytes, file: str, name: str, value: Any) -> bytes:
     """The text of a settings file with a value set, or removed."""
+    for given in (name, *(value if isinstance(value, list) else [value])):
+        check_unicode(str(given))
     _parse_toml(data, file)
     tomlkit = lazy_module("tomlkit")
     tree = tomlkit.parse(data.decode("utf-8"))

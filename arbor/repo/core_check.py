@@ -20,6 +20,8 @@ from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
 from arbor.text.reading import decode_passage
 
 CURRENT, STALE, BROKEN = "current", "stale", "broken"
+_RECIPES_KEPT = 8
+"""Each may hold how common every term of a version is; cores that were made together are checked together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class CoreChecker:
             documents: dict[str, bytes] | None = {}
             if distiller.uses_statistics(derivation.parameters):
                 documents = self._finder.find(derivation.ledger_root)
+            if len(self._recipes) >= _RECIPES_KEPT:
+                self._recipes.clear()
             self._recipes[key] = (
                 make_recipe(self._repo, distiller, derivation.parameters, documents)
                 if documents is not None

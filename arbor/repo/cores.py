@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from arbor.errors import UsageError
-from arbor.objects import merkle
+from arbor.objects import codec, merkle
 from arbor.objects.ids import Kind, file_hash
 from arbor.objects.model import (
     ChunkRef,
@@ -138,10 +138,12 @@ def add_core(
         by: Who wrote it: a person or an agent.
 
     Raises:
-        UsageError: when there is no text, no source, or a source is not there.
+        UsageError: when there is no text, no source, a source is not there, or what is given is not Unicode.
         Locked: when another writer holds the lock.
     """
     check_core_name(name)
+    for given in (text, title, by):
+        codec.check_unicode(given)
     if not text.strip():
         raise UsageError("a core needs a text", "give it with --text TEXT or on standard input")
     if len(text.encode("utf-8")) > MAX_TEXT_BYTES:

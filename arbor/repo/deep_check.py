@@ -6,6 +6,7 @@ them. They may come from somebody else, and no hash speaks for them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -63,10 +64,8 @@ def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPol
     if manifest.passages and not manifest.original and document.media_type in _EXTRACTED:
         raise IntegrityError("it holds a text, and its media type is that of no text")
     if document.size > READ_AT_ONCE_BYTES and not manifest.original:
-        for _ in (
-            pieces
-        ):  # hashed as they are read; a file of this size was read as a stream, which looks for less
-            pass
+        # Hashed as they are read, and not read again: a file of this size was read as a stream, which looks for less.
+        deque(pieces, maxlen=0)
     else:
         data = b"".join(pieces)
         if document.kind == "surface":

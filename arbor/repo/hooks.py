@@ -36,7 +36,7 @@ class HookOutcome:
 
 
 def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[str] = ()) -> HookOutcome:
-    """Run a hook if there is an executable one, in the work tree, with nothing to read.
+    """Run a hook if there is an executable one, in the work tree, with nothing to read but the terminal if it opens it.
 
     Args:
         folder: The `.arbor` folder.
@@ -47,19 +47,20 @@ def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[
     program = folder / "hooks" / name
     if not program.is_file() or not os.access(program, os.X_OK):
         return HookOutcome(False, 0, "")
+    is_leader = _HAS_GROUPS and not _has_terminal()
     # A file and no pipe, which would stay open for as long as anything that the hook left running.
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
                 [str(program), *arguments], cwd=fs_root or folder, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, process_group=0 if _HAS_GROUPS else None,
+                stderr=subprocess.STDOUT, process_group=0 if is_leader else None,
             )  # fmt: skip
         except OSError as error:
             return HookOutcome(True, 126, f"it cannot be run: {error.strerror}")
         try:
             code = process.wait(TIMEOUT_S)
         except BaseException as error:
-            _stop(process)
+            _stop(process, is_leader=is_leader)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
             return HookOutcome(True, 124, f"it took longer than {TIMEOUT_S:.0f} seconds and was stopped")
@@ -67,9 +68,21 @@ def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[
         return HookOutcome(True, code, output.read(_MAX_OUTPUT_BYTES).decode("utf-8", "replace"))
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a hook and what it started."""
-    if _HAS_GROUPS:
+def _has_terminal() -> bool:
+    """Whether there is a terminal that a hook may ask: it would be stopped there in a group of its own, and waited for.
+
+    In the group of this process it can, and an interrupt that is typed ends all that it started.
+    """
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR))
+    except OSError:
+        return False
+    return True
+
+
+def _stop(process: subprocess.Popen[bytes], *, is_leader: bool) -> None:
+    """End a hook; where it leads a group, also what it started."""
+    if is_leader:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle
@@ -121,7 +122,8 @@ def verify(
     _check_kinds(audit, reach)
     documents |= names.staged
     documents |= _core_sources(audit, documents, reach)
-    cold = names.cold
+    # Cold before the packs were read or after: what is evicted or brought back meanwhile is not damaged.
+    cold = names.cold | _cold_documents(repo, [])
     _check_documents(audit, documents, cold, reach)
     if deep and not reach.missing and not damaged:
         reach.broken_nodes += _check_files(repo, documents - cold, tip)
@@ -190,9 +192,12 @@ def _check_names(repo: Repository) -> list[Finding]:
 
 
 def _ref_targets(repo: Repository) -> Iterator[bytes]:
-    for name in repo.refs.iter_names():
+    looks: list[Callable[[], bytes | None]] = [
+        partial(repo.refs.read, name) for name in repo.refs.iter_names()
+    ]
+    for look in (*looks, repo.refs.fetched):
         try:
-            oid = repo.refs.read(name)
+            oid = look()
         except ArborError:
             continue
         if oid is not None:

@@ -125,7 +125,8 @@ class Journal:
         head = self._recover()
         when = int(time.time()) if seconds is None else seconds
         row = {"seq": head.count + 1, "time": when, "act": act, "details": details, "prev": head.hash.hex()}
-        body = json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        body = text.encode("utf-8", "backslashreplace")  # a place on disk may have a name that is not Unicode
         if len(body) > MAX_RECORD_BYTES:
             raise UsageError(f"a journal record of {len(body):,} bytes is too large")
         digest = _hash(body)

@@ -124,7 +124,8 @@ class Refs:
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
         """The full names that start with `prefix`, in order."""
         found = []
-        for folder, _, files in os.walk(self._folder / "refs"):
+        # Of a prefix that goes on below "refs/" only the folder that it names is walked.
+        for folder, _, files in os.walk(self._folder / prefix.rpartition("/")[0]):
             below = Path(folder).relative_to(self._folder).as_posix()
             found += [f"{below}/{file}" for file in files if not file.startswith(TEMPORARY_PREFIX)]
         yield from sorted(name for name in found if name.startswith(prefix))
@@ -179,10 +180,16 @@ class Refs:
             data = read_bounded(self._folder / FETCH_HEAD, _MAX_FILE_BYTES)
         except FileNotFoundError:
             return None
-        return _parse_stored_oid(_unchecked(data, FETCH_HEAD), FETCH_HEAD)
+        try:
+            return _parse_stored_oid(_unchecked(data, FETCH_HEAD), FETCH_HEAD)
+        except IntegrityError as error:
+            raise IntegrityError(error.message, "write it anew with: arbor fetch") from error
 
     def set_fetched(self, oid: bytes) -> None:
-        """Let `FETCH_HEAD` stand for a commit. It has no reflog: the next fetch replaces it."""
+        """Let `FETCH_HEAD` stand for a commit. It has no reflog: the next fetch replaces it, damaged or not."""
+        with contextlib.suppress(IntegrityError):
+            if self.fetched() == oid:
+                return
         write_atomically(self._folder / FETCH_HEAD, _checked(oid.hex()))
 
     def move(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
@@ -218,9 +225,12 @@ class Refs:
             write_atomically(path, _checked(new.hex()))
 
     def carry_log(self, old: str, new: str) -> None:
-        """Let the log of a name go on as that of another one, which has none or one that nobody wants."""
+        """Let the log of a name go on as that of another one, which has none or one that nobody wants.
+
+        Nothing happens where a ref is in the way of the other name: its log would have to make room.
+        """
         source, target = self._logs / old, self._logs / new
-        if source.is_file() and source not in target.parents and target not in source.parents:
+        if source.is_file() and not self.in_the_way(new):
             self._make_room_for_log(target)
             os.replace(source, target)
             fsync_folder(target.parent)

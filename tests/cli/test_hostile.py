@@ -152,3 +152,23 @@ def test_status_names_a_policy_that_is_not_understood(kb: Cli) -> None:
     told = kb("status").err
     assert "chunk policy needs" in told
     assert "[ripple] has an unknown key 'threshold'" in told
+
+
+NO_UTF8 = "caf\udce9"
+"""As a shell in another locale hands on `café`."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("config", "user.name", NO_UTF8),
+        ("commit", "--allow-empty", "-m", NO_UTF8),
+        ("commit", "--allow-empty", "-m", "x", "--author", f"{NO_UTF8} <a@example.org>"),
+        ("tag", "v9", "-m", NO_UTF8),
+        ("core", "add", "n", "--from", "notes/merkle.md", "--text", NO_UTF8),
+        ("core", "add", "n", "--from", "notes/merkle.md", "--text", "x", "--by", NO_UTF8),
+        ("add", "-", "--as", "x.md", "--source-uri", f"http://{NO_UTF8}/"),
+    ],
+)
+def test_a_text_that_is_not_unicode_is_refused_in_words(kb: Cli, words: tuple[str, ...]) -> None:
+    assert "is not valid Unicode" in kb(*words, stdin=b"text\n", code=2).err

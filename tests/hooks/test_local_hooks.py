@@ -77,11 +77,38 @@ def test_a_hook_that_takes_too_long_ends_with_what_it_started(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hooks, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(hooks, "_has_terminal", lambda: False)
     hook(folder, "pre-commit", "sleep 300 & echo $! > pid; wait")
     done = hooks.run_hook(folder / ".arbor", folder, "pre-commit")
     assert done.exit_code == 124
     assert "was stopped" in done.output
     assert not is_running(int((folder / "pid").read_text()))
+
+
+AT_A_TERMINAL = """
+import fcntl, pathlib, sys, termios
+from arbor.repo import hooks
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+folder = pathlib.Path(sys.argv[1])
+print(hooks.run_hook(folder / ".arbor", folder, "pre-commit").output)
+"""
+
+
+def test_a_hook_may_ask_at_the_terminal(folder: Path) -> None:
+    pty = pytest.importorskip("pty")
+    hook(folder, "pre-commit", "read answer < /dev/tty && echo said $answer")
+    master, slave = pty.openpty()
+    try:
+        os.write(master, b"yes\n")
+        done = subprocess.run(
+            [sys.executable, "-c", AT_A_TERMINAL, str(folder)], stdin=slave, capture_output=True, text=True,
+            start_new_session=True, env={"PYTHONPATH": str(REPOSITORY), "PATH": "/usr/bin:/bin"}, timeout=60,
+            check=True,
+        )  # fmt: skip
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert done.stdout.strip() == "said yes"
 
 
 def is_running(pid: int) -> bool:

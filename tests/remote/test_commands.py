@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arbor.store.refs import Refs
 from tests.cli.harness import Cli, command_line, process_environment
 
 pytestmark = pytest.mark.usefixtures("steady")
@@ -157,6 +158,22 @@ def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
     (bob.folder / ".arbor" / "FETCH_HEAD").write_text("x\n")
     assert "FETCH_HEAD is damaged" in bob("log", "FETCH_HEAD", code=12).err
     assert "FETCH_HEAD is damaged" in bob("verify", code=12).out
+    assert "arbor fetch" in bob("gc", code=12).err
+    bob("fetch")
+    bob("verify")
+    Refs(bob.folder / ".arbor").set_fetched(b"\x55" * 32)
+    assert "555555" in bob("verify", code=12).out
+
+
+def test_all_that_was_fetched_is_logged_before_the_first_commit(ada: Cli) -> None:
+    ada("push")
+    ada("init", "../bob")
+    bob = other(ada, "bob")
+    assert "there is no commit yet" in bob("log", "--all", code=2).err
+    bob("remote", "add", "origin", "../bare")
+    bob("fetch")
+    assert bob("log", "--all", "--oneline").out == bob("log", "origin/main", "--oneline").out
+    assert "there is no commit yet" in bob("log", "HEAD", "--all", code=2).err
 
 
 def test_a_bundle_without_passages_says_so(ada: Cli) -> None:

@@ -363,3 +363,12 @@ def test_the_ref_moves_after_its_log_is_durable(
         break
     assert refs.read(MAIN) == B
     assert failing > 2
+
+
+def test_a_log_is_not_carried_to_where_another_ref_is_in_the_way(refs: Refs) -> None:
+    for name in ("refs/heads/a", "refs/heads/b", "refs/heads/c/d"):
+        refs.move(name, None, A, WHO, "made")
+    for new in ("refs/heads/b/x", "refs/heads/c", "refs/heads/a/x"):
+        refs.carry_log("refs/heads/a", new)
+    for name in ("refs/heads/a", "refs/heads/b", "refs/heads/c/d"):
+        assert len(refs.reflog(name)) == 1

@@ -84,6 +84,11 @@ def test_titles_are_shown_without_markup(raw: str, title: str) -> None:
     assert clean_title(raw.encode()) == title
 
 
+def test_a_title_full_of_spaces_is_read_in_one_pass() -> None:
+    title = f"a{' ' * 300_000}b}}"
+    assert clean_title(title.encode()) == title  # to begin anew at each space would take minutes
+
+
 @pytest.mark.parametrize(
     ("text", "title"),
     [

@@ -34,6 +34,15 @@ def test_records_come_back_as_written(tmp_path: Path) -> None:
     assert (report.records, report.head, report.faults, report.unfinished) == (5, records[-1].hash, (), False)
 
 
+def test_a_place_whose_name_is_not_unicode_is_recorded(tmp_path: Path) -> None:
+    journal = filled(tmp_path, 1)
+    details = {"sources": ["/mnt/caf\udce9"]}
+    assert journal.append("rehydrate", details).details == details
+    assert [record.details for record in journal.records()][1:] == [details]
+    assert not journal.check().faults
+    (tmp_path / JOURNAL_FILE).read_bytes().decode("utf-8")
+
+
 def test_an_empty_journal_is_sound(tmp_path: Path) -> None:
     assert Journal(tmp_path).check().faults == ()
     assert list(Journal(tmp_path).records()) == []

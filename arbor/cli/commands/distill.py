@@ -25,7 +25,7 @@ FIELDS = {
     "distiller": "the distiller's name",
     "cores": "one for each document: `path`, the core's `name` and `core` (its oid), `state` (`new`, `changed`, `same` "
     "or `skipped`), and the `problem` of what was skipped",
-    "distillers": "with --list, and nothing else then: `name` and `parameters`, with their defaults as text, of each",
+    "distillers": "with --list, and nothing else then: `name` and `parameters`, with their defaults, of each",
 }
 _MAX_LISTED = 10
 

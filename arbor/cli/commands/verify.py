@@ -78,7 +78,7 @@ def command(
 ) -> int:  # fmt: skip
     """Read everything again and check every hash, tree, root and proof.
 
-    Without REV, everything that any branch, tag or the stage needs is checked, and the index against the
+    Without REV, everything that any branch, tag, FETCH_HEAD or the stage needs is checked, and the index against the
     objects. With --deep every document's file is put together too: it must have the hash recorded for it,
     what was read in it (lines, title, headings, links, the text of a PDF or HTML page) is made again and compared,
     and so are the cores.

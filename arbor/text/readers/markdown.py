@@ -37,7 +37,7 @@ _REST_OF_LINE = b"\n"
 _NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]|\r?\Z)|    |\t")
 
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
-_ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*[#.][^{}]*\}$")
+_ATTRIBUTES = re.compile(r"\{:?[ \t]*+[#.][^{}]*+\}$")
 """A name or class that Pandoc, VitePress or kramdown give a heading: `{#name}`, `{: #name .class}`."""
 _MARKUP_SIGN = re.compile(r"[\[<*_`\\]")
 _MARKUP = re.compile(
@@ -140,7 +140,7 @@ def clean_title(raw: bytes | None) -> str:
     if title.endswith("#"):
         title = _CLOSING_HASHES.sub("", title).rstrip()
     if title.endswith("}"):
-        title = _ATTRIBUTES.sub("", title)
+        title = _ATTRIBUTES.sub("", title).rstrip(" \t")
     if _MARKUP_SIGN.search(title):
         title = _MARKUP.sub(lambda match: match[1] or match[2] or "", title).strip()
     return title
