@@ -283,7 +283,9 @@ def test_status_says_how_far_a_branch_is_from_what_it_follows(ada: Cli) -> None:
         ada("add", "-q", ".")
         ada("commit", "-q", "-m", "more")
     assert "It is 2 commits ahead of origin/main." in ada("status").out
-    assert ada("status", "--json").json["upstream"] == {"name": "origin/main", "ahead": 2, "behind": 0}
+    assert ada("status", "--json").json["upstream"] == {
+        "name": "origin/main", "ahead": 2, "behind": 0, "gone": False,
+    }  # fmt: skip
     ada("push", "-q")
     ada("reset", "-q", "--hard", "HEAD~1")
     assert "It is 1 commit behind origin/main" in ada("status").out
