@@ -214,6 +214,16 @@ def test_size_and_packing_are_bounded(site: Site) -> None:
     site.pages["/odd"] = (200, {"Content-Encoding": "br"}, b"?")
     fetcher = Fetcher(FetchRules(private=True, robots=False, max_bytes=1000))
     assert fetcher.fetch(f"{site.url}/packed").data == b"y" * 900
+    members = [gzip.compress(text, mtime=0) for text in (b"one ", b"", b"two ", b"three")]
+    for name, packed in (("members", b"".join(members)), ("padded", b"".join(members) + bytes(600))):
+        site.pages[f"/{name}"] = (200, {"Content-Encoding": "gzip"}, packed)
+        assert fetcher.fetch(f"{site.url}/{name}").data == b"one two three"
+    site.pages["/cut"] = (200, {"Content-Encoding": "gzip"}, b"".join(members)[:-9])
+    with pytest.raises(RemoteError, match="did not come whole"):
+        fetcher.fetch(f"{site.url}/cut")
+    site.pages["/many"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"z" * 400, mtime=0) * 3)
+    with pytest.raises(RemoteError, match="larger than the limit"):
+        fetcher.fetch(f"{site.url}/many")
     for name in ("big", "bomb"):
         with pytest.raises(RemoteError, match="larger than the limit"):
             fetcher.fetch(f"{site.url}/{name}")
