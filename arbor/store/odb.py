@@ -167,7 +167,7 @@ class ObjectStore:
         return node
 
     def find_prefix(self, digits: str) -> list[bytes]:
-        """The oids whose hexadecimal form starts with these digits (four at least).
+        """The oids whose hexadecimal form starts with these digits (four at least), of objects that can be read.
 
         Raises:
             UsageError: when the digits are not hexadecimal or fewer than four.
@@ -183,7 +183,9 @@ class ObjectStore:
             for key, place in pack.index.places_from(start):
                 if not key.startswith(start):
                     break
-                if key.hex().startswith(digits[: 2 * KEY_BYTES]):
+                if not key.hex().startswith(digits[: 2 * KEY_BYTES]):
+                    continue
+                with contextlib.suppress(IntegrityError):  # of what is damaged only these digits are known
                     oid = object_id(*pack.get(place))
                     if oid.hex().startswith(digits):
                         found.add(oid)
