@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,11 @@ class ObjectStore:
     def holds(self, oid: bytes) -> bool:
         """As `has`, without looking for packs that came since: for writers, who hold the lock."""
         return self._find(oid) is not None
+
+    def absent(self, oids: Iterable[bytes]) -> list[bytes]:
+        """Those that are not stored: as `has` of each, but the folder is looked at again once and not for every one."""
+        absent = [oid for oid in oids if not self.holds(oid)]
+        return [oid for oid in absent if not self.holds(oid)] if absent and self.refresh() else absent
 
     def get(self, oid: bytes) -> tuple[int, bytes]:
         """(kind, bytes) of an object, hashed now and equal to `oid`.
