@@ -584,6 +584,8 @@ def test_completion_scripts(shell: str, cli: Cli) -> None:
     script = cli("completion", shell).out
     assert "_ARBOR_COMPLETE" in script
     assert cli("completion", env={"SHELL": f"/usr/bin/{shell}"}).out == script
+    answer = cli("completion", shell, "--json").json
+    assert answer == {"schema": "arbor.completion/1", "shell": shell, "script": script}
 
 
 def test_completion_needs_a_shell(cli: Cli) -> None:
