@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
+from arbor.repo.revisions import UnknownRevision
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-
-_GONE = "a path that is gone goes after --, as in: arbor log -- PATH"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +161,17 @@ def _check_path(session: Session, word: str, *, is_first: bool) -> None:
     on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
     if path == "" or on_disk or next(kb.ls(path), None) is not None:
         return
+    gone = f"a path that is gone goes after --, as in: arbor log -- {quote_path(word, spaces=True)}"
     if not is_first:
-        raise UsageError(f"'{word}' is neither a revision nor a path", _GONE)
-    for side in re.split(r"\.{2,3}", word, maxsplit=1):
+        raise UsageError(f"'{word}' is neither a revision nor a path", gone)
+    sides = re.split(r"\.{2,3}", word, maxsplit=1)
+    for side in sides:
         try:
             kb.resolve(side or "HEAD")
-        except UsageError as error:
-            hint = error.hint or ("" if any(char in word for char in "~^@") else _GONE)
+        except UnknownRevision as error:
+            if len(sides) > 1 or any(char in word for char in "~^@"):
+                raise
+            if "did you mean" not in error.hint:
+                raise UsageError(f"'{word}' is neither a revision nor a path", gone) from error
+            hint = f"{error.hint} {gone}" if any(char in word for char in "./") else error.hint
             raise UsageError(error.message, hint) from error

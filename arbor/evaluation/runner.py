@@ -25,7 +25,7 @@ from arbor.search.results import AuditMode
 from arbor.search.retrieval import COLUMN_WEIGHTS
 from arbor.search.searching import Searcher, SearchOptions
 from arbor.store.odb import ObjectStore
-from arbor.text.reading import extract
+from arbor.text.reading import extract_text
 
 DEPTH = 100
 """Documents asked for with each query: what recall@100 needs."""
@@ -102,8 +102,8 @@ def store_collection(packs_folder: Path, collection: Collection) -> Snapshot:
     with store.writer() as writer:
         entries = []
         for name, document in zip(_iter_names(), collection.documents.values(), strict=False):
-            data = document.text.encode("utf-8", "surrogatepass")
-            oid = store_extraction(writer, extract(data, name, title=document.title or None), data)
+            extraction = extract_text(document.text, title=document.title or None)
+            oid = store_extraction(writer, extraction, document.text.encode())
             entries.append((DOCUMENTS + name, oid))
 
         def keep_node(oid: bytes, data: bytes) -> None:

@@ -184,18 +184,21 @@ class ShareDesk:
         if wanted is None and followed is not None and remote in (None, followed[0].name):
             wanted = followed[1]
         wanted = wanted or mine or fetched.head
-        change = next((each for each in fetched.changes if each.there == HEADS + wanted), None)
-        if change is None:
+        changes = {each.there: each for each in fetched.changes}
+        change = changes.get(HEADS + wanted) or (changes.get(TAGS + branch) if branch else None)
+        if change is None or change.status == "pruned":
             raise UsageError(
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
+        word = "branch" if change.there.startswith(HEADS) else "tag"
         if change.status == "rejected":
-            raise RemoteError(f"branch '{wanted}': {change.reason}", change.hint)
+            raise RemoteError(f"{word} '{wanted}': {change.reason}", change.hint)
+        commit = peel(self._repo, bytes.fromhex(change.new))
         demand = demanding.signed_demand(self._repo.settings, require_signed)
         if demand is not None:
             # Whatever was stored before counts too: it is this branch that gains it now.
-            demand(demanding.gained_commits(self._repo, peel(self._repo, bytes.fromhex(change.new))))
-        return Brought(fetched, change.new, f"Merge branch '{wanted}' of {fetched.url}")
+            demand(demanding.gained_commits(self._repo, commit))
+        return Brought(fetched, commit.hex(), f"Merge {word} '{wanted}' of {fetched.url}")
 
     def bring_back(
         self, documents: Sequence[tuple[str, bytes]], *, connecting: ConnectOptions = DEFAULT_CONNECT,

@@ -27,7 +27,7 @@ class FetchOptions:
     """What to fetch.
 
     Attributes:
-        branches: Short names; () for all.
+        branches: Names of branches, or of tags where no branch is called so, short or in full; () for all branches.
         tags: Whether tags come too.
         prune: Remove remote-tracking refs of branches that are gone there; what they showed last still binds them.
         force: Accept branches that were rolled back and tags that moved.
@@ -118,7 +118,7 @@ def fetch(
         transfer: How.
 
     Raises:
-        UsageError: when a branch that was asked for is not there.
+        UsageError: when what was asked for is not there.
         IntegrityError: when what comes is damaged, malformed or incomplete.
         RemoteError: when the other side fails.
     """
@@ -208,19 +208,36 @@ def choose_refs(shown: Advertisement, remote: str, options: FetchOptions) -> lis
     """(ref there, full name here) of what is to be fetched.
 
     Raises:
-        UsageError: when a branch that was asked for is not there.
+        UsageError: when what was asked for is not there.
     """
-    for branch in options.branches:
-        if shown.find(HEADS + branch) is None:
-            raise UsageError(f"there is no branch '{branch}' on the other side")
+    asked = [find_there(shown, name) for name in options.branches]
     chosen = []
     for ref in shown.refs:
         short = ref.name.split("/", 2)[2]
-        if ref.name.startswith(HEADS) and (not options.branches or short in options.branches):
+        if ref.name.startswith(HEADS) and (not asked or ref.name in asked):
             chosen.append((ref, f"{REMOTES}{remote}/{short}" if remote else ""))
-        elif ref.name.startswith(TAGS) and options.tags:
-            chosen.append((ref, ref.name))
+        elif ref.name.startswith(TAGS) and (options.tags or ref.name in asked):
+            chosen.append((ref, ref.name if options.tags else ""))
     return chosen
+
+
+def find_there(shown: Advertisement, name: str) -> str:
+    """Full name on the other side of the branch, or else the tag, that a name means.
+
+    Raises:
+        UsageError: when there is none; the hint says what to type where the name is a refspec of git's.
+    """
+    for full in (HEADS + name, TAGS + name, name):
+        if shown.find(full) is not None:
+            return full
+    there, colon, here = name.removeprefix("+").partition(":")
+    if colon and there:
+        typed = f", then: arbor branch {here.removeprefix(HEADS)} FETCH_HEAD" if here else ""
+        raise UsageError(f"'{name}' names two refs, and a fetch takes names of the other side",
+                         f"fetch {there}{typed}")  # fmt: skip
+    if name != there:
+        raise UsageError(f"'{name}' has a + in front, which only a push takes", "say --force")
+    raise UsageError(f"there is no branch or tag '{name}' on the other side")
 
 
 def _complete(repo: Repository, unknown: set[bytes]) -> set[bytes]:
@@ -305,12 +322,12 @@ def _set_fetched(
 ) -> str:
     """Let `FETCH_HEAD` stand for what was fetched for; its full name there, "" where nothing came.
 
-    It is the first branch that was asked for, else the one that the current branch follows, else the one that HEAD
+    It is the first name that was asked for, else the one that the current branch follows, else the one that HEAD
     follows there, else the first branch or tag. What came from an address without a name has no other name here.
     """
     came = {each.there: bytes.fromhex(each.new) for each in changes if each.status != "rejected"}
     followed = followed_there(repo, remote) if remote else ""
-    wanted = [HEADS + name for name in options.branches] or [followed, shown.head, *came]
+    wanted = [find_there(shown, name) for name in options.branches] or [followed, shown.head, *came]
     name = next((name for name in wanted if name in came), "")
     if name:
         repo.refs.set_fetched(came[name])

@@ -16,7 +16,7 @@ from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref, resolve
 from arbor.repo.stage import Stage, clear_stage, put_stage, restamp_worktree_cache
-from arbor.repo.upstreams import follow_start, move_upstream, read_upstream, write_upstream
+from arbor.repo.upstreams import follow_start, is_gone, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
@@ -26,12 +26,16 @@ _OID = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One branch: short name, the commit it stands at, whether it is current, and the upstream it follows."""
+    """One branch: short name, the commit it stands at, whether it is current, and the upstream it follows.
+
+    `upstream_gone` says that nothing is known of the upstream: it is gone there, or was never pushed.
+    """
 
     name: str
     commit: str
     current: bool
     upstream: str
+    upstream_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,9 @@ def list_branches(repo: Repository, *, remotes: bool = False) -> list[Branch]:
         oid = repo.refs.read(name)
         short = name[len(prefix) :]
         upstream = "" if remotes else read_upstream(repo, short)
-        found.append(Branch(short, oid.hex() if oid else "", name == current, upstream))
+        found.append(
+            Branch(short, oid.hex() if oid else "", name == current, upstream, is_gone(repo, upstream))
+        )
     return found
 
 

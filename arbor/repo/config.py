@@ -157,12 +157,25 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
 class Settings:
     """Local settings by dotted name: the KB's own over the user's."""
 
-    def __init__(self, local: Path, user: Path | None = None) -> None:
+    def __init__(self, local: Path, user: Path | None = None, *, in_kb: bool = False) -> None:
+        """Name the files.
+
+        Args:
+            local: The KB's own file; need not exist.
+            user: The user's.
+            in_kb: Whether `local` lies in the folder of a KB, so that without the folder there are no settings.
+        """
         self._local = local
         self._user = user
+        self._in_kb = in_kb
 
     def get(self, name: str) -> Any:
-        """The value of a dotted name, or None."""
+        """The value of a dotted name, or None.
+
+        Raises:
+            UsageError: when a file cannot be read, or has a value of another type.
+            NoKnowledgeBase: when the KB has gone since it was opened.
+        """
         for path in (self._local, self._user):
             value: Any = self._read(path)
             for part in _parts(name):
@@ -226,6 +239,8 @@ class Settings:
         try:
             return _parse_toml(path.read_bytes(), str(path))
         except (FileNotFoundError, NotADirectoryError):
+            if self._in_kb and path == self._local:
+                check_is_there(path.parent)
             return {}
 
 

@@ -20,7 +20,7 @@ from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import Document, Manifest
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
-from arbor.repo.git_sources import GIT_SCHEME, read_git_source
+from arbor.repo.git_sources import GIT_SCHEME, GitRefused, is_gone, read_git_source
 from arbor.repo.known_sources import path_of
 from arbor.repo.places import is_kb_folder
 from arbor.repo.worktree import read_file
@@ -64,6 +64,7 @@ class Found:
         identity: Equal for two names of the same bytes on one disk; b"" where the bytes are this store's own.
         owner: The knowledge base whose folder the bytes lie in, b"" for none: its store and its files are one copy.
         problem: Why the place, which should have the document, gives nothing now; "" where it gives something.
+        gone: Whether that is so because nothing is there any more; else the place could not be asked.
         data: The bytes of a file that is, or became, the document; None where chunks are given.
         chunks: Chunk bytes by oid, perhaps not all of them.
     """
@@ -74,6 +75,7 @@ class Found:
     chunks: Mapping[bytes, bytes] = field(default_factory=dict)
     owner: bytes = b""
     problem: str = ""
+    gone: bool = False
 
 
 class ByteSource(Protocol):
@@ -288,18 +290,19 @@ class UriSource:
 
     def find(self, wanted: Wanted) -> Found | None:
         """What is behind the URI now, or why nothing is; None where there is none to ask."""
-        uri = wanted.document.source_uri
+        uri, gone = wanted.document.source_uri, False
         try:
             return self._look(uri, urlsplit(uri).scheme, wanted.document.size)
-        except FileNotFoundError:
-            problem = f"'{uri}' is not there any more"
+        except (FileNotFoundError, NotADirectoryError):
+            problem, gone = f"'{uri}' is not there any more", True
         except OSError as error:
             problem = f"'{uri}' cannot be read: {(error.strerror or type(error).__name__).lower()}"
         except ArborError as error:
             problem = f"{error.message} ({error.hint})" if error.hint else error.message
+            gone = isinstance(error, GitRefused) and is_gone(uri)
         except ValueError as error:
             problem = f"'{uri}' is not an address: {error}"
-        return Found(uri, b"", problem=problem)
+        return Found(uri, b"", problem=problem, gone=gone)
 
     def _look(self, uri: str, scheme: str, size: int) -> Found | None:
         if scheme in ("file", GIT_SCHEME) and not self._may_open(uri):
@@ -316,7 +319,9 @@ class UriSource:
         fs_path = path_of(uri)
         if fs_path is None:
             return None
-        real = fs_path.resolve(strict=True)
+        real = Path(os.path.realpath(fs_path, strict=True))
+        if real.is_dir():
+            raise FileNotFoundError(f"'{fs_path}' is a folder now")
         if self._private is not None and real.is_relative_to(self._private):
             return Found(
                 uri, b"", problem=f"'{uri}' is in this knowledge base's own folder, which is no copy"

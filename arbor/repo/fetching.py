@@ -282,7 +282,7 @@ def _read(response: http.client.HTTPResponse, max_bytes: int, url: str) -> bytes
     encoding = (response.getheader("Content-Encoding") or "identity").lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise RemoteError(f"'{url}' answers in an encoding that was not asked for: {encoding}")
-    unpack = zlib.decompressobj(31) if encoding != "identity" else None
+    unpack = _Gzip() if encoding != "identity" else None
     pieces: list[bytes] = []
     size = 0
     while block := response.read(_BLOCK_BYTES):
@@ -291,6 +291,38 @@ def _read(response: http.client.HTTPResponse, max_bytes: int, url: str) -> bytes
         pieces.append(data)
         if size > max_bytes:
             raise RemoteError(f"'{url}' is larger than the limit of {max_bytes:,} bytes")
-    if response.length or (pieces and unpack is not None and not unpack.eof):
+    if response.length or (pieces and unpack is not None and not unpack.is_whole):
         raise RemoteError(f"'{url}' did not come whole", "try again in a moment")
     return b"".join(pieces)
+
+
+class _Gzip:
+    """Unpacks a gzip answer, which may be several members one after the other (RFC 1952, section 2.2).
+
+    What follows a member and begins no other is passed over: some servers pad.
+    """
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(31)
+        self._padded = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what came ends with a member."""
+        return self._member.eof
+
+    def decompress(self, block: bytes, max_bytes: int) -> bytes:
+        """What comes out of the next bytes, or the first `max_bytes` of it."""
+        pieces: list[bytes] = []
+        while block and max_bytes > 0:
+            if self._member.eof:
+                if not block.startswith(b"\x1f"):
+                    self._padded = True
+                if self._padded:
+                    break
+                self._member = zlib.decompressobj(31)
+            piece = self._member.decompress(block, max_bytes)
+            pieces.append(piece)
+            max_bytes -= len(piece)
+            block = self._member.unused_data
+        return b"".join(pieces)

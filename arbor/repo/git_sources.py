@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,10 @@ from arbor.errors import RemoteError, UsageError
 
 GIT_SCHEME = "git+file"
 _GIT_TIMEOUT_S = 600
+
+
+class GitRefused(RemoteError):
+    """git ran, and does not give what it was asked for."""
 
 
 def read_git_source(uri: str) -> bytes:
@@ -27,6 +32,25 @@ def read_git_source(uri: str) -> bytes:
         raise UsageError(f"'{uri}' names no file of its repository")
     folder = run_git(fs_path, "rev-parse", "--show-prefix").decode("utf-8", "surrogateescape").strip("\n")
     return run_git(fs_path, "cat-file", "blob", f"{commit}:{folder}{name}")
+
+
+def is_gone(uri: str) -> bool:
+    """Whether nothing lies behind an address that git refused: no folder, no repository, or no such file in it.
+
+    False where that cannot be told, as of a folder that may not be read.
+    """
+    fs_path, _ = parse_git_address(urlsplit(uri)._replace(fragment="").geturl())
+    try:
+        os.scandir(fs_path).close()
+        run_git(fs_path, "rev-parse", "--git-dir")
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except GitRefused:
+        places = [*(folder / ".git" for folder in (fs_path, *fs_path.parents)), fs_path / "HEAD"]
+        return not any(os.path.lexists(place) for place in places)
+    except (OSError, RemoteError):
+        return False
+    return True
 
 
 def parse_git_address(address: str) -> tuple[Path, str]:
@@ -63,7 +87,7 @@ def run_git(fs_path: Path, *words: str) -> bytes:
         raise RemoteError(f"git could not read '{fs_path}'") from error
     if done.returncode:
         reason = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it failed"])[-1]
-        raise RemoteError(f"git could not read '{fs_path}': {reason.removeprefix('fatal: ')}")
+        raise GitRefused(f"git could not read '{fs_path}': {reason.removeprefix('fatal: ')}")
     return done.stdout
 
 

@@ -6,6 +6,7 @@ only where the same person once added that file, or the folder it is in, to this
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -93,4 +94,7 @@ class OwnFiles:
                 uri.partition("#")[0].rpartition("@")[0] + "@" in self._known
             )  # a repository, at any commit
         above = [own for own in self._paths if fs_path.is_relative_to(own)]
-        return any(fs_path.resolve().is_relative_to(own.resolve()) for own in above)
+        real = Path(
+            os.path.realpath(fs_path)
+        )  # not resolve(), which a link to itself brings to a RuntimeError
+        return any(real.is_relative_to(os.path.realpath(own)) for own in above)

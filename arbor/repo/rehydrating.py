@@ -69,6 +69,7 @@ class Rehydration:
         drifted: The place that has changed; "" where none has.
         note: What a person should know where it is not whole: a reader's version that is not available any more, why
             a source that should have it gave nothing.
+        missing_original: How many of the missing are no passages but pieces of an original, such as a PDF file.
     """
 
     paths: tuple[str, ...]
@@ -80,6 +81,7 @@ class Rehydration:
     drift: LeafDiff | None = None
     drifted: str = ""
     note: str = ""
+    missing_original: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,9 @@ def _ask(
             missing.difference_update(fresh)
     held = len(wanted.chunk_oids()) - len(missing)
     state = "part" if missing and held else "cold" if missing else "whole"
-    done = Rehydration(wanted.paths, wanted.oid.hex(), state, tuple(places), len(taken), len(missing))
+    pieces = len(missing.difference(ref.oid for ref in wanted.manifest.passages))
+    done = Rehydration(wanted.paths, wanted.oid.hex(), state, tuple(places), len(taken), len(missing),
+                       missing_original=pieces)  # fmt: skip
     if missing:  # an edit in the work tree is no drift of a source, but says why bytes are missing
         changed = changed or edited
     explained = _explain(done, wanted, changed, policy)

@@ -54,7 +54,7 @@ class Repository:
         self.fs_root = fs_root
         self.store = ObjectStore(folder / "packs")
         self.refs = Refs(folder)
-        self.settings = Settings(folder / LOCAL_FILE, user_config)
+        self.settings = Settings(folder / LOCAL_FILE, user_config, in_kb=True)
         self.identity: tuple[str, str] | None = None
 
     @contextlib.contextmanager

@@ -35,6 +35,10 @@ _DATE_FORMATS = (
 )
 
 
+class UnknownRevision(UsageError):
+    """Nothing is called so: no ref, and no commit begins with it."""
+
+
 def resolve(repo: Repository, text: str) -> bytes:
     """The commit oid of a revision.
 
@@ -124,7 +128,7 @@ def _from_prefix(repo: Repository, name: str) -> bytes:
         if found:
             some = ", ".join(oid.hex()[:12] for oid in found[:4])
             raise UsageError(f"'{name}' is the start of {len(found)} commits", f"give more digits: {some}")
-    raise UsageError(f"revision '{name}' not found", _nearest(repo, name))
+    raise UnknownRevision(f"revision '{name}' not found", _nearest(repo, name))
 
 
 def _nearest(repo: Repository, name: str) -> str:
@@ -136,7 +140,7 @@ def _nearest(repo: Repository, name: str) -> str:
 def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
     ref = "HEAD" if name in ("HEAD", "@") else find_ref(repo, name)
     if ref is None:
-        raise UsageError(f"revision '{name}' not found", _nearest(repo, name))
+        raise UnknownRevision(f"revision '{name}' not found", _nearest(repo, name))
     log = f"arbor reflog{'' if ref == 'HEAD' else ' ' + name}"
     entries = repo.refs.reflog(ref)
     if _NUMBER.match(inside):

@@ -138,14 +138,14 @@ class Snapshot:
         Where a passage is not stored here it is taken for granted that it ends with its last line.
         """
         line, encoding = 1, passage_encoding(document)
+        absent = frozenset(self.store.absent(ref.oid for ref in manifest.passages))
         for ref in manifest.passages:
             after = line + ref.newlines
-            yield line, max(line, after - 1) if self._ends_line(ref, encoding) else after
+            ends_line = not ref.size or ref.oid in absent or self._ends_line(ref, encoding)
+            yield line, max(line, after - 1) if ends_line else after
             line = after
 
     def _ends_line(self, ref: ChunkRef, encoding: str) -> bool:
-        if not ref.size or not self.store.has(ref.oid):
-            return True
         text: str = reading.decode_passage(self.chunk(ref.oid), encoding)
         return text.endswith("\n")
 
@@ -164,7 +164,7 @@ class Snapshot:
                 file whose hash the document records.
         """
         refs = [oid for oid, _ in manifest.original] or [ref.oid for ref in manifest.passages]
-        missing = [oid for oid in refs if not self.store.has(oid)]
+        missing = self.store.absent(refs)
         if missing and self.is_cold(document):
             raise ColdDocument(
                 f"the document is cold: {len(missing)} of its {len(refs)} pieces are not stored here",
@@ -176,7 +176,7 @@ class Snapshot:
         """Whether a passage, or a piece of the original, of a document is not stored here."""
         manifest = self.manifest(self.document(oid))
         refs = [ref.oid for ref in manifest.passages] + [piece for piece, _ in manifest.original]
-        return not all(self.store.has(ref) for ref in refs)
+        return bool(self.store.absent(refs))
 
     def is_cold(self, document: Document) -> bool:
         """Whether a document is recorded as cold here."""

@@ -53,7 +53,7 @@ class SourceState:
 
     Attributes:
         path, uri: The document and its source.
-        state: `fresh`, `changed`, `gone` or `unreachable`.
+        state: `fresh`, `changed`, `gone` (nothing is there any more) or `unreachable` (it could not be asked).
         detail: How that is known, or why it is not.
     """
 
@@ -245,8 +245,9 @@ def _look_at_file(
         return SourceState(path, document.source_uri, "unreachable", how)
     found = UriSource(may_open=may_open).find(Wanted(oid, document, snapshot.manifest(document), (path,)))
     if found is None or found.data is None:
-        problem = found.problem if found is not None else "it is not there, or cannot be read"
-        return SourceState(path, document.source_uri, "gone", problem)
+        problem = found.problem if found is not None else "the address names no file of this machine"
+        state = "gone" if found is not None and found.gone else "unreachable"
+        return SourceState(path, document.source_uri, state, problem)
     if file_hash(found.data) == document.file_hash:
         return SourceState(path, document.source_uri, "fresh", "the bytes are the same")
     return SourceState(path, document.source_uri, "changed", "the bytes differ")

@@ -24,7 +24,7 @@ from arbor.repo.stage import (
     write_worktree_cache,
 )
 from arbor.repo.tiers import read_tiers
-from arbor.repo.upstreams import read_upstream
+from arbor.repo.upstreams import is_gone, read_upstream
 from arbor.repo.worktree import Folders, Scan, folders_of, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
@@ -64,8 +64,9 @@ class Status:
         untracked: Files (or whole folders, with a trailing slash) that are not tracked.
         skipped: (name, reason) of what is there but cannot be tracked.
         merging: Whether a merge waits for its commit.
-        upstream: What the branch follows, such as `origin/main`; "" where it follows nothing that was seen.
+        upstream: What the branch follows, such as `origin/main`; "" where it follows nothing.
         ahead, behind: Commits that the upstream lacks, and that it has beyond the branch, as it was last seen.
+        upstream_gone: Whether nothing is known of the upstream: it is gone there, or was never pushed.
         interrupted: The command that was moving files when it was interrupted; "" for none.
         way_out: What to type then.
     """
@@ -80,6 +81,7 @@ class Status:
     upstream: str = ""
     ahead: int = 0
     behind: int = 0
+    upstream_gone: bool = False
     interrupted: str = ""
     way_out: str = ""
 
@@ -139,15 +141,15 @@ def get_status(repo: Repository) -> Status:
                   record.hint if record else "")  # fmt: skip
 
 
-def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int]:
-    """(name, commits ahead, commits behind) of what a branch follows."""
+def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int, bool]:
+    """(name, commits ahead, commits behind, whether it is gone) of what a branch follows."""
     upstream = read_upstream(repo, branch)
-    theirs = repo.refs.read(REMOTES + upstream) if upstream else None
-    if theirs is None or head_oid is None:
-        return "", 0, 0
-    if theirs == head_oid:
-        return upstream, 0, 0
-    return upstream, *history.count_apart(repo, head_oid, theirs)
+    if not upstream or is_gone(repo, upstream):
+        return upstream, 0, 0, bool(upstream)
+    theirs = repo.refs.read(REMOTES + upstream)
+    if theirs is None or head_oid is None or theirs == head_oid:
+        return upstream, 0, 0, False
+    return upstream, *history.count_apart(repo, head_oid, theirs), False
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:

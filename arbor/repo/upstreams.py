@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arbor.errors import UsageError
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref
 from arbor.store.refs import REMOTES
@@ -10,6 +11,16 @@ from arbor.store.refs import REMOTES
 def read_upstream(repo: Repository, branch: str) -> str:
     """What a branch follows, such as `origin/main`; "" where it follows nothing."""
     return str(repo.settings.get(_key(branch)) or "") if branch else ""
+
+
+def is_gone(repo: Repository, upstream: str) -> bool:
+    """Whether nothing is known of what a branch follows: it is gone there, or was never pushed."""
+    if not upstream:
+        return False
+    try:
+        return repo.refs.read(REMOTES + upstream) is None
+    except UsageError:
+        return True  # written by hand, and no name that a ref can have
 
 
 def write_upstream(repo: Repository, branch: str, upstream: str) -> None:

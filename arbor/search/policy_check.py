@@ -53,6 +53,11 @@ def _fault(section: str, table: Any) -> str:
 def _check_ripple(table: Mapping[str, Any]) -> None:
     _check_keys("ripple", table, ripple.KEYS)
     ripple.parse_policy(table)
+    text = next((key for key, value in table.items() if isinstance(value, str)), None)
+    if text is not None:  # it is understood, and yet no number as the guide has it
+        raise UsageError(
+            f"{POLICY_FILE}: [ripple] {text} is a text, {table[text]!r}", "write it without quotes"
+        )
 
 
 def _check_none(section: str) -> Callable[[Mapping[str, Any]], None]:

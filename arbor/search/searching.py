@@ -27,6 +27,9 @@ from arbor.text.extraction import Extraction
 MAX_LIMIT = 10_000
 EXAMINED_MAX = 5_000
 """Documents looked at when a mode withholds most of them."""
+_ONLY_FILTERS = (
+    "the query has no word that a text could hold, and STRICT shows nothing without; HYBRID lists what fits"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +216,10 @@ class _Desk:
         self.hidden: frozenset[str] = frozenset() if files is None else files.paths
         self.notes = self._plan.notes
 
+    def has_words(self, pool: Pool) -> bool:
+        """Whether there is anything that a text could hold evidence for."""
+        return bool(pool.units or self._query.raw)
+
     def candidates(self, documents: int) -> Pool:
         """At least this many of the best candidates, or all."""
         plan = self._plan
@@ -255,6 +262,9 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
             if len(shown) == limit:
                 break
         if len(shown) == limit or pool.complete or wanted >= EXAMINED_MAX:
+            return tuple(shown), dict(sorted(withheld.items()))
+        if options.mode is AuditMode.STRICT and not desk.has_words(pool):
+            desk.notes = (*desk.notes, f"{_ONLY_FILTERS} (withheld are the first {sum(withheld.values()):,})")
             return tuple(shown), dict(sorted(withheld.items()))
         wanted *= 4
 

@@ -24,7 +24,7 @@ import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.store.files import fsync_folder, seal, unseal, write_atomically
+from arbor.store.files import check_is_there, fsync_folder, seal, unseal, write_atomically
 
 JOURNAL_FILE = "journal"
 HEAD_FILE = "journal.head"
@@ -241,7 +241,8 @@ class Journal:
         """(whole lines, what follows the last of them)."""
         try:
             data = self._path.read_bytes()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
+            check_is_there(self._path.parent)
             return [], b""
         *lines, rest = data.split(b"\n")
         return lines, rest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,11 @@ class ObjectStore:
         """As `has`, without looking for packs that came since: for writers, who hold the lock."""
         return self._find(oid) is not None
 
+    def absent(self, oids: Iterable[bytes]) -> list[bytes]:
+        """Those that are not stored: as `has` of each, but the folder is looked at again once and not for every one."""
+        absent = [oid for oid in oids if not self.holds(oid)]
+        return [oid for oid in absent if not self.holds(oid)] if absent and self.refresh() else absent
+
     def get(self, oid: bytes) -> tuple[int, bytes]:
         """(kind, bytes) of an object, hashed now and equal to `oid`.
 
@@ -167,7 +172,7 @@ class ObjectStore:
         return node
 
     def find_prefix(self, digits: str) -> list[bytes]:
-        """The oids whose hexadecimal form starts with these digits (four at least).
+        """The oids whose hexadecimal form starts with these digits (four at least), of objects that can be read.
 
         Raises:
             UsageError: when the digits are not hexadecimal or fewer than four.
@@ -183,7 +188,9 @@ class ObjectStore:
             for key, place in pack.index.places_from(start):
                 if not key.startswith(start):
                     break
-                if key.hex().startswith(digits[: 2 * KEY_BYTES]):
+                if not key.hex().startswith(digits[: 2 * KEY_BYTES]):
+                    continue
+                with contextlib.suppress(IntegrityError):  # of what is damaged only these digits are known
                     oid = object_id(*pack.get(place))
                     if oid.hex().startswith(digits):
                         found.add(oid)

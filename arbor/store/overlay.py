@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from arbor.objects.ids import object_id
 from arbor.store.odb import ObjectStore
 
@@ -24,6 +26,10 @@ class OverlayStore(ObjectStore):
     def has(self, oid: bytes) -> bool:
         """Whether an object was added here or is stored below."""
         return oid in self._added or self._below.has(oid)
+
+    def absent(self, oids: Iterable[bytes]) -> list[bytes]:
+        """Those that were not added here and are not stored below."""
+        return self._below.absent(oid for oid in oids if oid not in self._added)
 
     def get(self, oid: bytes) -> tuple[int, bytes]:
         """(kind, bytes) of an object; raises IntegrityError when it is absent or damaged."""

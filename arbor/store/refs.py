@@ -113,17 +113,20 @@ class Refs:
 
         Raises:
             IntegrityError: when the ref's file is damaged.
+            NoKnowledgeBase: when the whole folder has gone since it was opened.
         """
         check_ref_name(name)
         try:
             data = read_bounded(self._folder / name, _MAX_FILE_BYTES)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            check_is_there(self._folder)
             return None
         return _parse_stored_oid(_unchecked(data, f"ref '{name}'"), f"ref '{name}'")
 
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
         """The full names that start with `prefix`, in order."""
         found = []
+        check_is_there(self._folder)
         # Of a prefix that goes on below "refs/" only the folder that it names is walked.
         for folder, _, files in os.walk(self._folder / prefix.rpartition("/")[0]):
             below = Path(folder).relative_to(self._folder).as_posix()
@@ -250,6 +253,7 @@ class Refs:
         try:
             lines = (self._logs / name).read_text("utf-8", errors="replace").split("\n")[:-1]
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            check_is_there(self._folder)
             return []
         entries = [_parse_log_line(line) for line in reversed(lines)]
         return [entry for entry in entries if entry is not None]

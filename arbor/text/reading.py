@@ -16,7 +16,7 @@ from arbor.text.readers import BINARY, PLAIN, Format, get_reader, get_streamer
 from arbor.text.readers.reading_result import Reading
 from arbor.text.streaming import can_be_streamed, iter_encoded_passages, iter_passages
 
-__all__ = ["TextStream", "decode_passage", "extract", "open_stream"]
+__all__ = ["TextStream", "decode_passage", "extract", "extract_text", "open_stream"]
 
 PIECE_BYTES = 64 * 1024
 """Size of the pieces in which an original is kept whose passages do not partition it."""
@@ -72,6 +72,12 @@ def extract(
             form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,)
         )
     return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
+
+
+def extract_text(text: str, policy: ChunkPolicy = DEFAULT_POLICY, *, title: str | None = None) -> Extraction:
+    """Read what is known to be plain text, even where it looks like another kind of file; as UTF-8."""
+    reading = get_reader(PLAIN.reader)(text.encode(UTF8), policy)
+    return _assemble(PLAIN, reading, title, UTF8, reading.passages, ())
 
 
 class TextStream(NamedTuple):

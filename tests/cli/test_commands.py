@@ -591,6 +591,8 @@ def test_completion_scripts(shell: str, cli: Cli) -> None:
     script = cli("completion", shell).out
     assert "_ARBOR_COMPLETE" in script
     assert cli("completion", env={"SHELL": f"/usr/bin/{shell}"}).out == script
+    answer = cli("completion", shell, "--json").json
+    assert answer == {"schema": "arbor.completion/1", "shell": shell, "script": script}
 
 
 def test_completion_needs_a_shell(cli: Cli) -> None:
@@ -727,3 +729,25 @@ def test_a_command_in_the_environment_that_cannot_be_split(kb: Cli) -> None:
     for variable in ("ARBOR_SSH", "ARBOR_REMOTE_COMMAND"):
         done = kb("fetch", "ssh://host/kb", env={variable: "ssh '-o"}, code=2)
         assert done.err.startswith(f"error: {variable} cannot be split into words")
+
+
+def test_a_path_that_is_gone_is_asked_for_after_dashes(kb: Cli) -> None:
+    kb("rm", "notes/proofs.md")
+    kb("commit", "-m", "gone")
+    for words in (
+        ("log", "notes/proofs.md"),
+        ("log", "--follow", "notes/proofs.md"),
+        ("diff", "notes/proofs.md"),
+    ):
+        told = kb(*words, code=2).err
+        assert "'notes/proofs.md' is neither a revision nor a path" in told
+        assert "arbor log -- notes/proofs.md" in told
+    assert "did you mean 'main'? a path that is gone goes after --" in kb("log", "main.n", code=2).err
+    assert kb("log", "mian", code=2).err.endswith("did you mean 'main'?\n")
+    assert "beyond the first commit" in kb("log", "HEAD~9", code=2).err
+    assert kb("log", "--follow", "--oneline", "--", "notes/proofs.md").out.count("\n") == 2
+
+
+def test_no_commit_yet_is_said_of_head_and_not_that_it_is_no_path(cli: Cli) -> None:
+    cli("init")
+    assert "there is no commit yet" in cli("log", "HEAD", code=2).err

@@ -13,7 +13,7 @@ from arbor.cli.catalogue import ELSEWHERE, NAMES, SECTIONS
 from arbor.cli.command import ArborCommand
 from tests.cli.harness import REPOSITORY, Cli
 
-OTHER_ANSWERS = {"completion", "prove"}  # a script for the shell; a proof, which has a form of its own
+OTHER_ANSWERS = {"prove"}  # a proof, which has a form of its own
 MODULES = sorted(
     path.stem for path in (REPOSITORY / "arbor/cli/commands").glob("*.py") if path.stem != "__init__"
 )

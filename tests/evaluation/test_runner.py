@@ -50,6 +50,22 @@ def test_a_small_collection(tmp_path: Path) -> None:
     assert json.loads(json.dumps(dict(result.config)))["depth"] == DEPTH
 
 
+def test_the_text_of_a_collection_is_text(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "odd")
+    texts = [
+        "zebra before\0and quagga after a NUL", "\0" * 40 + "okapi", "%PDF-1.4 is how a gnu begins",
+        "PK\x03\x04 and an eland", "\ufeffkudu", "\x1b$B%F%9%H\x1b(B ibex", "GIF89a oryx",
+    ]  # fmt: skip
+    words = ["zebra", "quagga", "okapi", "gnu", "eland", "kudu", "ibex", "oryx"]
+    with (folder / "corpus.jsonl").open("a") as corpus:
+        corpus.writelines(json.dumps({"_id": f"odd{n}", "text": text}) + "\n" for n, text in enumerate(texts))
+    asked = [json.dumps({"_id": word, "text": word}) + "\n" for word in words]
+    (folder / "queries.jsonl").write_text("".join(asked))
+    holders = {word: n for word in words for n, text in enumerate(texts) if word in text}
+    (folder / "qrels.tsv").write_text("".join(f"{word}\todd{n}\t1\n" for word, n in holders.items()))
+    assert evaluate_collection(folder).metrics["recall@100"] == 1.0
+
+
 def test_a_collection_without_judgements_has_nothing_to_measure(tmp_path: Path) -> None:
     folder = write_collection(tmp_path / "tiny")
     (folder / "qrels.tsv").write_text("q9\td1\t1\n")

@@ -300,7 +300,9 @@ def test_status_says_how_far_a_branch_is_from_what_it_follows(ada: Cli) -> None:
         ada("add", "-q", ".")
         ada("commit", "-q", "-m", "more")
     assert "It is 2 commits ahead of origin/main." in ada("status").out
-    assert ada("status", "--json").json["upstream"] == {"name": "origin/main", "ahead": 2, "behind": 0}
+    assert ada("status", "--json").json["upstream"] == {
+        "name": "origin/main", "ahead": 2, "behind": 0, "gone": False,
+    }  # fmt: skip
     ada("push", "-q")
     ada("reset", "-q", "--hard", "HEAD~1")
     assert "It is 1 commit behind origin/main" in ada("status").out
@@ -498,3 +500,31 @@ def test_a_cold_document_moves_in_the_stage(ada: Cli) -> None:
     cold.commit("back")
     assert cold("cat", "notes/moved.md").out == "# One\n\nthe first note\n"
     assert (cold.folder / "notes/moved.md").exists()
+
+
+def test_a_tag_is_fetched_and_pulled_by_its_name(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    ada.write("more.md", "# More\n")
+    tagged = ada.commit("more")
+    ada("tag", "-a", "v1", "-m", "first")
+    ada("push", "origin", "v1")
+    fetched = bob("fetch", "origin", "v1", "--no-tags", "--json").json
+    assert fetched["fetch_head"] == "refs/tags/v1"
+    assert [(ref["there"], ref["here"]) for ref in fetched["refs"]] == [("refs/tags/v1", None)]
+    assert bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"] == tagged
+    assert bob("tag").out == ""
+    assert bob("fetch", "origin", "refs/tags/v1", "--json").json["fetch_head"] == "refs/tags/v1"
+    assert bob("pull", "origin", "v1", "--json").json["commit"] == tagged
+    assert "no branch or tag 'v2'" in bob("fetch", "origin", "v2", code=2).err
+
+
+def test_a_refspec_of_gits_is_told_what_to_type(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    told = ada("fetch", "origin", "main:foo", code=2).err
+    assert "'main:foo' names two refs" in told
+    assert "fetch main, then: arbor branch foo FETCH_HEAD" in told
+    assert "say --force" in ada("fetch", "origin", "+main", code=2).err
+    ada("fetch", "origin", "main")
+    ada("branch", "foo", "FETCH_HEAD")

@@ -108,3 +108,30 @@ def test_a_lease_needs_a_name(ada: Cli) -> None:
     assert "a lease needs to know where the branch was last seen" in refused.err
     tip = ada("log", "-1", "--json").json["commits"][0]["commit"]
     ada("push", "../bare", "main", f"--force-with-lease=main:{tip}")
+
+
+def test_one_that_is_gone_is_told(ada: Cli) -> None:
+    ada("switch", "-c", "side")
+    ada("push", "-u", "origin", "side")
+    assert ada("status", "--json").json["upstream"] == {
+        "name": "origin/side", "ahead": 0, "behind": 0, "gone": False,
+    }  # fmt: skip
+    ada("push", "origin", ":side")
+    ada("fetch", "-p")
+    told = ada("status")
+    assert "It follows origin/side, which is not there: gone, or never pushed." in told.out
+    assert "arbor branch --unset-upstream" in told.err
+    assert ada("status", "--json").json["upstream"] == {
+        "name": "origin/side", "ahead": None, "behind": None, "gone": True,
+    }  # fmt: skip
+    assert "follows origin/side (gone)" in ada("branch").out
+    rows = {row["name"]: row["upstream_gone"] for row in ada("branch", "--json").json["branches"]}
+    assert rows == {"main": False, "side": True}
+    ada("push")
+    assert "(gone)" not in ada("branch").out
+
+
+def test_one_that_no_ref_can_be_called_is_gone(ada: Cli) -> None:
+    ada("config", "branch.main.upstream", "origin/a..b")
+    assert "is not there" in ada("status").out
+    assert "(gone)" in ada("branch").out

@@ -17,6 +17,7 @@ from arbor.kb import KnowledgeBase
 from arbor.repo import branching, merging, moving
 from arbor.repo.gc import collect
 from arbor.repo.move_record import stage_bytes
+from tests.cli.harness import Cli
 from tests.repo.kit import files_in, new_kb, record
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be killed at a chosen moment")
@@ -219,6 +220,13 @@ def test_an_mv_that_was_cut_off_is_taken_back_with_what_the_files_hold(tmp_path:
             break
     with (folder / "kept" / "edited.md").open("a") as file:
         file.write("changed since\n")
+    shutil.copytree(folder, tmp_path / "reset")
+    [warning] = [
+        line for line in Cli(tmp_path / "reset")("reset", "--hard").err.splitlines() if "warning" in line
+    ]
+    lost = dict.fromkeys(change.path for change in (*before.status[0], *before.status[1]))
+    assert lost
+    assert warning == f"warning: changes that were not committed are lost: {', '.join(lost)}"
     kb = arbor.open(folder)
     kb.branches.abort_mv()
     after = see(folder)

@@ -197,6 +197,8 @@ def test_a_knowledge_base_that_has_gone_while_it_was_open_is_told_and_not_begun_
         kb.status, kb.add, kb.verify, kb.reindex, lambda: kb.search("a"), lambda: kb.commit("x", allow_empty=True),
         lambda: kb.add_bytes("b.md", b"B"), lambda: kb.config_set("user.name", "Ada"), kb.trust.gc,
         lambda: kb.sharing.add_remote("o", "/srv/kb"), lambda: list(kb.log()), lambda: kb.consensus("a.md"),
+        kb.trust.records, kb.trust.check_journal, lambda: kb.config_get("user.name"), kb.config_items,
+        kb.sharing.remotes, kb.branches.tags, kb.branches.reflog, lambda: kb.branches.merge("main"),
     ):  # fmt: skip
         with pytest.raises(NoKnowledgeBase, match="any more"):
             use()

@@ -76,6 +76,19 @@ def test_what_a_mode_withholds_is_counted(library: Library) -> None:
     assert library.search("merkle", mode=HYBRID).withheld == {}
 
 
+def test_filters_alone_can_show_nothing_in_strict_and_few_documents_are_looked_at(shelve: Shelve) -> None:
+    library = shelve({f"{number}.md": f"# Note {number}\n\ntext {number}\n" for number in range(60)})
+    found = library.search("path:*.md", mode=STRICT)
+    assert not found.hits
+    assert found.withheld == {audit.NO_EVIDENCE: 10}
+    [note] = found.notes
+    assert "STRICT shows nothing without" in note
+    assert note.endswith("(withheld are the first 10)")
+    assert len(library.search("path:*.md", mode=HYBRID).hits) == 10
+    few = library.search("path:1*.md", mode=STRICT, limit=20)
+    assert few.withheld == {audit.NO_EVIDENCE: 11}
+
+
 def test_only_what_stands_before_the_last_hit_counts_as_withheld(shelve: Shelve) -> None:
     files = {f"apple{n}.md": f"# T{n}\n\nfiller" for n in range(30)} | {
         "z.md": "# Z\n\napple",

@@ -49,6 +49,7 @@ def test_a_sound_policy_has_no_fault(text: str) -> None:
         ('[search]\nencoder = "os.system"\n', "[search] has an unknown key 'encoder'"),
         ("[ripple]\nthreshold = 0\n", "[ripple] has an unknown key 'threshold'"),
         ('[ripple]\nlambda = "x"\n', "lambda"),
+        ('[ripple]\nlambda = "0.3"\n', "lambda is a text, '0.3' (write it without quotes)"),
         ("[ripple]\nlambda = 7\n", "lambda from 1 to 999"),
         ('[ranking]\nprofile = "../../x"\n', "ranking.profile"),
         ('[ranking]\ndefault = "none"\n', "no ranking profile 'none'"),

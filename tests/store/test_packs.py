@@ -431,3 +431,19 @@ def test_a_place_beyond_a_frame_is_an_integrity_error(tmp_path: Path) -> None:
     for place in (Place(0, 1), Place(1, 0), Place(2**31, 65_535)):
         with pytest.raises(IntegrityError):
             Pack(path).get(place)
+
+
+def test_digits_that_a_damaged_object_shares_still_name_the_sound_one(tmp_path: Path) -> None:
+    sound, damaged = b"note 268", b"note 425"
+    [first, second] = [object_id(Kind.CHUNK, data) for data in (sound, damaged)]
+    path, _ = write_pack(tmp_path, [(Kind.CHUNK, sound)])
+    other, _ = write_pack(tmp_path, [(Kind.CHUNK, damaged)])
+    assert path != other
+    assert first.hex()[:4] == second.hex()[:4]
+    data = bytearray(other.read_bytes())
+    data[Pack(other).index.frame_offsets[0] + 30] ^= 0x10
+    other.write_bytes(data)
+    store = ObjectStore(tmp_path)
+    assert store.find_prefix(first.hex()[:4]) == [first]
+    with pytest.raises(IntegrityError):
+        store.get(second)

@@ -356,3 +356,24 @@ def test_a_core_that_cannot_be_made_again_is_named(cli: Cli) -> None:
     cli("commit", "-m", "cores")
     names = {each["name"] for each in cli("core", "--json").json["cores"]}
     assert names == {"lead/a.md", "lead/cores/lead/a.md"}
+
+
+def test_a_half_rehydrated_page_lacks_passages_and_pieces_of_its_original(cli: Cli, tmp_path: Path) -> None:
+    sections = "".join(
+        f"<h2>Part {name}</h2><p>{f'{name} filler ' * 200}</p>" for name in ("ash", "oak", "elm")
+    )
+    page = f"<html><head><title>Trees</title></head><body><h1>Trees</h1>{sections}</body></html>"
+    cli.write("page.html", page)
+    cli.commit("a page")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "page.html").write_text(page)
+    cli("evict", "page.html", "--from", str(copy))
+    (cli.folder / "page.html").unlink(missing_ok=True)
+    (copy / "page.html").write_text(page.replace("<body>", "<body class='new'>"))
+    told = cli("rehydrate", "page.html", "--from", str(copy), "--offline", code=3)
+    assert "page.html: 1 piece of the original still missing" in told.err
+    [done] = cli("rehydrate", "page.html", "--from", str(copy), "--offline", "--json", code=1).json[
+        "documents"
+    ]
+    assert (done["missing"], done["missing_original"]) == (1, 1)

@@ -7,7 +7,6 @@ import contextlib
 import gzip
 import itertools
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -123,6 +122,11 @@ def test_sources_are_asked_again(make_kb: MakeKb, site: Site, tmp_path: Path) ->
     assert states()["file"] == "changed"
     origin.unlink()
     assert states()["file"] == "gone"
+    origin.symlink_to(origin.name)  # to itself: it is there, and no system reads it, not even for root
+    assert states()["file"] == "unreachable"
+    origin.unlink()
+    origin.mkdir()
+    assert states()["file"] == "gone"
     (kb.folder / "sources").write_bytes(b"damaged")
     assert states()["etag"] == "fresh"
 
@@ -210,6 +214,16 @@ def test_size_and_packing_are_bounded(site: Site) -> None:
     site.pages["/odd"] = (200, {"Content-Encoding": "br"}, b"?")
     fetcher = Fetcher(FetchRules(private=True, robots=False, max_bytes=1000))
     assert fetcher.fetch(f"{site.url}/packed").data == b"y" * 900
+    members = [gzip.compress(text, mtime=0) for text in (b"one ", b"", b"two ", b"three")]
+    for name, packed in (("members", b"".join(members)), ("padded", b"".join(members) + bytes(600))):
+        site.pages[f"/{name}"] = (200, {"Content-Encoding": "gzip"}, packed)
+        assert fetcher.fetch(f"{site.url}/{name}").data == b"one two three"
+    site.pages["/cut"] = (200, {"Content-Encoding": "gzip"}, b"".join(members)[:-9])
+    with pytest.raises(RemoteError, match="did not come whole"):
+        fetcher.fetch(f"{site.url}/cut")
+    site.pages["/many"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(b"z" * 400, mtime=0) * 3)
+    with pytest.raises(RemoteError, match="larger than the limit"):
+        fetcher.fetch(f"{site.url}/many")
     for name in ("big", "bomb"):
         with pytest.raises(RemoteError, match="larger than the limit"):
             fetcher.fetch(f"{site.url}/{name}")
@@ -563,7 +577,9 @@ def test_a_folder_of_a_repository_alone(make_kb: MakeKb, repository: Path) -> No
     assert git_sources.read_git_source(kb.document("sub/c.md").source_uri) == b"# sub/c.md\n\nfirst\n"
 
 
-def test_a_git_source_is_asked_and_is_a_copy(make_kb: MakeKb, repository: Path) -> None:
+def test_a_git_source_is_asked_and_is_a_copy(
+    make_kb: MakeKb, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kb = make_kb()
     assert kb.fs_root is not None
     imports.import_git(kb.repo, f"git+file://{repository}", prefix="from git")
@@ -575,7 +591,17 @@ def test_a_git_source_is_asked_and_is_a_copy(make_kb: MakeKb, repository: Path) 
     assert [item.copies for item in gone.evicted] == [(kb.document("from git/a.md").source_uri,)]
     (kb.fs_root / "from git/a.md").unlink()
     assert kb.trust.rehydrate(["from git/a.md"]).whole
-    shutil.rmtree(repository / ".git")
+    monkeypatch.setenv("PATH", str(tmp_path))  # without git nobody can tell
+    assert {state.state for state in sources.recheck(kb.repo, kb.snapshot(), documents, fetcher)} == {
+        "unreachable"
+    }
+    monkeypatch.undo()
+    (repository / ".git").rename(tmp_path / "moved")
+    (repository / ".git").write_text("gitdir: a place that cannot be read\n")
+    assert {state.state for state in sources.recheck(kb.repo, kb.snapshot(), documents, fetcher)} == {
+        "unreachable"
+    }
+    (repository / ".git").unlink()
     assert {state.state for state in sources.recheck(kb.repo, kb.snapshot(), documents, fetcher)} == {"gone"}
     assert kb.trust.evict(["from git/b.md"]).refused
 
@@ -595,5 +621,8 @@ def test_a_file_that_a_document_names_is_opened_with_consent_only(make_kb: MakeK
 
     assert states(FetchRules()) == {"own.txt": "fresh", "foreign.txt": "unreachable"}
     assert states(FetchRules(private=True)) == {"own.txt": "fresh", "foreign.txt": "changed"}
+    own.unlink()
+    own.symlink_to(own.name)
+    assert states(FetchRules())["own.txt"] == "unreachable"
     (kb.folder / "sources").write_bytes(b"damaged")
     assert states(FetchRules())["own.txt"] == "unreachable"

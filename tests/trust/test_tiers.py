@@ -36,6 +36,7 @@ from arbor.repo.rehydrating import RehydrateReport, rehydrate
 from arbor.repo.tiering import Criteria, TierSizes, choose, default_sources, report_tiers
 from arbor.repo.tiers import read_tiers
 from arbor.store.journal import Journal
+from arbor.store.odb import ObjectStore
 from arbor.text import readers
 from tests.trust.conftest import MakeKb, fill, long_note
 
@@ -812,3 +813,22 @@ def test_a_changed_file_of_the_same_name_gives_its_passages(make_kb: MakeKb, tmp
     [done] = kb.trust.rehydrate(["deep/a.md"], places=[tmp_path / "flat"]).documents
     assert done.state == "part"
     assert done.accepted > done.missing
+
+
+def test_the_packs_of_a_cold_document_are_not_listed_once_a_passage(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb({"a.md": long_note(40)})
+    go_cold(kb, [FolderSource(copied(kb, tmp_path / "copy"))], "a.md")
+    assert len(kb.document("a.md").passages) > 20
+    listed, refresh = [], ObjectStore.refresh
+
+    def counted(store: ObjectStore) -> bool:
+        listed.append(store)
+        return refresh(store)
+
+    monkeypatch.setattr(ObjectStore, "refresh", counted)
+    assert not any(passage.here for passage in kb.document("a.md").passages)
+    with pytest.raises(ColdDocument):
+        list(kb.cat("a.md", "HEAD"))
+    assert len(listed) < 10

@@ -17,7 +17,8 @@ from arbor.errors import UsageError
 from arbor.repo import branching
 
 FIELDS = {
-    "branches": "`name`, `commit`, `current`, `upstream` of each",
+    "branches": "`name`, `commit`, `current`, `upstream` of each, and `upstream_gone`: whether that was removed "
+    "there or never pushed",
     "current": "the current branch; null where HEAD is detached",
 }
 
@@ -111,13 +112,15 @@ def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None
         found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
     if as_json:
         rows = [
-            {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None}
+            {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None,
+             "upstream_gone": b.upstream_gone}
             for b in found
-        ]
+        ]  # fmt: skip
         out.json("branch", {"branches": rows, "current": branching.current_branch(repo) or None})
         return
     for branch in found:
         mark = "*" if branch.current else " "
-        follows = f"  follows {clean_line(branch.upstream)}" if branch.upstream else ""
+        gone = " (gone)" if branch.upstream_gone else ""
+        follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
         out.line(f"{mark} {name} {out.style(short(branch.commit), 'yellow')}{out.style(follows, 'dim')}")

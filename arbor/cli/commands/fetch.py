@@ -31,7 +31,7 @@ FIELDS = {
 
 @arbor_command("fetch", fields=FIELDS)
 @click.argument("remote", required=False, metavar="[REMOTE]")
-@click.argument("branches", nargs=-1, metavar="[BRANCH]...")
+@click.argument("branches", nargs=-1, metavar="[BRANCH|TAG]...")
 @click.option("-p", "--prune", is_flag=True, help="Forget branches that are gone on the other side.")
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
@@ -49,7 +49,7 @@ def command(
     REMOTE is a name (see arbor remote) or an address; without it, the one that the branch follows. A branch that
     the other side has rolled back from what it showed before is refused unless you accept it with --force.
 
-    The branch that was asked for, else the one that yours follows, else the one that HEAD follows there, is called
+    What was asked for, else the one that yours follows, else the one that HEAD follows there, is called
     FETCH_HEAD afterwards, also where REMOTE is an address without a name, such as a bundle: arbor log ..FETCH_HEAD
     shows what it would bring, and arbor merge FETCH_HEAD brings it.
     """

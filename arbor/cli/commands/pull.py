@@ -37,7 +37,7 @@ FIELDS = {
 
 @arbor_command("pull", fields=FIELDS)
 @click.argument("remote", required=False, metavar="[REMOTE]")
-@click.argument("branch", required=False, metavar="[BRANCH]")
+@click.argument("branch", required=False, metavar="[BRANCH|TAG]")
 @click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
 @click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")

@@ -22,7 +22,8 @@ else:
 
 FIELDS = {
     "documents": "what was cold: `paths`, `document`, `state` (`whole`, `part` or `cold`), `sources`, `accepted` and "
-    "`missing` passages, `note`, and `drift` where a source has changed: its place, how many passages are the "
+    "`missing` passages and pieces of an original, `missing_original` (how many of those missing are such pieces), "
+    "`note`, and `drift` where a source has changed: its place, how many passages are the "
     "`same`, and the `index` and `leaf` of each that is `gone` or `new`",
     "updates": "with --update, each `path` whose source has changed, and the `problem` where that was not staged",
     "warmed": "how many warm documents are hot again",
@@ -98,7 +99,8 @@ def _document(done: Rehydration) -> dict[str, Any]:
         drift = {"source": done.drifted, "same": done.drift.same, "gone": gone, "new": new}
     return {
         "paths": list(done.paths), "document": done.document, "state": done.state, "sources": list(done.sources),
-        "accepted": done.accepted, "missing": done.missing, "note": done.note or None, "drift": drift,
+        "accepted": done.accepted, "missing": done.missing, "missing_original": done.missing_original,
+        "note": done.note or None, "drift": drift,
     }  # fmt: skip
 
 
@@ -116,9 +118,7 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
     rest = [done for done in report.documents if done.state != "whole"]
     drifted = [done for done in report.documents if done.drift is not None]
     for done in rest[:_MAX_LISTED]:
-        what = (
-            f"{count(done.missing, 'passage')} still missing" if done.state == "part" else "nothing was found"
-        )
+        what = f"{_missing(done)} still missing" if done.state == "part" else "nothing was found"
         out.note(f"cold {session.shown(done.paths[0])}: {what}{'; ' + done.note if done.note else ''}")
     if len(rest) > _MAX_LISTED:
         out.note(f"and {len(rest) - _MAX_LISTED:,} more; --json names them")
@@ -129,6 +129,15 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
     if drifted and not update:
         out.hint("to stage what the sources hold now, give --update")
     _show_updates(session, report)
+
+
+def _missing(done: Rehydration) -> str:
+    """What is not here of a document, in words."""
+    passages, pieces = done.missing - done.missing_original, done.missing_original
+    of_original = f"{count(pieces, 'piece')} of the original"
+    if not passages:
+        return of_original
+    return count(passages, "passage") + (f" and {of_original}" if pieces else "")
 
 
 def _show_updates(session: Session, report: RehydrateReport) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +32,7 @@ FIELDS = {
     "merging": "whether a merge waits for its commit",
     "interrupted": "the command that was moving files when it was interrupted; null for none",
     "upstream": "what the branch follows, `name`, and how many commits it is `ahead` and `behind` of what was last "
-    "seen there; null where it follows nothing",
+    "seen there (null where it is `gone`: removed there, or never pushed); null where it follows nothing",
     "staged": "what the next commit changes: `status` (A, M, D, R), `path`, `old_path` of a rename",
     "unstaged": "files that differ from what is staged: `status` (M, D, U), `path`, `old_path`",
     "untracked": "files, and folders with a slash at the end, that are not tracked",
@@ -66,8 +66,7 @@ def command(
         session.out.json("status", {
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
             "merging": state.merging, "interrupted": state.interrupted or None,
-            "upstream": {"name": state.upstream, "ahead": state.ahead, "behind": state.behind}
-            if state.upstream else None,
+            "upstream": _upstream_fields(state),
             "staged": [change_fields(change) for change in state.staged],
             "unstaged": [change_fields(change) for change in state.unstaged],
             "untracked": list(state.untracked),
@@ -178,8 +177,19 @@ def _for_people(session: Session, state: Status, *, is_whole: bool) -> None:
         )
 
 
+def _upstream_fields(state: Status) -> dict[str, Any] | None:
+    """What the branch follows, for `--json`; no numbers are known of what is gone."""
+    if not state.upstream:
+        return None
+    gone = state.upstream_gone
+    return {"name": state.upstream, "ahead": None if gone else state.ahead, "behind": None if gone else state.behind,
+            "gone": gone}  # fmt: skip
+
+
 def _upstream_line(state: Status) -> str:
     name = clean_line(state.upstream)
+    if state.upstream_gone:
+        return f"It follows {name}, which is not there: gone, or never pushed."
     ahead, behind = count(state.ahead, "commit"), count(state.behind, "commit")
     if state.ahead and state.behind:
         return f"It and {name} have gone apart: {ahead} here, {behind} there."
@@ -199,6 +209,8 @@ def _give_hint(out: Output, state: Status) -> None:
         out.hint(f"resolve the conflicts, then run: {typed}, and arbor commit; or {leave}")
     elif not state.staged and not state.clean:
         out.hint("run: arbor add PATH to stage a document for the next commit")
+    elif state.upstream_gone and state.head:
+        out.hint("put it there with: arbor push; or follow nothing: arbor branch --unset-upstream")
 
 
 def _section(session: Session, title: str, changes: tuple[PathChange, ...], style: str) -> None:
