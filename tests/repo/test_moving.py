@@ -50,6 +50,7 @@ def make(folder: Path) -> KnowledgeBase:
     kb.branches.switch("main")
     (kb.fs_root / "untracked.txt").write_text("mine\n")
     (kb.fs_root / "kept").mkdir()
+    (kb.fs_root / "empty").mkdir()
     (kb.fs_root / "kept" / "untracked.txt").write_text("mine too\n")
     return kb
 
@@ -121,6 +122,8 @@ COMMANDS: dict[str, Callable[[KnowledgeBase], object]] = {
     "revert": lambda kb: merging.revert(kb.repo, "HEAD~1"),
     "reset": lambda kb: branching.reset(kb.repo, "side", "hard"),
     "mv": lambda kb: kb.mv(["a.md", "edited.md", "deep"], "kept"),
+    "mv as a folder": lambda kb: kb.mv(["deep"], "fresh/place"),
+    "mv into an empty folder": lambda kb: kb.mv(["deep"], "empty/"),
     "mv -f": lambda kb: kb.mv(["both.md"], "a.md", force=True),
 }
 """None of them goes on to the index: its threads do not outlive a fork."""
@@ -133,7 +136,7 @@ def leave(folder: Path, name: str) -> None:
     if state.interrupted:
         assert state.interrupted in ("merge side", "merge clean", "merge later", "switch later", "switch -c made later",
                                      "revert HEAD~1", "reset --hard side", "mv a.md edited.md deep kept",
-                                     "mv both.md a.md")  # fmt: skip
+                                     "mv both.md a.md", "mv deep fresh/place", "mv deep empty")  # fmt: skip
         for act in (
             kb.add,
             lambda: kb.commit("no"),
@@ -188,7 +191,7 @@ def test_killed_at_every_step(tmp_path: Path, name: str) -> None:
         assert see(other) == after, step
         shutil.rmtree(folder)
         shutil.rmtree(other)
-    assert interrupted > (1 if name == "mv -f" else 3)
+    assert interrupted > (1 if name.startswith("mv ") else 3)
 
 
 def finish(folder: Path, name: str) -> None:
