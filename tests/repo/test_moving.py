@@ -207,6 +207,27 @@ def finish(folder: Path, name: str) -> None:
     kb.close()
 
 
+def test_an_rm_that_was_cut_off_is_done_by_the_same_command(tmp_path: Path) -> None:
+    make(tmp_path / "fresh").close()
+    step = 0
+    while True:
+        step += 1
+        folder = shutil.copytree(tmp_path / "fresh", tmp_path / f"at{step}")
+        (folder / "both.md").write_text("not added\n")
+        died = killed_at(folder, step, lambda kb: kb.rm(["*.md", "deep"], recursive=True, force=True))
+        kb = arbor.open(folder)
+        staged = {change.path for change in kb.status().staged}
+        assert staged in (set(), {"a.md", "both.md", "deep/down.md", "edited.md", "gone.md"})
+        if not staged:
+            kb.rm(["*.md", "deep"], recursive=True, force=True)
+        kb.close()
+        assert files_in(folder).keys() == {"kept/untracked.txt", "untracked.txt", "x"}, step
+        shutil.rmtree(folder)
+        if not died:
+            break
+    assert step > 5
+
+
 def test_an_mv_that_was_cut_off_is_taken_back_with_what_the_files_hold(tmp_path: Path) -> None:
     kb = make(tmp_path / "kb")
     (tmp_path / "kb" / "edited.md").write_text("not added\n")
