@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from arbor.errors import UsageError
 
@@ -14,6 +15,8 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
 _SCP = re.compile(r"^(?P<user>[^@:/\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^@:/\\\s]+):(?P<path>[^\s].*)$")
 _DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
 _HOST = re.compile(r"^[A-Za-z0-9_.:\[\]-]+$")
+_AS_THEY_ARE = "/%:@!$&'*+,;=~()"
+"""In the path of an URL, besides letters, digits and `-._`; the rest goes over the wire percent-encoded."""
 _USER = re.compile(r"^[A-Za-z0-9_.+-]+$")
 
 
@@ -54,7 +57,9 @@ def parse_address(text: str, cwd: Path | None = None) -> Address:
     if scheme is not None:
         return _parse_url(text, scheme.group(1).lower())
     scp = _SCP.match(text)
-    if scp and not _DRIVE.match(text) and not Path(text).exists():
+    if (
+        scp and not _DRIVE.match(text) and not os.path.exists(text)
+    ):  # false, and no error, for too long a name
         return _ssh(text, scp["host"].strip("[]"), (scp["user"] or "").rstrip("@"), None, scp["path"])
     return _path(text, cwd)
 
@@ -81,8 +86,9 @@ def _parse_url(text: str, scheme: str) -> Address:
     if scheme in ("http", "https"):
         if not host:
             raise UsageError(f"'{text}' names no host")
-        shown = f"[{host}]" if ":" in host else host
-        url = urlunsplit((scheme, shown + (f":{port}" if port else ""), parts.path.rstrip("/"), "", ""))
+        shown = f"[{host}]" if ":" in host else _ascii_host(text, host)
+        path = quote(parts.path.rstrip("/"), safe=_AS_THEY_ARE)
+        url = urlunsplit((scheme, shown + (f":{port}" if port else ""), path, "", ""))
         return Address(
             "http", url, parts.path, host, "", port, unquote(parts.password or parts.username or "")
         )
@@ -92,6 +98,14 @@ def _parse_url(text: str, scheme: str) -> Address:
         return Address("store", text.rstrip("/"), parts.path)
     ways = "the ways are: a path, file, ssh, http, https, s3, gs, az"
     raise UsageError(f"'{scheme}://' is not a way to reach a knowledge base", ways)
+
+
+def _ascii_host(text: str, host: str) -> str:
+    """A host name as it goes over the wire, where only ASCII does."""
+    try:
+        return host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError as error:
+        raise UsageError(f"'{text}' has an impossible host name") from error
 
 
 def _ssh(text: str, host: str, user: str, port: int | None, path: str) -> Address:

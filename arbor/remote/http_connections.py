@@ -22,6 +22,8 @@ MAX_REQUESTS = 64
 MAX_REQUESTS_AN_ADDRESS = 32
 MAX_WAITING_BYTES = 128 * 1024 * 1024
 """Of all requests together whose bodies are still on their way, twice over at worst."""
+MAX_AHEAD_BYTES = 64 * 1024
+"""Of further requests that come over a connection before the one under way is answered."""
 _STATE_KEY = "connection"
 
 
@@ -124,7 +126,11 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take what came; the time for a head runs from its first byte."""
         super().data_received(data)
-        if not self.has_request:
+        # Each answer lets uvicorn read on, more than one small request takes away: what is ahead would only grow.
+        ahead, _ = self.conn.trailing_data
+        if len(ahead) > MAX_AHEAD_BYTES:
+            self.end()
+        elif not self.has_request:
             self._arm()  # uvicorn's own timer is for silence between two requests, and the first byte ends it
 
     def handle_events(self) -> None:

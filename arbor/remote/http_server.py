@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hmac
 import io
 import os
@@ -24,6 +25,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from arbor.errors import RemoteError, UsageError
+from arbor.remote.host_names import name_in_host, name_in_origin, parse_name
 from arbor.remote.http_connections import Connections, end_connection, trust
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.pacing import Pace, PacedReader
@@ -70,7 +72,7 @@ class ServeOptions:
 def build_app(fs_path: Path, options: ServeOptions, connections: Connections) -> Starlette:
     """The application for one KB."""
     service = Service(fs_path, may_push=False, limits=options.limits)
-    names = {name.lower() for name in (*LOOPBACK, options.host, *options.names)}
+    names = {parse_name(name) for name in (*LOOPBACK, options.host, *options.names)}
 
     async def answer(request: Request) -> Response:
         refusal = _refuse(request, names, options)
@@ -160,9 +162,9 @@ def _refuse(request: Request, names: set[str], options: ServeOptions) -> Respons
     A page in a browser cannot send our content type to another origin without asking first, and DNS rebinding shows in
     the Host header.
     """
-    host = _host_name(request.headers.get("host", ""))
-    origin = request.headers.get("origin")
-    if host not in names or (origin is not None and _host_name(origin.partition("://")[2]) not in names):
+    host = name_in_host(request.headers.get("host", ""))
+    origins = {name_in_origin(origin) for origin in request.headers.getlist("origin")}
+    if not {host, *origins} <= names:
         return PlainTextResponse(f"{UNKNOWN_NAME}\n", 403)
     if request.headers.get("content-type") != CONTENT_TYPE:
         return PlainTextResponse("this address speaks the arbor protocol only\n", 415)
@@ -176,16 +178,12 @@ def _refuse(request: Request, names: set[str], options: ServeOptions) -> Respons
     return None
 
 
-def _host_name(value: str) -> str:
-    """The name in a Host header, without its port."""
-    if value.startswith("["):
-        return value[1:].partition("]")[0].lower()
-    return value.partition(":")[0].lower()
-
-
 def _matches(request: Request, tokens: tuple[str, ...]) -> bool:
     """Whether the request carries one of the tokens; the time does not tell how much of one was right."""
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    headers = request.headers.getlist("authorization")
+    if len(headers) != 1:  # of several, who asks and whoever passes it on may each mean another
+        return False
+    scheme, _, given = headers[0].partition(" ")
     found = False
     for token in tokens:
         found |= hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
@@ -308,9 +306,10 @@ class HttpServer:
                 raise
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise UsageError(
-                f"cannot listen at {config.host}, port {config.port}: {reason}", "--port 0 takes a free port"
-            ) from error
+            hint = "--port 0 takes a free port"
+            if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+                hint = "--host takes a name or an address of this machine, such as 127.0.0.1 or 0.0.0.0"
+            raise UsageError(f"cannot listen at {config.host}, port {config.port}: {reason}", hint) from error
         return bound
 
     @property

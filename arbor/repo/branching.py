@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 
-from arbor.errors import ArborError, ConflictError, UsageError
+from arbor.errors import ArborError, ConflictError, PartlyDone, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, decode_tag, encode_tag
 from arbor.repo.history import is_ancestor
@@ -20,6 +20,7 @@ from arbor.repo.upstreams import follow_start, is_gone, move_upstream, read_upst
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
+_RENAMED_FROM, _RENAMED_TO = "branch: renamed from ", "branch: renamed to "
 _SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
 _OID = re.compile(r"[0-9a-f]{64}")
 
@@ -135,6 +136,8 @@ def _peeled(repo: Repository, oid: bytes) -> bytes:
 def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) -> None:
     """Give a branch another name; HEAD follows it, and its reflog goes along. Its own name changes nothing.
 
+    One that was cut off half-way, with both names there, is finished by the same call.
+
     Raises:
         UsageError: when there is no such branch, or the new name is taken and `force` is not given, or is that of the
             current branch.
@@ -154,18 +157,30 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
             raise UsageError(f"there is no branch '{old}'", "run: arbor branch")
         if old_ref == new_ref:
             return
-        if taken is not None and not force:
+        is_begun = _is_begun(repo, old, new)
+        if taken is not None and not force and not is_begun:
             raise UsageError(f"branch '{new}' exists already")
-        if repo.refs.head() == new_ref:
+        if repo.refs.head() == new_ref and not is_begun:
             raise UsageError(f"branch '{new}' is the current one", "switch to another one first")
-        if oid is not None:
+        if oid is not None and not is_begun:
             repo.refs.carry_log(old_ref, new_ref)  # what it remembers keeps commits, and is a way back
-            repo.refs.move(new_ref, taken, oid, repo.who(), f"branch: renamed from {old}")
+            repo.refs.move(new_ref, taken, oid, repo.who(), _RENAMED_FROM + old)
         if current:
-            repo.refs.set_head(new_ref, repo.who(), f"branch: renamed from {old}")
-        if oid is not None:
-            repo.refs.move(old_ref, oid, None, repo.who(), f"branch: renamed to {new}")
-        move_upstream(repo, old, new)
+            repo.refs.set_head(new_ref, repo.who(), _RENAMED_FROM + old)
+        if not is_begun or read_upstream(repo, old):
+            move_upstream(repo, old, new)
+        if oid is not None:  # at the very end: without the old name, nobody could give this command again
+            repo.refs.move(old_ref, oid, None, repo.who(), _RENAMED_TO + new)
+
+
+def _is_begun(repo: Repository, old: str, new: str) -> bool:
+    """Whether two branches at one commit are what a crash left of a renaming: the log is with the new name only."""
+    oid = repo.refs.read(HEADS + old)
+    if oid is None or oid != repo.refs.read(HEADS + new):
+        return False
+    last = [entry.reason for entry in repo.refs.reflog(HEADS + new)[:1]]
+    others = {entry.reason for entry in repo.refs.reflog(HEADS + old)} - {_RENAMED_TO + new}
+    return last == [_RENAMED_FROM + old] and not others
 
 
 def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None:
@@ -173,13 +188,18 @@ def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None
     third = next(
         name
         for name in (f"{old.replace('/', '-')}-{number}" for number in count(1))
-        if repo.refs.read(HEADS + name) is None and not repo.refs.in_the_way(HEADS + name)
+        if _is_begun(repo, old, name)
+        or (repo.refs.read(HEADS + name) is None and not repo.refs.in_the_way(HEADS + name))
     )
     rename_branch(repo, old, third)
     try:
         rename_branch(repo, third, new, force=force)
-    except ArborError:
-        rename_branch(repo, third, old)
+    except ArborError as error:
+        try:
+            rename_branch(repo, third, old)
+        except ArborError:  # such as on a full disk
+            said = f"{error.message}; branch '{old}' is called '{third}' for now"
+            raise PartlyDone(said, f"run: arbor branch -m {third} {new}") from error
         raise
 
 

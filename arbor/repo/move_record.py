@@ -15,7 +15,7 @@ from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.refs import HEADS, Refs
 
 MOVE_FILE = "moving"
-_VERSION = 1
+_VERSION = 2
 
 
 class MovedFile(NamedTuple):
@@ -46,6 +46,7 @@ class MoveRecord:
         files: The files that change.
         new_ref: The branch that is made at the end; "" for none.
         done: What `state_of_move` gives when all is done.
+        made: The folders that an `mv` makes: were they left behind, the same command would move into them.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class MoveRecord:
     files: tuple[MovedFile, ...]
     new_ref: str
     done: bytes
+    made: tuple[str, ...] = ()
 
     @property
     def hint(self) -> str:
@@ -99,6 +101,7 @@ def write_move(folder: Path, record: MoveRecord) -> None:
         record.files,
         record.new_ref,
         record.done,
+        record.made,
     ]
     write_atomically(folder / MOVE_FILE, seal(msgpack.packb(row)))
 
@@ -121,6 +124,7 @@ def read_move(folder: Path, refs: Refs) -> tuple[MoveRecord | None, bool]:
     version, *fields = msgpack.unpackb(unseal(data, "the record of a move"), use_list=False)
     if version != _VERSION:
         raise IntegrityError("the record of a move was written by another version of arbor")
-    kind, command, head, stage, files, new_ref, done = fields
-    record = MoveRecord(kind, command, head, stage, tuple(MovedFile(*file) for file in files), new_ref, done)
+    kind, command, head, stage, files, new_ref, done, made = fields
+    rows = tuple(MovedFile(*file) for file in files)
+    record = MoveRecord(kind, command, head, stage, rows, new_ref, done, made)
     return record, state_of_move(refs.head(), refs.head_oid(), stage_bytes(folder)) == done

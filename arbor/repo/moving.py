@@ -29,8 +29,15 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
 from arbor.repo.stage import UNKNOWN, Stage, clear_stage, encode_stage, put_stage
 from arbor.repo.status import remember_states, same_bytes
-from arbor.repo.worktree import check_out, hash_of_file, name_on_disk, rename_files
-from arbor.store.files import remove_temporaries, write_atomically
+from arbor.repo.worktree import (
+    check_out,
+    folders_of,
+    hash_of_file,
+    name_on_disk,
+    remove_empty_folders,
+    rename_files,
+)
+from arbor.store.files import make_folders, remove_temporaries, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +179,13 @@ def _rename_back(repo: Repository, record: MoveRecord) -> None:
     ]
     for _ in rename_files(fs_root, [(new, old) for old, new in reversed(moved)]):
         pass
+    made = [fs_root / name_on_disk(fs_root, folder) for folder in reversed(record.made)]
+    remove_empty_folders(fs_root, [folder for folder in made if folder.is_dir() and not folder.is_symlink()])
+    there = {folder.rstrip("/") for folder in folders_of(file.path for file in record.files[1::2])}
+    for folder in sorted(there - {*record.made}):
+        target = fs_root / name_on_disk(fs_root, folder)
+        if not os.path.lexists(target):  # it was empty before, and went with what had been moved into it
+            make_folders(target)
     replaced = [
         Change(file.path, None, file.before)
         for file in record.files[1::2]

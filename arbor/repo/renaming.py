@@ -14,7 +14,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.stage import UNKNOWN, Entries, Stage, encode_stage, write_stage
 from arbor.repo.status import displaced, remember_states, tracked_files
-from arbor.repo.worktree import name_on_disk, refuse_beyond_link, rename_files
+from arbor.repo.worktree import folders_of, name_on_disk, refuse_beyond_link, rename_files
 
 KIND = "mv"
 
@@ -111,11 +111,15 @@ def _write_record(
         if old in files:
             oid, replaced = tracked[old][0], tracked.get(new, (None, UNKNOWN))[0]
             rows += (MovedFile(old, oid, None), MovedFile(new, replaced, oid))
-    head = repo.refs.head()
+    fs_root, head = repo.work_tree(), repo.refs.head()
+    folders = {folder.rstrip("/") for folder in folders_of(row.path for row in rows[1::2])}
+    made = [
+        folder for folder in sorted(folders) if not os.path.lexists(fs_root / name_on_disk(fs_root, folder))
+    ]
     after = encode_stage(_staged(repo, stage, tracked, pairs, in_the_way))
     write_move(repo.folder, MoveRecord(
         KIND, command, head if isinstance(head, str) else head.hex(), stage_bytes(repo.folder), tuple(rows), "",
-        state_of_move(head, repo.refs.head_oid(), after),
+        state_of_move(head, repo.refs.head_oid(), after), tuple(made),
     ))  # fmt: skip
 
 

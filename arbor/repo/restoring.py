@@ -130,6 +130,7 @@ def remove(
     Raises:
         UsageError: when a selection matches nothing, or is a folder without `recursive`.
         ConflictError: when a file has changes that are not committed and `force` is not given.
+        PartlyDone: when the system refuses to remove a file; nothing is staged then.
         Locked: when another writer holds the lock.
     """
     with repo.changing_stage() as stage:
@@ -155,10 +156,11 @@ def remove(
             Journal(repo.folder).append("discard", details)
         gone = set(chosen)
         new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen}).resolved(gone)
+        if not cached:
+            # The files first: cut off or refused half-way, all of them are tracked, and the same command finds them.
+            remove_files(repo.work_tree(), chosen)
         write_stage(repo.folder, new)
         remember_states(repo, new, {path: entry for path, entry in tracked.items() if path not in gone})
-        if not cached:
-            remove_files(repo.work_tree(), chosen)
         return tuple(chosen)
 
 

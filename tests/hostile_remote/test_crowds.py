@@ -154,3 +154,18 @@ def test_bodies_on_their_way_share_the_memory() -> None:
         assert not connections.has_room("small", most // 2 + 1)
     with connections.receiving("small"):
         assert connections.has_room("small", most // 2 + 1)
+
+
+def test_requests_far_ahead_of_the_answers_end_the_connection(tmp_path: Path) -> None:
+    """One small request after another, no answer read: what was sent ahead would be held in memory."""
+    make_kb(tmp_path / "a", notes(2))
+    body = b"".join(map(encode_packet, request_packets("refs", {}, ())))
+    head = f"POST /arbor HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {len(body)}"
+    request = head.encode() + b"\r\n\r\n" + body
+    with serving(tmp_path / "a") as url:
+        with open_socket(url, request * 3) as few:
+            answers = b""
+            while answers.count(b"HTTP/1.1 200 OK") < 3:
+                answers += few.recv(65536)
+        with open_socket(url, b"") as flood, pytest.raises(ConnectionError):
+            flood.sendall(request * 500_000)

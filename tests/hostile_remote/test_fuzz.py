@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from arbor.errors import ArborError
@@ -296,7 +296,15 @@ def test_what_is_found_in_quarantine(data: bytes, changes: list[tuple[int, bytes
             assert quarantine.inspect().commits
 
 
-@given(st.text(max_size=60) | st.text("ab:/@-.[]?#%~\\", max_size=20))
+@given(
+    st.text(max_size=60)
+    | st.text("ab:/@-.[]?#%~\\", max_size=20)
+    | st.text(max_size=20).map("http://".__add__)
+    | st.text(max_size=9).map(lambda text: text * 60)
+)
+@example("host:" + "a" * 5000)
+@example("http://b\u00fccher.example/an \u00e9")
+@example("http://\u00fc" + "a" * 70)
 def test_addresses_of_any_text(text: str) -> None:
     address, error = attempt(lambda: parse_address(text))
     assert error is None or error.exit_code == 2
@@ -304,6 +312,8 @@ def test_addresses_of_any_text(text: str) -> None:
         assert not address.host.startswith("-")
         assert not address.path.startswith("-")
         assert not address.user.startswith("-")
+    if error is None and address.kind == "http":
+        assert address.url.isascii()
 
 
 @given(

@@ -240,10 +240,11 @@ def test_addresses_that_lead_nowhere(ada: Cli) -> None:
 
 
 def test_serve_says_where_and_ends_when_told(ada: Cli, tmp_path: Path) -> None:
-    env = {**process_environment(tmp_path), "ARBOR_PUSH_TOKEN": "t0ken"}
+    tokens = tmp_path / "tokens"
+    tokens.write_bytes(b"\xef\xbb\xbft0ken\r\nother\r\n")  # as some editors write it
     process = subprocess.Popen(
-        command_line("serve", "--port", "0", "--json", str(ada.folder.parent / "bare")),
-        env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        command_line("serve", "--port", "0", "--json", "--push-tokens", str(tokens), str(ada.folder.parent / "bare")),
+        env=process_environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -363,6 +364,25 @@ def test_tags_are_removed_by_their_short_name(ada: Cli) -> None:
         assert other(ada, "bare")("tag").out == ""
         ada("tag", "-d", f"v{number}")
     assert "refs/tags/NAME" in ada("push", "origin", ":v7", code=13).err
+
+
+def test_serve_refuses_tokens_that_would_protect_nothing(
+    ada: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = tmp_path / "tokens"
+    for content, said in (
+        (b"\n \n", "'tokens' holds no token"),
+        (b"good\ncaf\xe9\n", "line 2 of 'tokens' is no token"),
+        ("t\u00f6ken\n".encode(), "line 1 of 'tokens' is no token"),
+        (b"a\tb\n", "line 1 of 'tokens' is no token"),
+    ):
+        tokens.write_bytes(content)
+        for option in ("--read-tokens", "--push-tokens"):
+            assert said in ada("serve", option, str(tokens), code=2).err
+    for variable in ("ARBOR_READ_TOKEN", "ARBOR_PUSH_TOKEN"):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, " ")
+            assert f"{variable} is set, and empty" in ada("serve", code=2).err
 
 
 def test_serve_needs_a_knowledge_base_and_a_free_port(ada: Cli) -> None:

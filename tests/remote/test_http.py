@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arbor.errors import RemoteError
+from arbor.errors import RemoteError, UsageError
 from arbor.remote.connecting import ConnectOptions, connect
 from arbor.remote.http_server import HttpServer, ServeOptions
 from arbor.remote.limits import Limits
@@ -124,6 +124,65 @@ def test_other_hosts_origins_paths_and_types_are_refused(tmp_path: Path) -> None
             assert post(url, path) == 404
             assert ask("GET", url, path)[0] in (404, 405)
         assert ask("GET", url)[0] == 405
+
+
+HOSTS = [
+    ("localhost.", 200),
+    ("LOCALHOST:", 200),
+    ("[0:0:0:0:0:0:0:1]:80", 200),
+    ("[2001:DB8:0::1]", 200),
+    ("xn--bcher-kva.example", 200),
+    ("b\u00fccher.example", 200),
+    ("localhost:evil.example.org", 403),
+    ("localhost:80:evil.example.org", 403),
+    ("[::1", 403),
+    ("[::1]evil.example.org", 403),
+    ("[localhost]", 403),
+    ("evil@localhost", 403),
+    ("localhost..", 403),
+    ("", 403),
+]
+
+
+def test_a_name_has_one_spelling_and_a_malformed_one_is_nobodys(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a", names=("2001:db8::1", "B\u00fccher.example.")) as url:
+        assert [(host, post(url, Host=host)) for host, _ in HOSTS] == HOSTS
+        for origin in ("http://localhost:evil", "extension://localhost", "localhost", "", "https://[::1"):
+            assert post(url, Origin=origin) == 403
+        assert post(url, Origin="HTTPS://LocalHost:1") == 200
+
+
+@pytest.mark.parametrize("name", ["kb.example.org:8417", "https://kb.example.org", "kb/x", "", "a b", "[kb]"])
+def test_a_name_that_no_client_can_send_is_refused(tmp_path: Path, name: str) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with pytest.raises(UsageError, match="no host name"):
+        HttpServer(tmp_path / "a", ServeOptions(port=0, names=(name,)))
+
+
+def test_every_header_of_a_kind_counts(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a", read_tokens=("r",)) as url:
+
+        def status(*headers: tuple[str, str]) -> int:
+            connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=20)
+            connection.putrequest("POST", "/arbor")
+            for header in (("Content-Type", CONTENT_TYPE), ("Content-Length", "0"), *headers):
+                connection.putheader(*header)
+            connection.endheaders()
+            found = connection.getresponse().status
+            connection.close()
+            return found
+
+        right, wrong = ("Authorization", "Bearer r"), ("Authorization", "Bearer x")
+        assert [status(right), status(wrong), status()] == [200, 401, 401]
+        assert [status(right, wrong), status(wrong, right), status(right, right)] == [401, 401, 401]
+        ours, theirs = ("Origin", url), ("Origin", "http://evil.example.org")
+        assert [status(right, ours), status(right, ours, theirs), status(right, theirs, ours)] == [
+            200,
+            403,
+            403,
+        ]
 
 
 def test_a_request_that_only_drips_is_ended(tmp_path: Path) -> None:

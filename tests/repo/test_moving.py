@@ -51,6 +51,7 @@ def make(folder: Path) -> KnowledgeBase:
     kb.branches.switch("main")
     (kb.fs_root / "untracked.txt").write_text("mine\n")
     (kb.fs_root / "kept").mkdir()
+    (kb.fs_root / "empty").mkdir()
     (kb.fs_root / "kept" / "untracked.txt").write_text("mine too\n")
     return kb
 
@@ -122,6 +123,8 @@ COMMANDS: dict[str, Callable[[KnowledgeBase], object]] = {
     "revert": lambda kb: merging.revert(kb.repo, "HEAD~1"),
     "reset": lambda kb: branching.reset(kb.repo, "side", "hard"),
     "mv": lambda kb: kb.mv(["a.md", "edited.md", "deep"], "kept"),
+    "mv as a folder": lambda kb: kb.mv(["deep"], "fresh/place"),
+    "mv into an empty folder": lambda kb: kb.mv(["deep"], "empty/"),
     "mv -f": lambda kb: kb.mv(["both.md"], "a.md", force=True),
 }
 """None of them goes on to the index: its threads do not outlive a fork."""
@@ -134,7 +137,7 @@ def leave(folder: Path, name: str) -> None:
     if state.interrupted:
         assert state.interrupted in ("merge side", "merge clean", "merge later", "switch later", "switch -c made later",
                                      "revert HEAD~1", "reset --hard side", "mv a.md edited.md deep kept",
-                                     "mv both.md a.md")  # fmt: skip
+                                     "mv both.md a.md", "mv deep fresh/place", "mv deep empty")  # fmt: skip
         for act in (
             kb.add,
             lambda: kb.commit("no"),
@@ -189,7 +192,7 @@ def test_killed_at_every_step(tmp_path: Path, name: str) -> None:
         assert see(other) == after, step
         shutil.rmtree(folder)
         shutil.rmtree(other)
-    assert interrupted > (1 if name == "mv -f" else 3)
+    assert interrupted > (1 if name.startswith("mv ") else 3)
 
 
 def finish(folder: Path, name: str) -> None:
@@ -203,6 +206,27 @@ def finish(folder: Path, name: str) -> None:
     elif not (name == "revert" and kb.status().staged):
         COMMANDS[name](kb)
     kb.close()
+
+
+def test_an_rm_that_was_cut_off_is_done_by_the_same_command(tmp_path: Path) -> None:
+    make(tmp_path / "fresh").close()
+    step = 0
+    while True:
+        step += 1
+        folder = shutil.copytree(tmp_path / "fresh", tmp_path / f"at{step}")
+        (folder / "both.md").write_text("not added\n")
+        died = killed_at(folder, step, lambda kb: kb.rm(["*.md", "deep"], recursive=True, force=True))
+        kb = arbor.open(folder)
+        staged = {change.path for change in kb.status().staged}
+        assert staged in (set(), {"a.md", "both.md", "deep/down.md", "edited.md", "gone.md"})
+        if not staged:
+            kb.rm(["*.md", "deep"], recursive=True, force=True)
+        kb.close()
+        assert files_in(folder).keys() == {"kept/untracked.txt", "untracked.txt", "x"}, step
+        shutil.rmtree(folder)
+        if not died:
+            break
+    assert step > 5
 
 
 def test_an_mv_that_was_cut_off_is_taken_back_with_what_the_files_hold(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def command(
 
     Everybody who reaches the address may read unless read tokens are given; nobody may push without a push
     token. Tokens come from files, or from ARBOR_READ_TOKEN and ARBOR_PUSH_TOKEN, never from the command line.
+    A variable that is set and empty is refused, as it would let everybody in where a token was meant.
     """
     place = session.from_here(folder).resolve()
     if over_pipes:
@@ -93,8 +94,23 @@ def _load_server() -> ModuleType:
 
 
 def _tokens(session: Session, file: str | None, variable: str) -> tuple[str, ...]:
-    lines = session.from_here(file).read_text("utf-8").splitlines() if file else []
-    found = tuple(line.strip() for line in [*lines, os.environ.get(variable, "")] if line.strip())
-    if file and not found:
-        raise UsageError(f"'{Path(file).name}' holds no token", "write one a line")
-    return found
+    """The tokens of a file and of a variable; one that no client can send would only look like protection."""
+    found = []
+    if variable in os.environ:
+        found.append((variable, os.environ[variable].strip()))
+        if not found[0][1]:
+            raise UsageError(f"{variable} is set, and empty", "give it a token, or unset it")
+    if file:
+        name = Path(file).name
+        # Some editors put a mark before the first line, and it is no part of a token.
+        text = session.from_here(file).read_bytes().decode("utf-8-sig", "replace")
+        lines = [
+            (f"line {number} of '{name}'", line.strip()) for number, line in enumerate(text.splitlines(), 1)
+        ]
+        if not any(token for _, token in lines):
+            raise UsageError(f"'{name}' holds no token", "write one a line")
+        found += [each for each in lines if each[1]]
+    for place, token in found:
+        if not (token.isascii() and token.isprintable()):
+            raise UsageError(f"{place} is no token", "a token has printable ASCII characters only")
+    return tuple(token for _, token in found)
