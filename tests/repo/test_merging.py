@@ -100,7 +100,8 @@ def test_a_conflict_waits_for_a_person(kb: KnowledgeBase) -> None:
     conflict(kb)
     result = kb.branches.merge("ideas")
     assert (result.kind, result.conflicts) == ("conflict", ("a.md",))
-    assert "    with pytest.raises(ConflictError):
+    assert "<<<<<<< HEAD\nOURS\n=======\nTHEIRS\n>>>>>>> ideas\n" in read(kb, "a.md")
+    with pytest.raises(ConflictError):
         kb.commit("too early")
     assert result.reasons == ("both changed the same lines",)
     assert kb.add(["a.md"], dry_run=True).warnings == ()
@@ -386,7 +387,6 @@ def test_the_reflog_of_a_branch_goes_along_with_its_new_name(kb: KnowledgeBase) 
     assert [entry.reason for entry in kb.branches.reflog("refs/heads/far/subject")] == [
         "branch: renamed from topic", "branch: from HEAD", "branch: from HEAD",
     ]  # fmt: skip
-<<<<<<< HEAD
     for old, new, steps in (("far/subject", "far/subject/x", 4), ("far/subject/x", "far", 6)):
         kb.branches.rename(old, new)  # by way of a third name
         assert kb.resolve(f"{new}@{{{steps}}}") == was
