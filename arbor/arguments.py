@@ -9,13 +9,17 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, wraps
 from pathlib import Path, PurePath
 from types import FunctionType
 from typing import Any, TypeVar
 
 from arbor.errors import WrongType
+
+StrPath = str | os.PathLike[str]
+Paths = StrPath | Sequence[StrPath]
+"""One path or several, as texts or path objects; a method gets a list of texts."""
 
 Desk = TypeVar("Desk", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -77,6 +81,11 @@ def _texts(what: str, value: Any) -> list[str]:
     raise _wrong(what, "a list of texts", value)
 
 
+def texts_of(paths: Paths) -> list[str]:
+    """The paths as texts; raises WrongType for what is none."""
+    return _texts("a path", paths)
+
+
 def _texts_by_name(what: str, value: Any) -> dict[str, str]:
     if isinstance(value, dict):
         return {
@@ -129,6 +138,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "str": _text,
     "Sequence[str]": _texts,
     "Iterable[str]": _texts,
+    "Paths": _texts,
     "dict[str, str]": _texts_by_name,
     "int": _whole_number,
     "float": _number,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.arguments import checked, checked_desk
+from arbor.arguments import Paths, StrPath, checked, checked_desk, texts_of
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
@@ -76,7 +76,6 @@ else:
 
 
 Progress = Callable[[int, int], None]
-StrPath = str | os.PathLike[str]
 
 
 @checked
@@ -142,7 +141,7 @@ class KnowledgeBase:
     """An open knowledge base. Methods mirror the commands; reading is safe from several threads.
 
     Paths are KB paths: relative to the work tree, with `/`. Where a method takes `cwd`, paths are relative to that
-    folder instead, as a person types them.
+    folder instead, as a person types them. `Paths` are one or several, each a text or a path object.
     """
 
     def __init__(self, repo: Repository) -> None:
@@ -198,19 +197,19 @@ class KnowledgeBase:
         """The work tree; None for a bare knowledge base."""
         return self.repo.fs_root
 
-    def resolve_paths(self, typed: Iterable[str], cwd: StrPath | None = None) -> list[str]:
+    def resolve_paths(self, typed: Paths, cwd: StrPath | None = None) -> list[str]:
         """KB paths of paths or globs as typed in a folder (the work tree itself without `cwd`).
 
         In a bare knowledge base there is no folder to be in, and what is typed is a KB path.
         """
         fs_root = self.repo.fs_root
         if fs_root is None:
-            return [kb_path(Path("/"), Path("/"), text) for text in typed]
+            return [kb_path(Path("/"), Path("/"), text) for text in texts_of(typed)]
         start = fs_root if cwd is None else Path(cwd).resolve()
-        return [kb_path(fs_root, start, text) for text in typed]
+        return [kb_path(fs_root, start, text) for text in texts_of(typed)]
 
     def add(
-        self, paths: Sequence[str] = ("",), *, update: bool = False, force: bool = False, dry_run: bool = False,
+        self, paths: Paths = ("",), *, update: bool = False, force: bool = False, dry_run: bool = False,
         cwd: StrPath | None = None, progress: Progress | None = None,
     ) -> AddResult:  # fmt: skip
         """Stage files, folders or globs; see `arbor.repo.adding.add`.
@@ -232,7 +231,7 @@ class KnowledgeBase:
         return adding.add_own_bytes(self.repo, path, data, source_uri, overwrite=overwrite)
 
     def rm(
-        self, paths: Sequence[str], *, cached: bool = False, force: bool = False, recursive: bool = False,
+        self, paths: Paths, *, cached: bool = False, force: bool = False, recursive: bool = False,
         dry_run: bool = False, cwd: StrPath | None = None,
     ) -> tuple[str, ...]:  # fmt: skip
         """Remove documents from the stage and the work tree; their paths.
@@ -244,7 +243,7 @@ class KnowledgeBase:
                                 recursive=recursive, dry_run=dry_run)  # fmt: skip
 
     def mv(
-        self, sources: Sequence[str], target: str, *, force: bool = False, cwd: StrPath | None = None
+        self, sources: Paths, target: str, *, force: bool = False, cwd: StrPath | None = None
     ) -> tuple[tuple[str, str], ...]:
         """Rename documents or folders; (old path, new path) pairs. A target that ends in / is a folder.
 
@@ -256,7 +255,7 @@ class KnowledgeBase:
                              is_folder=target.endswith(("/", os.sep)))  # fmt: skip
 
     def restore(
-        self, paths: Sequence[str], *, source: str | None = None, staged: bool = False, worktree: bool = True,
+        self, paths: Paths, *, source: str | None = None, staged: bool = False, worktree: bool = True,
         cwd: StrPath | None = None,
     ) -> RestoreResult:  # fmt: skip
         """Bring documents back to the stage's or a revision's version.
@@ -309,7 +308,7 @@ class KnowledgeBase:
         return self.repo.snapshot(self.repo.refs.head_oid() if revision is None else self.resolve(revision))
 
     def log(
-        self, revision: str | None = None, paths: Sequence[str] = (), *, limit: int | None = None,
+        self, revision: str | None = None, paths: Paths = (), *, limit: int | None = None,
         follow: bool = False, everywhere: bool = False, cwd: StrPath | None = None,
     ) -> Iterator[CommitInfo]:  # fmt: skip
         """Commits, newest first; those that touched `paths` where any are given. `A..B` and `A...B` are ranges.
@@ -372,7 +371,7 @@ class KnowledgeBase:
                 yield path, oid.hex()
 
     def diff(
-        self, old: str | None = None, new: str | None = None, paths: Sequence[str] = (), *, staged: bool = False,
+        self, old: str | None = None, new: str | None = None, paths: Paths = (), *, staged: bool = False,
         with_text: bool = True, cwd: StrPath | None = None,
     ) -> tuple[TextDiff, ...]:  # fmt: skip
         """What differs: stage (or `old`) to work tree, `staged` HEAD (or `old`) to stage, `old` to `new`.

@@ -90,6 +90,15 @@ def test_one_text_is_one_path(kb: KnowledgeBase) -> None:
     assert (kb.folder.parent / "a").exists()
 
 
+def test_paths_are_texts_or_path_objects_for_a_type_checker_too(kb: KnowledgeBase) -> None:
+    assert len(list(kb.log(paths=Path("a.md")))) == len(list(kb.log(paths=[Path("a.md")]))) == 1
+    assert kb.diff(paths=Path("a.md")) == ()
+    assert kb.resolve_paths(Path("a.md")) == kb.resolve_paths(["a.md"]) == ["a.md"]
+    for method in (kb.add, kb.rm, kb.restore, kb.log, kb.diff):
+        assert method.__annotations__["paths"] == "Paths"
+    assert kb.mv.__annotations__["sources"] == "Paths"
+
+
 def test_an_author_that_is_none_is_refused(kb: KnowledgeBase) -> None:
     with pytest.raises(UsageError, match="does not name an author"):
         kb.commit("m", author="Ada", allow_empty=True)
