@@ -24,6 +24,10 @@ MAX_WAITING_BYTES = 128 * 1024 * 1024
 """Of all requests together whose bodies are still on their way, twice over at worst."""
 MAX_AHEAD_BYTES = 64 * 1024
 """Of further requests that come over a connection before the one under way is answered."""
+MAX_FRAMING_BYTES = 32 * 1024
+"""Of a request that are not its body, such as the sizes of its chunks, besides an eighth of the body."""
+_READ_BYTES = 16 * 1024
+"""Taken at once from one connection, so that the others have their turn soon."""
 _STATE_KEY = "connection"
 
 
@@ -98,6 +102,7 @@ class Connection(H11Protocol):
         super().__init__(**arguments)
         self._shared = shared
         self._head_timer: asyncio.TimerHandle | None = None
+        self._framing_bytes = self._body_bytes = 0
 
     @property
     def has_request(self) -> bool:
@@ -112,6 +117,8 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take up the connection, if there is room for it."""
         super().connection_made(transport)
+        if hasattr(transport, "max_size"):
+            transport.max_size = _READ_BYTES
         if self._shared.admit(self, self.client[0] if self.client else ""):
             self._arm()
         else:
@@ -125,10 +132,19 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what came; the time for a head runs from its first byte."""
+        cycle, before = self.cycle, 0 if self.cycle is None else len(self.cycle.body)
         super().data_received(data)
+        if self.has_request:
+            body_bytes = len(self.cycle.body) - (before if self.cycle is cycle else 0)
+            self._body_bytes += body_bytes
+            self._framing_bytes += len(data) - body_bytes
+        else:
+            self._framing_bytes = self._body_bytes = 0
         # Each answer lets uvicorn read on, more than one small request takes away: what is ahead would only grow.
         ahead, _ = self.conn.trailing_data
-        if len(ahead) > MAX_AHEAD_BYTES:
+        # A chunk of one byte costs as much time as one of many, and all connections wait for it.
+        is_costly = self._framing_bytes > MAX_FRAMING_BYTES + self._body_bytes // 8
+        if is_costly or len(ahead) > MAX_AHEAD_BYTES:
             self.end()
         elif not self.has_request:
             self._arm()  # uvicorn's own timer is for silence between two requests, and the first byte ends it

@@ -169,3 +169,16 @@ def test_requests_far_ahead_of_the_answers_end_the_connection(tmp_path: Path) ->
                 answers += few.recv(65536)
         with open_socket(url, b"") as flood, pytest.raises(ConnectionError):
             flood.sendall(request * 500_000)
+
+
+def test_a_body_in_the_smallest_chunks_ends_the_connection_and_larger_ones_do_not(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    head = f"POST /arbor HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {CONTENT_TYPE}\r\nTransfer-Encoding: chunked"
+    # A message of more bytes than are sent, so that the server goes on waiting for it.
+    begun = head.encode() + b"\r\n\r\n5\r\n\x01\x00\x00\x00\x03\r\n"
+    with serving(tmp_path / "a") as url:
+        with open_socket(url, begun) as tiny, pytest.raises(ConnectionError):
+            tiny.sendall(b"1\r\nx\r\n" * 2_000_000)
+        with open_socket(url, begun) as small:
+            small.sendall((b"64\r\n" + b"x" * 100 + b"\r\n") * 40_000 + b"0\r\n\r\n")
+            assert small.recv(15) == b"HTTP/1.1 200 OK"
