@@ -133,10 +133,9 @@ def _store_file(sink: FrameCollector | PackWriter, job: Job, rules: Rules) -> Fi
     hash_of_file, source_uri = file_hash(data), ""
     if job.before:
         before = rules.snapshot.document(job.before)
-        if before.file_hash == hash_of_file and not rules.is_forced and job.before not in rules.stale:
-            return FileResult(
-                job.path, job.before, state
-            )  # touched and no more, as after a copy of the folder
+        is_same = before.file_hash == hash_of_file  # touched and no more, as after a copy of the folder
+        if is_same and not rules.is_forced and job.before not in rules.stale:
+            return FileResult(job.path, job.before, state)
         source_uri = before.source_uri
     extraction = extract(data, job.path, rules.policy.chunking)
     try:
