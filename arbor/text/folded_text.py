@@ -68,13 +68,14 @@ def fold_in_place(text: str) -> FoldedText:
     if text.isascii():
         folded = _unmoved(text.lower())
     else:
-        folded = _unmoved(text.translate(_FOLDED))
-        others = _FOLDED.others.intersection(text)
+        folded = _unmoved(text)
+        for end, wrap in WRAPS:  # before anything is folded away, as the index does
+            if end in text:
+                folded = _rewrite(folded, wrap, "")
+        folded = folded._replace(text=folded.text.translate(_FOLDED))
+        others = _FOLDED.others.intersection(folded.text)
         if others:
             folded = _rewrite(folded, _others_pattern("".join(sorted(others))), fold)
-        for end, wrap in WRAPS:
-            if end in folded.text:
-                folded = _rewrite(folded, wrap, "")
     for sign, pattern, spelled in NAMES:
         if sign in folded.text:
             folded = _rewrite(folded, pattern, spelled)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.text.folded_text import fold_in_place, without_accents
@@ -15,6 +15,7 @@ PIECES = st.sampled_from([
 
 
 @given(st.lists(PIECES, max_size=20).map("".join))
+@example("知识\n\xad知识")
 def test_the_text_is_that_of_the_index_and_every_character_has_a_place(text: str) -> None:
     folded = fold_in_place(text)
     assert folded.text == spell_names(fold(join_lines(text))).lower()
