@@ -9,7 +9,6 @@ from typing import NamedTuple
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Derivation, Document, Manifest
 from arbor.objects.paths import path_fault
-from arbor.processes import map_forked
 from arbor.repo.cores import Binding, bind, source_key, write_core
 from arbor.repo.deep_check import read_parts
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
@@ -20,6 +19,7 @@ from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title
 from arbor.repo.stage import Stage, write_stage
 from arbor.store.frames import FrameCollector
+from arbor.store.preparing import write_prepared
 from arbor.store.sequential import SequentialReader, in_stored_order
 
 _BATCH = 250
@@ -108,15 +108,12 @@ def distill(
         made: list[_Made] = []
         batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
 
-        def work(batch: list[_Job]) -> tuple[list[_Made], list[tuple[bytes, list[bytes]]]]:
-            collector, reader = FrameCollector(repo.store.holds), SequentialReader(repo.store)
-            found = [_distill_one(collector, reader, job, recipe) for job in batch]
-            return found, collector.finish()
+        def distill_batch(collector: FrameCollector, batch: list[_Job]) -> list[_Made]:
+            reader = SequentialReader(repo.store)
+            return [_distill_one(collector, reader, job, recipe) for job in batch]
 
         with repo.store.writer() as writer:
-            for part, frames in map_forked(work, batches):
-                for frame, oids in frames:
-                    writer.add_frame(frame, oids)
+            for part in write_prepared(writer, repo.store.holds, distill_batch, batches):
                 made += part
                 if progress:
                     progress(len(made), len(jobs))

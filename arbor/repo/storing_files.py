@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arbor.errors import ArborError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import file_hash
-from arbor.processes import can_fork, map_forked
+from arbor.processes import can_fork
 from arbor.repo.config import Policy
 from arbor.repo.ingest import READ_AT_ONCE_BYTES, store_extraction
 from arbor.repo.snapshot import Snapshot
@@ -19,6 +19,7 @@ from arbor.repo.worktree import read_file
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
+from arbor.store.preparing import write_prepared
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:
@@ -85,24 +86,19 @@ def store_files(
     results: list[FileResult] = []
     batches = _batches(small)
 
-    def work(batch: list[Job]) -> tuple[list[FileResult], list[tuple[bytes, list[bytes]]]]:
-        collector = FrameCollector(store.holds)
-        read = [_store_file(collector, job, rules) for job in batch]
-        return read, collector.finish()
+    def store_batch(sink: FrameCollector | PackWriter, batch: list[Job]) -> list[FileResult]:
+        return [_store_file(sink, job, rules) for job in batch]
 
     with store.writer() as writer:
-        if len(batches) > 1 and can_fork():
-            for read, frames in map_forked(work, batches):
-                for frame, oids in frames:
-                    writer.add_frame(frame, oids)
-                results += read
-                if progress:
-                    progress(len(results), len(jobs))
-        else:
-            for batch in batches:
-                results += [_store_file(writer, job, rules) for job in batch]
-                if progress:
-                    progress(len(results), len(jobs))
+        parts = (
+            write_prepared(writer, store.holds, store_batch, batches)
+            if len(batches) > 1 and can_fork()
+            else (store_batch(writer, batch) for batch in batches)
+        )
+        for part in parts:
+            results += part
+            if progress:
+                progress(len(results), len(jobs))
         for job in large:
             results.append(_store_large(writer, job, rules))
             if progress:

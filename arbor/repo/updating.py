@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from arbor.errors import ArborError, UsageError
-from arbor.objects.ids import Kind
-from arbor.objects.model import Document, decode_document
+from arbor.objects.model import Document
 from arbor.repo.adding import add_bytes
 from arbor.repo.copies import ByteSource, is_same_file, read_copy
 from arbor.repo.rehydrating import Rehydration, Update, changed_bytes
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.worktree import name_on_disk
 
 
@@ -30,14 +29,14 @@ def update(repo: Repository, done: Rehydration, sources: Sequence[ByteSource]) -
         Locked: when another writer holds the lock.
     """
     oid = bytes.fromhex(done.document)
-    document = _read(repo, oid)
-    data = next(changed_bytes(repo, done, sources), None)
     current = repo.snapshot(repo.refs.head_oid())
+    document = current.document(oid)
+    data = next(changed_bytes(repo, done, sources), None)
     for path in done.paths:
         if current.find(path) != oid:
             continue  # an older version: what is there now is newer than what its source has left
         problem = "its source does not give the same any more" if data is None else ""
-        if data is not None and not _is_staged(repo, path, data):
+        if data is not None and not _is_staged(repo, current, path, data):
             problem = _why_not(repo, path, oid, document, data)
             if not problem:
                 try:
@@ -47,14 +46,10 @@ def update(repo: Repository, done: Rehydration, sources: Sequence[ByteSource]) -
         yield Update(path, problem)
 
 
-def _read(repo: Repository, oid: bytes) -> Document:
-    return decode_document(repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
-
-
-def _is_staged(repo: Repository, path: str, data: bytes) -> bool:
+def _is_staged(repo: Repository, current: Snapshot, path: str, data: bytes) -> bool:
     """Whether these very bytes are staged already."""
     staged = repo.stage().find(repo.store, DOCUMENTS + path)
-    return staged is not None and is_same_file(_read(repo, staged), data)
+    return staged is not None and is_same_file(current.document(staged), data)
 
 
 def _why_not(repo: Repository, path: str, oid: bytes, document: Document, data: bytes) -> str:

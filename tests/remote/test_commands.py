@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arbor.store.refs import Refs
-from tests.cli.harness import Cli, command_line, process_environment
+from tests.cli.harness import Cli, allow_new_key, command_line, process_environment
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -261,14 +261,9 @@ def test_signed_commits(ada: Cli, tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     keys = tmp_path / "keys"
     keys.mkdir()
-    try:
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / "k")], check=True)
-    except FileNotFoundError:
-        pytest.skip("ssh-keygen is not installed")
-    kind, text, *_ = (keys / "k.pub").read_text().split()
-    (keys / "allowed").write_text(f"ada@example.org {kind} {text}\n")
+    allow_new_key(keys, "ada@example.org")
     assert "no key" in ada("commit", "--allow-empty", "-S", "-m", "x", code=2).err
-    ada("config", "sign.key", str(keys / "k"))
+    ada("config", "sign.key", str(keys / "key"))
     ada("config", "sign.allowed_signers", str(keys / "allowed"))
     ada("config", "sign.commits", "true")
     ada.write("notes/s.md", "signed\n")

@@ -30,7 +30,12 @@ def told(
     world, data = World(), TEXT.encode()
     ref = ChunkRef(object_id(Kind.CHUNK, data), len(data), 3, headings)
     document = world.document(TEXT, {"passages": (ref,), "links": links}, **{"title": "Bees", **changes})
-    tip, _ = world.commit(world.ledger({"d/a.md": document}))
+    return verified_clone(folder, world, {"d/a.md": document})
+
+
+def verified_clone(folder: Path, world: World, documents: dict[str, bytes]) -> VerifyReport:
+    """What a deep verification says of a clone of these documents, in which nothing is wrong at first sight."""
+    tip, _ = world.commit(world.ledger(documents))
     clone_to(Liar(shown(tip), world.frames()), folder / "b", TransferOptions())
     repo = open_repository(folder / "b")
     assert verify(repo, tip).ok
@@ -78,11 +83,7 @@ def told_of_page(folder: Path, text: str, **changes: Any) -> VerifyReport:
         }
         | changes,
     )  # fmt: skip
-    tip, _ = world.commit(world.ledger({"d/a.html": document}))
-    clone_to(Liar(shown(tip), world.frames()), folder / "b", TransferOptions())
-    repo = open_repository(folder / "b")
-    assert verify(repo, tip).ok
-    return verify(repo, tip, deep=True)
+    return verified_clone(folder, world, {"d/a.html": document})
 
 
 def test_the_text_of_a_page_is_taken_out_of_it_again(tmp_path: Path) -> None:
