@@ -22,7 +22,6 @@ from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
 _RENAMED_FROM, _RENAMED_TO = "branch: renamed from ", "branch: renamed to "
 _SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
-_OID = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +331,7 @@ def previous_place(repo: Repository) -> tuple[str, bool]:
     for entry in repo.refs.reflog("HEAD"):
         found = _SWITCHED.fullmatch(entry.reason)
         if found and found[1] != found[2]:
-            return found[1], bool(_OID.fullmatch(found[1])) and repo.refs.read(HEADS + found[1]) is None
+            return found[1], found[1] == entry.old.hex()
     raise UsageError("there is no branch that you came from", "run: arbor branch")
 
 
