@@ -20,6 +20,8 @@ from arbor.errors import WrongType
 StrPath = str | os.PathLike[str]
 Paths = StrPath | Sequence[StrPath]
 """One path or several, as texts or path objects; a method gets a list of texts."""
+Progress = Callable[[int, int], None]
+"""Is called with (done, in all)."""
 
 Desk = TypeVar("Desk", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.arguments import Paths, StrPath, checked, checked_desk, texts_of
+from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, texts_of
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arbor.graph.ripple import Ripple
     from arbor.graph.standing import Standing
     from arbor.index import checking as index_checking
+    from arbor.index import following_tiers
     from arbor.index.cache_lock import Told
     from arbor.objects.model import Signature
     from arbor.remote import cloning, receiving
@@ -59,6 +60,7 @@ else:
     cloning = lazy_module("arbor.remote.cloning")
     share_desk = lazy_module("arbor.remote.desk")
     index_checking = lazy_module("arbor.index.checking")
+    following_tiers = lazy_module("arbor.index.following_tiers")
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
@@ -73,9 +75,6 @@ else:
     asking = lazy_module("arbor.search.asking")
     following = lazy_module("arbor.search.following")
     searching = lazy_module("arbor.search.searching")
-
-
-Progress = Callable[[int, int], None]
 
 
 @checked
@@ -148,6 +147,7 @@ class KnowledgeBase:
         self.repo = repo
         self._asker: asking.Asker | None = None
         self._opening = threading.Lock()
+        repo.following_tiers = lambda documents: following_tiers.following_tiers(repo, documents)
 
     def __enter__(self) -> KnowledgeBase:
         return self

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from arbor.index.entries import Entry, Row, read_entry
 from arbor.index.feed import insert_rows
@@ -50,6 +51,13 @@ def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+class Indexed(NamedTuple):
+    """What the index holds of one document: the number of its first row, and the rows, read when they are used."""
+
+    first: int
+    rows: Collection[Row]
+
+
 class DocumentTable:
     """Takes documents out and puts them in, within the caller's transaction.
 
@@ -75,11 +83,15 @@ class DocumentTable:
         return [path for (path,) in found]
 
     def remove(self, oid: bytes, paths: Sequence[str]) -> None:
-        """Take a document out that lies at these paths.
+        """Take a document out that lies at these paths; raises as `find`."""
+        self.take_out(self.find(oid, paths))
+
+    def find(self, oid: bytes, paths: Sequence[str]) -> Indexed:
+        """What the index holds of a document that lies at these paths.
 
         Raises:
             IntegrityError: when its objects are absent or damaged.
-            LookupError: when the index does not hold what it should hold.
+            LookupError: when the index does not hold what it should hold, or nothing tells what of it was here then.
         """
         found = self._connection.execute(
             "SELECT id, passages, whole FROM documents WHERE oid = ?", (oid,)
@@ -87,12 +99,18 @@ class DocumentTable:
         if found is None:
             raise LookupError("a document is missing in the index")
         first, count, whole = found
+        if not whole and oid in self._tiers.parts:
+            raise LookupError("more of a document that is here in part may have come since it was indexed")
         entry = self._read(oid, paths, whole=bool(whole))
         if len(entry.rows) != count or entry.whole != bool(whole):
             raise LookupError("a document no longer reads as it was indexed")
-        self._connection.executemany(_DELETE_ROW, _numbered(first, entry.rows))
-        self._connection.execute("DELETE FROM documents WHERE id = ?", (first,))
-        self._connection.execute("DELETE FROM paths WHERE document = ?", (first,))
+        return Indexed(first, entry.rows)
+
+    def take_out(self, indexed: Indexed) -> None:
+        """Take a document out that was found."""
+        self._connection.executemany(_DELETE_ROW, _numbered(indexed.first, indexed.rows))
+        self._connection.execute("DELETE FROM documents WHERE id = ?", (indexed.first,))
+        self._connection.execute("DELETE FROM paths WHERE document = ?", (indexed.first,))
 
     def insert(self, oid: bytes, paths: Sequence[str]) -> None:
         """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""

@@ -142,21 +142,32 @@ def update(fs_path: Path, snapshot: Snapshot) -> Update:
         CannotUpdate: when only `build` can help; the index is as it was.
         StorageError: when the disk is full or refuses; the index is as it was.
     """
-    with refusals_told(fs_path), _write_ahead(fs_path) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            done = apply_changes(connection, snapshot)
-            connection.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
-    return done
+    with refusals_told(fs_path), writing_in_place(fs_path) as connection, transaction(connection):
+        return apply_changes(connection, snapshot)
 
 
 @contextlib.contextmanager
-def _write_ahead(fs_path: Path) -> Iterator[sqlite3.Connection]:
-    """A writing connection that leaves the write-ahead file as it is when it closes, unless that is large."""
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """What the block writes, all of it or nothing."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def writing_in_place(fs_path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that changes an index while others read it; the caller holds the index lock.
+
+    It leaves the write-ahead file as it is when it closes, unless that is large.
+
+    Raises:
+        CannotUpdate: when the database is damaged.
+    """
     try:
         with guarded(fs_path):
             connection = connect_to_write(fs_path)
@@ -194,6 +205,12 @@ def apply_changes(connection: sqlite3.Connection, snapshot: Snapshot) -> Update:
     return done
 
 
+def most_to_update(connection: sqlite3.Connection) -> int:
+    """How many changes an update may have; with more of them a build is quicker."""
+    (count,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+    return max(_UPDATE_FREE, int(count * UPDATE_SHARE_MAX))
+
+
 _PathsByDocument = dict[bytes, set[str]]
 
 
@@ -201,8 +218,7 @@ def _paths_that_differ(
     connection: sqlite3.Connection, snapshot: Snapshot, older: bytes
 ) -> tuple[_PathsByDocument, _PathsByDocument]:
     """By document, the paths it lost and the paths it gained."""
-    (count,) = connection.execute("SELECT count(*) FROM documents").fetchone()
-    limit = max(_UPDATE_FREE, int(count * UPDATE_SHARE_MAX))
+    limit = most_to_update(connection)
     lost: _PathsByDocument = {}
     gained: _PathsByDocument = {}
     for number, (path, before, after) in enumerate(snapshot.searchable_changes(older), 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arbor.errors import IntegrityError, LostObject
 from arbor.remote import landing
@@ -15,7 +15,7 @@ from arbor.remote.messages import FULL, FetchRequest, decode_fetch_answer, encod
 from arbor.remote.receiving import Quarantine, TransferProgress, open_quarantine, quarantine_key
 from arbor.remote.wire import Transport, open_packets
 from arbor.repo.repository import Repository
-from arbor.repo.tiers import Tiers, read_tiers, write_tiers
+from arbor.repo.tiers import read_tiers, write_tiers
 from arbor.store.journal import Journal
 
 
@@ -61,10 +61,9 @@ class Arrival:
         })  # fmt: skip
         if self.checked.cold:
             tiers = read_tiers(self.repo.folder)
-            write_tiers(
-                self.repo.folder,
-                Tiers(tiers.warm - self.checked.cold, tiers.cold | self.checked.cold, tiers.parts),
-            )
+            cold = replace(tiers, warm=tiers.warm - self.checked.cold, cold=tiers.cold | self.checked.cold)
+            with self.repo.following_tiers(self.checked.cold):
+                write_tiers(self.repo.folder, cold)
 
 
 @contextlib.contextmanager

@@ -273,7 +273,8 @@ def came_back(repo: Repository, stored: Iterable[bytes]) -> None:
     warmed = read_tiers(repo.folder).cold.intersection(stored)
     if warmed:
         journal.Journal(repo.folder).append("rehydrate", {"from": "add", "documents": len(warmed)})
-        make_hot(repo.folder, warmed)
+        with repo.following_tiers(warmed):
+            make_hot(repo.folder, warmed)
 
 
 def add_own_bytes(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from arbor.arguments import checked_desk
+from arbor.arguments import Progress, checked_desk
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
 from arbor.repo import (
@@ -38,8 +38,6 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, Snapshot
 from arbor.repo.tiering import Criteria, TierReport
 from arbor.store.journal import Journal, JournalReport, Record
-
-Progress = Callable[[int, int], None]
 
 
 @checked_desk

@@ -208,7 +208,8 @@ def _evict_warm(repo: Repository, wanted: Sequence[Wanted], dry_run: bool) -> Ev
         good = {oid: item for oid, item in items.items() if oid not in left}
         if good and not dry_run:
             Journal(repo.folder).append("evict", _details("warm", list(good.values())))
-            write_tiers(repo.folder, tiers.with_tier(good, "warm"))
+            with repo.following_tiers(good):
+                write_tiers(repo.folder, tiers.with_tier(good, "warm"))
         already = tuple(item for oid, item in items.items() if oid in left)
         return EvictReport("warm", tuple(good.values()), (), 0, 0, 0, (), already)
 
@@ -230,8 +231,9 @@ def _make_cold(
         unwanted = chunks - kept
         details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
         Journal(repo.folder).append("evict", details)
-        write_cold_words(repo.folder, read_cold_words(repo.folder) | words)
-        write_tiers(repo.folder, tiers)
+        with repo.following_tiers(going):
+            write_cold_words(repo.folder, read_cold_words(repo.folder) | words)
+            write_tiers(repo.folder, tiers)
         before = packed_bytes(repo.store)
         done = drop_objects(repo.store, unwanted)
         merge_packs(repo.store)

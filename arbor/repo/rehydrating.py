@@ -147,7 +147,8 @@ def rehydrate(
     if warm:
         with repo.lock():
             Journal(repo.folder).append("rehydrate", {"tier": "warm", "documents": len(warm)})
-            write_tiers(repo.folder, read_tiers(repo.folder).with_tier(warm, "hot"))
+            with repo.following_tiers(warm):
+                write_tiers(repo.folder, read_tiers(repo.folder).with_tier(warm, "hot"))
     return RehydrateReport(tuple(done), len(warm), accepted)
 
 
@@ -334,14 +335,17 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
                 "gone": [leaf for _, leaf in each.drift.gone[:NAMED_IN_JOURNAL]],
                 "new": [leaf for _, leaf in each.drift.new[:NAMED_IN_JOURNAL]],
             })  # fmt: skip
-    parts = [bytes.fromhex(each.document) for each in results if each.state == "part"]
     tiers = read_tiers(repo.folder)
-    if tiers.with_parts(parts) != tiers:
-        write_tiers(repo.folder, tiers.with_parts(parts))
+    parts = {bytes.fromhex(each.document): each.accepted for each in results if each.state == "part"}
+    parts = {oid: accepted for oid, accepted in parts.items() if accepted or oid not in tiers.parts}
+    if parts:
+        with repo.following_tiers(parts):
+            write_tiers(repo.folder, tiers.with_parts(parts))
     if whole:
         _check_whole(repo, whole)
         write_missing(repo, frozenset(whole))  # first: a hot document without its file counts as deleted
-        make_hot(repo.folder, whole)
+        with repo.following_tiers(whole):
+            make_hot(repo.folder, whole)
 
 
 def _check_whole(repo: Repository, whole: Sequence[bytes]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,9 @@ ADDED_FILE = "added-packs"
 _STALE_S = 3600.0
 _MAX_FORMAT_BYTES = 1024
 
+FollowingTiers = Callable[[Collection[bytes]], contextlib.AbstractContextManager[None]]
+"""What is entered before the tier of some documents changes and left after it: how the search index follows, say."""
+
 
 class Repository:
     """An open repository. Reading is safe from several threads; writers take `lock()`."""
@@ -56,6 +59,7 @@ class Repository:
         self.refs = Refs(folder)
         self.settings = Settings(folder / LOCAL_FILE, user_config, in_kb=True)
         self.identity: tuple[str, str] | None = None
+        self.following_tiers: FollowingTiers = lambda documents: contextlib.nullcontext()
 
     @contextlib.contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:

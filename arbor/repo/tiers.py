@@ -37,11 +37,18 @@ _WORDS_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Document oids that are warm and cold; every other one is hot. `parts` are cold ones with some passages here."""
+    """Which documents are warm and cold; every other one is hot.
+
+    Attributes:
+        warm, cold: Document oids.
+        parts: Cold ones with some passages here.
+        arrivals: How often more passages of one of these came: without it the record would not tell that they did.
+    """
 
     warm: frozenset[bytes] = frozenset()
     cold: frozenset[bytes] = frozenset()
     parts: frozenset[bytes] = frozenset()
+    arrivals: int = 0
 
     def tier_of(self, document: bytes) -> str:
         """`hot`, `warm` or `cold`."""
@@ -51,15 +58,18 @@ class Tiers:
         """The tiers after these documents went to one of `TIER_NAMES`."""
         moved = frozenset(documents)
         warm, cold = self.warm - moved, self.cold - moved
-        return Tiers(
-            warm | moved if tier == "warm" else warm,
-            cold | moved if tier == "cold" else cold,
-            self.parts - moved,
+        return replace(
+            self,
+            warm=warm | moved if tier == "warm" else warm,
+            cold=cold | moved if tier == "cold" else cold,
+            parts=self.parts - moved,
         )
 
     def with_parts(self, documents: Iterable[bytes]) -> Tiers:
         """The tiers after some passages of these cold documents came back."""
-        return replace(self, parts=self.parts | (self.cold & frozenset(documents)))
+        came = self.cold & frozenset(documents)
+        more = not came.isdisjoint(self.parts)
+        return replace(self, parts=self.parts | came, arrivals=self.arrivals + more)
 
 
 def read_tiers(folder: Path) -> Tiers:
@@ -73,8 +83,9 @@ def read_tiers(folder: Path) -> Tiers:
     except FileNotFoundError:
         return Tiers()
     try:
-        version, warm, cold, *parts = msgpack.unpackb(unseal(data, "the record of tiers"))
-        found = Tiers(_split(warm), _split(cold), *map(_split, parts))
+        row = list(msgpack.unpackb(unseal(data, "the record of tiers")))
+        version, warm, cold, parts, arrivals = row + [b"", 0][len(row) - 3 :]
+        found = Tiers(_split(warm), _split(cold), _split(parts), int(arrivals))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise IntegrityError("the record of tiers is damaged") from error
     if version != _VERSION:
@@ -97,12 +108,9 @@ def write_tiers(folder: Path, tiers: Tiers) -> None:
         (folder / TIERS_FILE).unlink(missing_ok=True)
         fsync_folder(folder)
         return
-    row = [
-        _VERSION,
-        b"".join(sorted(tiers.warm)),
-        b"".join(sorted(tiers.cold)),
-        b"".join(sorted(tiers.parts)),
-    ]
+    row = [_VERSION, *(b"".join(sorted(oids)) for oids in (tiers.warm, tiers.cold, tiers.parts))]
+    if tiers.arrivals:
+        row.append(tiers.arrivals)
     write_atomically(folder / TIERS_FILE, seal(msgpack.packb(row)))
 
 

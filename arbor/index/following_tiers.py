@@ -1,0 +1,125 @@
+"""The index follows documents from tier to tier.
+
+Rows are removed by telling FTS5 the text they were made from. Of a document that goes cold this text goes too, and of
+one that comes back the keywords that stood for it, so what the index holds is read before the change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from arbor.errors import ArborError
+from arbor.index.access import index_path, writing_index
+from arbor.index.entries import group_paths
+from arbor.index.schema import Stamp, read_stamp, stamp_for, write_stamp
+from arbor.index.tables import DocumentTable, Indexed
+from arbor.index.writer import CannotUpdate, most_to_update, transaction, writing_in_place
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, shown_path
+
+MOST_BYTES = 64 * 1024 * 1024
+"""The text of so many bytes of files is held in memory; with more the next search makes the index anew."""
+
+_WAIT_S = 0.3
+_FAULTS = (CannotUpdate, ArborError, OSError, sqlite3.Error, LookupError, ValueError)
+
+
+class _Moving(NamedTuple):
+    """A document on its way to another tier; `indexed` is None where the index does not hold it."""
+
+    oid: bytes
+    paths: Sequence[str]
+    indexed: Indexed | None
+
+
+@contextlib.contextmanager
+def following_tiers(repo: Repository, documents: Collection[bytes]) -> Iterator[None]:
+    """Bring the index along with a change of tiers that the block makes.
+
+    Nothing that is wrong with the index stops the change, or is told: the index stays as it was, with the stamp of
+    the tiers as they were, and the next search makes it anew.
+
+    Args:
+        repo: Where; the caller holds its writer lock.
+        documents: The documents that the block lets change their tier. Their passages are in the store, before and
+            after it, as far as they are not cold.
+    """
+    stack = contextlib.ExitStack()
+    moving: list[_Moving] | None = None
+    with contextlib.suppress(*_FAULTS):
+        connection = _open(stack, repo)
+        moving = _find(connection, repo, documents)
+    try:
+        yield
+        if moving is not None:
+            with contextlib.suppress(*_FAULTS):
+                _replace(connection, repo, moving)
+    finally:
+        with contextlib.suppress(*_FAULTS):
+            stack.close()
+
+
+def _open(stack: contextlib.ExitStack, repo: Repository) -> sqlite3.Connection:
+    """A connection that changes the index, with its lock held; both are given back with the stack."""
+    cache = repo.folder / "cache"
+    fs_path = index_path(cache)
+    if not fs_path.exists():
+        raise CannotUpdate("there is no index")
+    stack.enter_context(writing_index(cache, _WAIT_S))
+    return stack.enter_context(writing_in_place(fs_path))
+
+
+def _find(connection: sqlite3.Connection, repo: Repository, documents: Collection[bytes]) -> list[_Moving]:
+    """What the index holds of these documents.
+
+    Raises:
+        CannotUpdate: when the index is of other rules, or when it is quicker to make it anew.
+        IntegrityError, LookupError: as `DocumentTable.find`.
+    """
+    stamp = read_stamp(connection)
+    snapshot = _indexed_version(repo, stamp)
+    if stamp != stamp_for(snapshot) or len(documents) > most_to_update(connection):
+        raise CannotUpdate("the index is of other rules, or most of it would change")
+    table = DocumentTable(connection, snapshot)
+    back = snapshot.tiers().warm.intersection(documents)
+    listing = ((shown_path(DOCUMENTS + path), oid) for path, oid in snapshot.paths() if oid in back)
+    comes = group_paths(listing) if back else {}
+    moving: list[_Moving] = []
+    size_bytes = 0
+    for oid in sorted(documents):
+        if oid in comes:
+            moving.append(_Moving(oid, comes[oid], None))
+            continue
+        paths = table.get_paths(oid)
+        if not paths:
+            continue
+        size_bytes += snapshot.document(oid).size
+        if size_bytes > MOST_BYTES:
+            raise CannotUpdate("too large to be held in memory")
+        first, rows = table.find(oid, paths)
+        moving.append(_Moving(oid, paths, Indexed(first, list(rows))))
+    return moving
+
+
+def _replace(connection: sqlite3.Connection, repo: Repository, moving: Sequence[_Moving]) -> None:
+    """Put the documents where their tier has them now, and say by the stamp that the index is of these tiers."""
+    snapshot = _indexed_version(repo, read_stamp(connection))
+    warm = snapshot.tiers().warm
+    with transaction(connection):
+        table = DocumentTable(connection, snapshot)
+        for each in moving:
+            if each.indexed is not None:
+                table.take_out(each.indexed)
+        for each in moving:
+            if each.oid not in warm:
+                table.insert(each.oid, each.paths)
+        write_stamp(connection, stamp_for(snapshot))
+
+
+def _indexed_version(repo: Repository, stamp: Stamp | None) -> Snapshot:
+    if stamp is None:
+        raise CannotUpdate("the index has no stamp")
+    return Snapshot(repo.store, bytes.fromhex(stamp.ledger_root))
