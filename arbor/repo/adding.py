@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
+from arbor.repo.file_states import UNKNOWN, Entries, FileState, size_of
 from arbor.repo.ingest import store_extraction
 from arbor.repo.known_sources import remember_file
 from arbor.repo.origins import follows_source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, size_of, write_stage
+from arbor.repo.stage import Stage, write_stage
 from arbor.repo.status import cold_paths, displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.storing_files import FileResult, Job, Rules, store_files, too_large
 from arbor.repo.tiers import make_hot, read_tiers

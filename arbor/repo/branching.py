@@ -11,11 +11,12 @@ from itertools import count
 from arbor.errors import ArborError, ConflictError, PartlyDone, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, decode_tag, encode_tag
+from arbor.repo.file_states import restamp_worktree_cache
 from arbor.repo.history import is_ancestor
 from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref, resolve
-from arbor.repo.stage import Stage, clear_stage, put_stage, restamp_worktree_cache
+from arbor.repo.stage import Stage, clear_stage, put_stage
 from arbor.repo.upstreams import follow_start, is_gone, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name

@@ -12,10 +12,11 @@ from arbor.errors import ConflictError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
+from arbor.repo.file_states import UNKNOWN, Entries, EntryChanges, state_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Entries, Stage, state_of
-from arbor.repo.status import remember_states, same_bytes, tracked_files
+from arbor.repo.stage import Stage
+from arbor.repo.status import remember_states, same_bytes, tracked_among, tracked_files
 from arbor.repo.tiers import read_tiers, to_rehydrate
 from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_files, scan
 from arbor.store.sequential import SequentialReader
@@ -25,18 +26,16 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class CheckoutPlan:
-    """Which files change, and what is tracked afterwards.
+    """Which files change.
 
     Attributes:
         changes: (path, old document, new document).
         already: Paths whose file holds the new bytes already.
-        tracked: What was tracked before, with file states.
         absent: Documents whose bytes are not stored here because they are cold: no file is written for them.
     """
 
     changes: tuple[Change, ...]
     already: frozenset[str]
-    tracked: Entries
     absent: frozenset[bytes] = frozenset()
 
 
@@ -55,10 +54,10 @@ def plan_checkout(
         ConflictError: when a file or the stage holds something else than the old or the new version, or is the
             last copy known here of a cold document.
     """
-    tracked = tracked_files(repo, stage)
     absent = absent_documents(repo, (oid for _, *oids in changes for oid in oids))
     if repo.fs_root is None:
-        return CheckoutPlan(tuple(changes), frozenset(change.key for change in changes), tracked)
+        return CheckoutPlan(tuple(changes), frozenset(change.key for change in changes))
+    tracked = tracked_among(repo, stage, [change.key for change in changes])
     equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
     going = {path for path, _, new in changes if new is None}
     blocked, already = [], set()
@@ -78,7 +77,7 @@ def plan_checkout(
         raise ConflictError(
             f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
         )
-    return CheckoutPlan(tuple(changes), frozenset(already), tracked, absent)
+    return CheckoutPlan(tuple(changes), frozenset(already), absent)
 
 
 def write_missing(repo: Repository, documents: Container[bytes]) -> int:
@@ -137,15 +136,13 @@ def _is_going(fs_root: Path, path: str, going: Container[str]) -> bool:
     return not listing.skipped and not listing.unreadable and all(file in going for file in listing.files)
 
 
-def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> Entries:
-    """Write the files; what is tracked afterwards, with file states. Removals come first, so that names are free."""
-    entries = dict(plan.tracked)
+def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> EntryChanges:
+    """Write the files; what is known of each of them then. Removals come first, so that names are free."""
     if repo.fs_root is None:
-        return entries
+        return {path: None if new is None else (new, UNKNOWN) for path, _, new in plan.changes}
     gone = [path for path, _, new in plan.changes if new is None]
     remove_files(repo.fs_root, (path for path in gone if path not in plan.already))
-    for path in gone:
-        entries.pop(path, None)
+    entries: EntryChanges = dict.fromkeys(gone)
     for path, _, new in plan.changes:
         if new is None:
             continue

@@ -12,10 +12,11 @@ from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
 from arbor.repo.config import POLICY_FILE
+from arbor.repo.file_states import restamp_worktree_cache
 from arbor.repo.ingest import CANONICALISATION
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import Stage, clear_stage, restamp_worktree_cache, write_stage
+from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.whole_packs import carry_on
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from arbor.errors import PartlyDone
 from arbor.objects.paths import check_path
-from arbor.repo.stage import FileState, state_of
+from arbor.repo.file_states import FileState, state_of
 from arbor.repo.worktree import check_out
 
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -18,7 +18,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage, clear_stage
-from arbor.repo.status import remember_states
+from arbor.repo.status import remember_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _bring_back(repo: Repository, stage: Stage) -> None:
     plan = plan_checkout(repo, stage, changes, force=True)
     entries = apply_checkout(repo, plan, head)
     clear_stage(repo.folder)
-    remember_states(repo, Stage(head.ledger_root), entries)
+    remember_changes(repo, stage, Stage(head.ledger_root), entries)
 
 
 def _three_way(

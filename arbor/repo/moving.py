@@ -24,11 +24,12 @@ from arbor.repo.checkout import (
     staged_keys,
     tree_changes,
 )
+from arbor.repo.file_states import UNKNOWN
 from arbor.repo.move_record import MovedFile, MoveRecord, clear_move, stage_bytes, state_of_move, write_move
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Stage, clear_stage, encode_stage, put_stage
-from arbor.repo.status import remember_states, same_bytes
+from arbor.repo.stage import Stage, clear_stage, encode_stage, put_stage
+from arbor.repo.status import remember_changes, same_bytes
 from arbor.repo.worktree import (
     check_out,
     folders_of,
@@ -78,11 +79,12 @@ def move_files(
     Raises:
         PartlyDone: when the system refuses to write a file; what was written before is taken back.
     """
+    before = repo.stage()
     after = b"" if move.stage.is_empty else encode_stage(move.stage)
     head = repo.refs.head()
     write_move(repo.folder, MoveRecord(
         move.kind, move.command, head if isinstance(head, str) else head.hex(), stage_bytes(repo.folder),
-        tuple(_moved_files(repo, move, plan)), move.new_ref, state_of_move(move.head, move.commit, after),
+        tuple(_moved_files(repo, move, plan, before)), move.new_ref, state_of_move(move.head, move.commit, after),
     ))  # fmt: skip
     try:
         entries = apply_checkout(repo, plan, snapshot)
@@ -99,10 +101,10 @@ def move_files(
             undo_move(repo)
         raise
     clear_move(repo.folder)
-    remember_states(repo, move.stage, entries, looked_at=[path for path, _, _ in plan.changes])
+    remember_changes(repo, before, move.stage, entries)
 
 
-def _moved_files(repo: Repository, move: Move, plan: CheckoutPlan) -> Iterator[MovedFile]:
+def _moved_files(repo: Repository, move: Move, plan: CheckoutPlan, before: Stage) -> Iterator[MovedFile]:
     if repo.fs_root is None:
         return
 
@@ -114,7 +116,7 @@ def _moved_files(repo: Repository, move: Move, plan: CheckoutPlan) -> Iterator[M
         if path not in plan.already and old != new:
             yield MovedFile(path, held(path, old), None if new in plan.absent else new)
     for path, data in move.marked.items():
-        old = plan.tracked.get(path, (None, UNKNOWN))[0]
+        old = before.find(repo.store, DOCUMENTS + path)
         yield MovedFile(path, held(path, old), move.stage.find(repo.store, DOCUMENTS + path), file_hash(data))
 
 
@@ -164,7 +166,7 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
     for folder in folders:  # what was being written
         remove_temporaries(folder)
     absent = absent_documents(repo, (change.after for change in changes))
-    plan = CheckoutPlan(tuple(changes), frozenset(), {}, absent)
+    plan = CheckoutPlan(tuple(changes), frozenset(), absent)
     apply_checkout(repo, plan, snapshot)
 
 
@@ -192,7 +194,7 @@ def _rename_back(repo: Repository, record: MoveRecord) -> None:
         if file.before is not None and not os.path.lexists(fs_root / name_on_disk(fs_root, file.path))
     ]
     absent = absent_documents(repo, (change.after for change in replaced))
-    plan = CheckoutPlan(tuple(replaced), frozenset(), {}, absent)
+    plan = CheckoutPlan(tuple(replaced), frozenset(), absent)
     apply_checkout(repo, plan, Snapshot(repo.store, ledger.EMPTY_LEDGER))
 
 

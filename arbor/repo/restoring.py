@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from arbor.errors import ConflictError, UsageError
 from arbor.repo.checkout import absent_documents
 from arbor.repo.cold_needs import Need, named, refuse_absent
+from arbor.repo.file_states import UNKNOWN, Entries, FileState, state_of
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, state_of, write_stage
+from arbor.repo.stage import Stage, write_stage
 from arbor.repo.status import displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import to_rehydrate
 from arbor.repo.worktree import (

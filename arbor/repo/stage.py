@@ -1,26 +1,21 @@
-"""The stage: what the next commit will hold, as changes to a ledger, and the cache of the work tree's file states."""
+"""The stage: what the next commit will hold, as changes to a ledger."""
 
 from __future__ import annotations
 
-import os
-import struct
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
 
 import msgpack
 from blake3 import blake3
 
 from arbor.errors import ConflictError, IntegrityError
-from arbor.memory import collector_paused
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.snapshot import CORE_MARK
 from arbor.store.files import seal, unseal, write_atomically
 
 _STAGE_VERSION = 1
-_CACHE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,96 +175,3 @@ def put_stage(folder: Path, stage: Stage) -> None:
 def clear_stage(folder: Path) -> None:
     """Nothing is staged any more."""
     (folder / "stage").unlink(missing_ok=True)
-
-
-FileState: TypeAlias = bytes
-"""What tells whether a file was touched: modification and status change in nanoseconds, bytes, inode number, each as
-eight bytes, the highest first. One value instead of four, since every tracked file has one."""
-
-Entries: TypeAlias = dict[str, tuple[bytes, FileState]]
-"""Tracked path to (document oid, state of its file when it was equal to that document)."""
-
-UNKNOWN: FileState = b""
-"""The state of no file: never equal to one that was read."""
-
-_STATE = struct.Struct(">QQQQ")
-_WHOLE = 2**64 - 1
-
-
-def state_of(status: os.stat_result) -> FileState:
-    """The part of a stat that tells whether a file was touched."""
-    try:
-        return _STATE.pack(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-    except struct.error:  # a time before 1970, or a number of more than 64 bits, as some systems have them
-        values = status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
-        return _STATE.pack(*(max(value, 0) & _WHOLE for value in values))
-
-
-def size_of(state: FileState) -> int:
-    """The bytes of a file whose state is known."""
-    size: int = _STATE.unpack(state)[2]
-    return size
-
-
-def moment_of(time_ns: int) -> bytes:
-    """Nanoseconds since 1970 in the form that states hold them: their first eight bytes, and the next."""
-    return max(time_ns, 0).to_bytes(8, "big")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkTreeCache:
-    """For each tracked path the document oid and the file's state when it was equal to that document.
-
-    Attributes:
-        stamp: `Stage.stamp` of the stage this lists the paths of.
-        entries: Path to (oid, state).
-    """
-
-    stamp: bytes
-    entries: Entries
-
-
-def read_worktree_cache(folder: Path) -> WorkTreeCache | None:
-    """The cache, or None where it is absent, damaged or of another version: it can be made again."""
-    try:
-        data = unseal((folder / "cache" / "worktree").read_bytes(), "the work tree cache")
-        with collector_paused():
-            version, stamp, entries = msgpack.unpackb(data, use_list=False)
-    except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError):
-        return None
-    if version != _CACHE_VERSION:
-        return None
-    return WorkTreeCache(stamp, entries)
-
-
-def restamp_worktree_cache(folder: Path, old: bytes, new: bytes) -> None:
-    """Give the cache another stamp where it has the old one: the same entries, which need not be read for that.
-
-    Raises:
-        OSError: when it cannot be written.
-    """
-    path = folder / "cache" / "worktree"
-    try:
-        data = unseal(path.read_bytes(), "the work tree cache")
-    except (FileNotFoundError, NotADirectoryError, IntegrityError):
-        return
-    head = _cache_head(old)
-    if data.startswith(head):
-        write_atomically(path, seal(_cache_head(new) + data[len(head) :]), durable=False)
-
-
-def _cache_head(stamp: bytes) -> bytes:
-    """The encoding of a cache up to its entries."""
-    packer = msgpack.Packer()
-    head: bytes = packer.pack_array_header(3) + packer.pack(_CACHE_VERSION) + packer.pack(stamp)
-    return head
-
-
-def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
-    """Keep the cache; not durable, since it can be made again."""
-    (folder / "cache").mkdir(exist_ok=True)
-    write_atomically(
-        folder / "cache" / "worktree",
-        seal(_cache_head(cache.stamp) + msgpack.packb(cache.entries)),
-        durable=False,
-    )

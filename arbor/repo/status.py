@@ -12,17 +12,20 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
-from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
-from arbor.repo.stage import (
+from arbor.repo.file_states import (
     UNKNOWN,
     Entries,
-    Stage,
+    EntryChanges,
     WorkTreeCache,
+    change_worktree_cache,
     moment_of,
+    read_some_states,
     read_worktree_cache,
     write_worktree_cache,
 )
+from arbor.repo.repository import Repository
+from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
+from arbor.repo.stage import Stage
 from arbor.repo.tiers import read_tiers
 from arbor.repo.upstreams import is_gone, read_upstream
 from arbor.repo.worktree import Folders, Scan, folders_of, hash_of_file, scan
@@ -103,6 +106,15 @@ def tracked_files(repo: Repository, stage: Stage) -> Entries:
         entry = known.get(path)
         tracked[path] = entry if entry is not None and entry[0] == oid else (oid, UNKNOWN)
     return tracked
+
+
+def tracked_among(repo: Repository, stage: Stage, paths: Sequence[str]) -> Entries:
+    """As `tracked_files`, of these paths alone: nearly free where they are few of many."""
+    found = read_some_states(repo.folder, stage.stamp, paths)
+    if found is not None:
+        return found
+    tracked = tracked_files(repo, stage)
+    return {path: tracked[path] for path in paths if path in tracked}
 
 
 def safe_states(entries: Entries, now_ns: int, looked_at: Iterable[str] | None = None) -> Entries:
@@ -264,6 +276,27 @@ def remember_states(
         write_worktree_cache(repo.folder, WorkTreeCache(stage.stamp, safe))
     except OSError:
         return
+
+
+def remember_changes(repo: Repository, before: Stage, after: Stage, changes: EntryChanges) -> None:
+    """Keep the states of files that were looked at just now, where the others stay as they were known.
+
+    Args:
+        repo: Where.
+        before: What the files known until now are the paths of.
+        after: What they will be the paths of.
+        changes: Paths with their entries then, None for those that are not tracked any more.
+    """
+    known = {path: entry for path, entry in changes.items() if entry is not None}
+    safe: EntryChanges = {**changes, **safe_states(known, time.time_ns())}
+    try:
+        if change_worktree_cache(repo.folder, before.stamp, after.stamp, safe):
+            return
+    except OSError:
+        return
+    entries: EntryChanges = {**tracked_files(repo, before), **changes}
+    remember_states(repo, after, {path: entry for path, entry in entries.items() if entry is not None},
+                    looked_at=known)  # fmt: skip
 
 
 def _collapse(paths: Iterable[str], folders: Container[str]) -> list[str]:

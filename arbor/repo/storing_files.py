@@ -12,9 +12,9 @@ from arbor.lazy import lazy_module
 from arbor.objects.ids import file_hash
 from arbor.processes import can_fork
 from arbor.repo.config import Policy
+from arbor.repo.file_states import FileState
 from arbor.repo.ingest import READ_AT_ONCE_BYTES, store_extraction
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.stage import FileState
 from arbor.repo.worktree import read_file
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore

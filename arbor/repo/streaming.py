@@ -13,8 +13,8 @@ from blake3 import blake3
 from arbor.errors import UsageError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Manifest, encode_document, encode_manifest
+from arbor.repo.file_states import FileState, state_of
 from arbor.repo.ingest import ORIGINAL_PIECE_BYTES, document_of
-from arbor.repo.stage import FileState, state_of
 from arbor.store.pack_writer import PackWriter
 from arbor.text.encodings import can_decode
 from arbor.text.extraction import ChunkPolicy

@@ -15,9 +15,9 @@ from blake3 import blake3
 
 from arbor.errors import PartlyDone, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault, windows_fault
+from arbor.repo.file_states import FileState, state_of
 from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
 from arbor.repo.places import has_own_kb
-from arbor.repo.stage import FileState, state_of
 from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
 
 _ON_WINDOWS = os.name == "nt"

@@ -16,9 +16,9 @@ from arbor.remote.fetching import ROLLED_BACK
 from arbor.remote.pushing import PushSpec, push
 from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching
+from arbor.repo.file_states import FileState
 from arbor.repo.fresh_files import FreshFiles
 from arbor.repo.repository import open_repository
-from arbor.repo.stage import FileState
 from arbor.repo.status import get_status
 from arbor.repo.tiers import read_tiers
 from arbor.repo.witness import Seen, read_witnessed

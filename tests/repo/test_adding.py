@@ -13,7 +13,7 @@ import pytest
 import arbor
 from arbor.errors import IntegrityError, PartlyDone, StorageError, UsageError
 from arbor.repo import adding, storing_files, worktree
-from arbor.repo.stage import UNKNOWN, size_of
+from arbor.repo.file_states import UNKNOWN, size_of
 from arbor.repo.status import displaced
 from arbor.text.extraction import ChunkPolicy, Extraction
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write

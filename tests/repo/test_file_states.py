@@ -5,14 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from arbor.repo.stage import (
+from arbor.repo import file_states
+from arbor.repo.file_states import (
     UNKNOWN,
+    EntryChanges,
+    WorkTreeCache,
+    change_worktree_cache,
     moment_of,
+    read_some_states,
     read_worktree_cache,
     restamp_worktree_cache,
     size_of,
     state_of,
+    write_worktree_cache,
 )
 from tests.repo.kit import new_kb, write
 
@@ -60,3 +68,56 @@ def test_a_commit_gives_the_known_states_another_stamp(tmp_path: Path) -> None:
     (kb.folder / "cache" / "worktree").unlink()
     restamp_worktree_cache(kb.folder, after.stamp, b"new")
     assert kb.status().clean
+
+
+PATHS = st.text("ab/é", min_size=1, max_size=3)
+CHANGES = st.dictionaries(PATHS, st.none() | st.tuples(st.binary(max_size=2), st.binary(max_size=2)))
+
+
+@given(states=st.lists(CHANGES, min_size=1, max_size=6), size=st.integers(1, 4), asked=st.lists(PATHS))
+def test_what_changes_is_all_that_changes(
+    tmp_path_factory: pytest.TempPathFactory, states: list[EntryChanges], size: int, asked: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("kb")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_states, "_SEGMENT_PATHS", size)
+        known = {path: entry for path, entry in states[0].items() if entry is not None}
+        write_worktree_cache(folder, WorkTreeCache(b"0", known))
+        for number, changes in enumerate(states[1:]):
+            assert not change_worktree_cache(folder, b"another", b"x", changes)
+            assert change_worktree_cache(folder, b"%d" % number, b"%d" % (number + 1), changes)
+            for path, entry in changes.items():
+                known.pop(path, None)
+                if entry is not None:
+                    known[path] = entry
+        cache = read_worktree_cache(folder)
+    assert cache == WorkTreeCache(b"%d" % (len(states) - 1), known)
+    assert list(cache.entries) == sorted(known)
+    assert read_some_states(folder, cache.stamp, asked) == {
+        path: known[path] for path in asked if path in known
+    }
+    assert read_some_states(folder, b"another", asked) is None
+
+
+def test_the_cache_follows_moves_of_the_work_tree(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a\n", "b/c.md": "c\n", "d.md": "d\n"})
+    kb.branches.create("other")
+    write(tmp_path, {"a.md": "a, changed\n", "e.md": "e\n"})
+    kb.rm(["d.md"])
+    kb.add()
+    kb.commit("here")
+    kb.branches.switch("other")
+    write(tmp_path, {"b/c.md": "c, changed\n"})
+    kb.add()
+    kb.commit("there")
+    for move in (lambda: kb.branches.merge("main"), lambda: kb.branches.reset("HEAD~1", "hard"),
+                 lambda: kb.branches.switch("main"), lambda: kb.branches.revert("HEAD")):  # fmt: skip
+        move()
+        stage = kb.repo.stage()
+        cache = read_worktree_cache(kb.folder)
+        assert cache is not None
+        assert cache.stamp == stage.stamp
+        assert {path: oid for path, (oid, _) in cache.entries.items()} == {
+            key[2:]: oid for key, oid in stage.entries(kb.repo.store, "d/").items()
+        }
+        assert kb.status().clean

@@ -10,8 +10,8 @@ import pytest
 
 from arbor.errors import ArborError, PartlyDone
 from arbor.repo import fresh_files
+from arbor.repo.file_states import state_of
 from arbor.repo.fresh_files import FreshFiles
-from arbor.repo.stage import state_of
 
 
 @pytest.fixture(params=["handles", "paths"])

@@ -1,0 +1,174 @@
+"""What is known of the files of the work tree: their states when they were equal to the staged documents.
+
+It is a cache, in segments of some hundred paths, so that who changes few files of many neither decodes nor encodes what
+is known of all others.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import msgpack
+
+from arbor.errors import IntegrityError
+from arbor.memory import collector_paused
+from arbor.store.files import seal, unseal, write_atomically
+
+_FILE = "cache/worktree"
+_VERSION = 4
+_SEGMENT_PATHS = 256
+
+FileState: TypeAlias = bytes
+"""What tells whether a file was touched: modification and status change in nanoseconds, bytes, inode number, each as
+eight bytes, the highest first. One value instead of four, since every tracked file has one."""
+
+Entries: TypeAlias = dict[str, tuple[bytes, FileState]]
+"""Tracked path to (document oid, state of its file when it was equal to that document)."""
+
+EntryChanges: TypeAlias = dict[str, tuple[bytes, FileState] | None]
+"""Path to its new entry, None for one that is not tracked any more."""
+
+UNKNOWN: FileState = b""
+"""The state of no file: never equal to one that was read."""
+
+_STATE = struct.Struct(">QQQQ")
+_WHOLE = 2**64 - 1
+
+
+def state_of(status: os.stat_result) -> FileState:
+    """The part of a stat that tells whether a file was touched."""
+    try:
+        return _STATE.pack(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    except struct.error:  # a time before 1970, or a number of more than 64 bits, as some systems have them
+        values = status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+        return _STATE.pack(*(max(value, 0) & _WHOLE for value in values))
+
+
+def size_of(state: FileState) -> int:
+    """The bytes of a file whose state is known."""
+    size: int = _STATE.unpack(state)[2]
+    return size
+
+
+def moment_of(time_ns: int) -> bytes:
+    """Nanoseconds since 1970 in the form that states hold them: their first eight bytes, and the next."""
+    return max(time_ns, 0).to_bytes(8, "big")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTreeCache:
+    """For each tracked path the document oid and the file's state when it was equal to that document.
+
+    Attributes:
+        stamp: `Stage.stamp` of the stage this lists the paths of.
+        entries: Path to (oid, state).
+    """
+
+    stamp: bytes
+    entries: Entries
+
+
+class _Stored(NamedTuple):
+    """The cache as it is stored: the first path of each segment in order, and the encoded entries of each."""
+
+    stamp: bytes
+    firsts: list[str]
+    segments: list[bytes]
+
+    def at(self, path: str) -> int:
+        """The segment that a path belongs to; there must be one."""
+        return max(bisect_right(self.firsts, path) - 1, 0)
+
+
+def read_worktree_cache(folder: Path) -> WorkTreeCache | None:
+    """The cache, or None where it is absent, damaged or of another version: it can be made again."""
+    stored = _read(folder)
+    if stored is None:
+        return None
+    entries: Entries = {}
+    with collector_paused():
+        for segment in stored.segments:
+            entries.update(msgpack.unpackb(segment, use_list=False))
+    return WorkTreeCache(stored.stamp, entries)
+
+
+def read_some_states(folder: Path, stamp: bytes, paths: Iterable[str]) -> Entries | None:
+    """The entries of those of the paths that are tracked; None where the cache is not of this stamp."""
+    stored = _read(folder)
+    if stored is None or stored.stamp != stamp:
+        return None
+    decoded: dict[int, Entries] = {}
+    found: Entries = {}
+    for path in paths if stored.segments else ():
+        place = stored.at(path)
+        if place not in decoded:
+            decoded[place] = msgpack.unpackb(stored.segments[place], use_list=False)
+        if path in decoded[place]:
+            found[path] = decoded[place][path]
+    return found
+
+
+def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
+    """Keep the cache; not durable, since it can be made again."""
+    _write(folder, _Stored(cache.stamp, *_cut(cache.entries)))
+
+
+def change_worktree_cache(folder: Path, old: bytes, new: bytes, changes: EntryChanges) -> bool:
+    """Take the cache from one stamp to another by what changes; whether it was there and had the old stamp.
+
+    Raises:
+        OSError: when it cannot be written.
+    """
+    stored = _read(folder)
+    if stored is None or stored.stamp != old:
+        return False
+    by_segment: dict[int, EntryChanges] = {}
+    for path, entry in changes.items():
+        by_segment.setdefault(stored.at(path), {})[path] = entry
+    for place in sorted(by_segment, reverse=True):  # from the end, so that places stay what they are
+        entries: Entries = msgpack.unpackb(stored.segments[place]) if stored.segments else {}
+        entries.update((path, entry) for path, entry in by_segment[place].items() if entry is not None)
+        for path, entry in by_segment[place].items():
+            if entry is None:
+                entries.pop(path, None)
+        firsts, segments = _cut(entries)
+        stored.firsts[place : place + 1] = firsts
+        stored.segments[place : place + 1] = segments
+    _write(folder, stored._replace(stamp=new))
+    return True
+
+
+def restamp_worktree_cache(folder: Path, old: bytes, new: bytes) -> None:
+    """Give the cache another stamp where it has the old one; raises OSError when it cannot be written."""
+    change_worktree_cache(folder, old, new, {})
+
+
+def _cut(entries: Entries) -> tuple[list[str], list[bytes]]:
+    """The first path and the encoding of each segment."""
+    firsts, segments = [], []
+    rest = iter(sorted(entries.items()))
+    while segment := dict(islice(rest, _SEGMENT_PATHS)):
+        firsts.append(next(iter(segment)))
+        segments.append(msgpack.packb(segment))
+    return firsts, segments
+
+
+def _read(folder: Path) -> _Stored | None:
+    try:
+        data = unseal((folder / _FILE).read_bytes(), "the work tree cache")
+        version, *row = msgpack.unpackb(data)
+    except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError):
+        return None
+    return _Stored(*row) if version == _VERSION else None
+
+
+def _write(folder: Path, stored: _Stored) -> None:
+    (folder / _FILE).parent.mkdir(exist_ok=True)
+    write_atomically(folder / _FILE, seal(msgpack.packb([_VERSION, *stored])), durable=False)
