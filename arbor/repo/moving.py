@@ -24,6 +24,7 @@ from arbor.repo.checkout import (
     staged_keys,
     tree_changes,
 )
+from arbor.repo.folders import folders_of
 from arbor.repo.move_record import MovedFile, MoveRecord, clear_move, stage_bytes, state_of_move, write_move
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
@@ -31,7 +32,6 @@ from arbor.repo.stage import UNKNOWN, Stage, clear_stage, encode_stage, put_stag
 from arbor.repo.status import remember_states, same_bytes
 from arbor.repo.worktree import (
     check_out,
-    folders_of,
     hash_of_file,
     name_on_disk,
     remove_empty_folders,

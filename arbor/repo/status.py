@@ -12,6 +12,7 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
+from arbor.repo.folders import Folders, folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import (
@@ -25,7 +26,7 @@ from arbor.repo.stage import (
 )
 from arbor.repo.tiers import read_tiers
 from arbor.repo.upstreams import is_gone, read_upstream
-from arbor.repo.worktree import Folders, Scan, folders_of, hash_of_file, scan
+from arbor.repo.worktree import Scan, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
 if TYPE_CHECKING:
