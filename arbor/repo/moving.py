@@ -232,6 +232,9 @@ def move_to(
         known = {change.key: change for change in changes}
         for path in staged | {path for path in stage.conflicts if not path.startswith(CORE_MARK)}:
             known[path] = Change(path, stage.find(repo.store, DOCUMENTS + path), snapshot.find(path))
+        # A file that is tracked neither before nor afterwards, such as after `rm --cached`, is nobody's to remove.
+        known = {path: change for path, change in known.items()
+                 if change.before or change.after or path in stage.conflicts}  # fmt: skip
         changes = list(known.values()) + _edited(repo, stage, known)
     plan = plan_checkout(repo, stage, changes, force=force)
     kept = {} if force else {key: value for key, value in stage.changes.items()
