@@ -20,7 +20,7 @@ from arbor.repo.origins import follows_source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, size_of, write_stage
+from arbor.repo.stage import UNKNOWN, Entries, FileState, Stage, put_stage, size_of, write_stage
 from arbor.repo.status import cold_paths, displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.storing_files import FileResult, Job, Rules, store_files, too_large
 from arbor.repo.tiers import make_hot, read_tiers
@@ -274,6 +274,23 @@ def _remember(
     write_stage(repo.folder, new)
     came_back(repo, [result.oid for result in results])
     remember_states(repo, new, entries, looked_ns, [result.path for result in results])
+
+
+def stage_again(repo: Repository, before: Stage, after: Stage, head: bytes | None) -> None:
+    """Take back an add that was for a commit alone, unless more was staged or committed since.
+
+    Args:
+        repo: Where.
+        before: What was staged before the add.
+        after: What was staged after it.
+        head: The current commit at the time.
+
+    Raises:
+        Locked: when another writer holds the lock.
+    """
+    with repo.changing_stage() as now:
+        if now == after and repo.refs.head_oid() == head:
+            put_stage(repo.folder, before)
 
 
 def came_back(repo: Repository, stored: Iterable[bytes]) -> None:
