@@ -23,17 +23,20 @@ class ArborCommand(click.Command):
     Attributes:
         splits_paths: What follows `--` are paths, and `paths_after_dashes` gives them.
         number_option: The option that `-NUM` stands for; "" where there is none.
+        joined_option: An option whose value may be left out, and must else be joined to it by `=`: what follows after a
+            space is an argument, as in git. "" where there is none.
         fields: The keys of the JSON answer with what they mean; empty where there is no JSON answer.
     """
 
     def __init__(
         self, *args: Any, splits_paths: bool = False, number_option: str = "",
-        fields: Mapping[str, str] | None = None, **kwargs: Any,
+        joined_option: str = "", fields: Mapping[str, str] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         self.help = _keep_layout(inspect.cleandoc(self.help or ""))
         self.splits_paths = splits_paths
         self.number_option = number_option
+        self.joined_option = joined_option
         self.fields = dict(fields or {})
         self.params += [
             click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), hidden=True,
@@ -50,6 +53,9 @@ class ArborCommand(click.Command):
             args = args[:at]
         if self.number_option:
             args = [part for arg in args for part in _expand_number(arg, self.number_option)]
+        if self.joined_option:
+            end = args.index("--") if "--" in args else len(args)
+            args = [f"{arg}=" if arg == self.joined_option else arg for arg in args[:end]] + args[end:]
         return super().parse_args(ctx, args)
 
 
@@ -88,12 +94,14 @@ def arbor_command(
     fields: Mapping[str, str] | None = None,
     splits_paths: bool = False,
     number_option: str = "",
+    joined_option: str = "",
 ) -> Callable[[Callable[..., Any]], ArborCommand]:
     """Declare a command; its function's docstring is its help, and gets the Session first."""
 
     def declare(function: Callable[..., Any]) -> ArborCommand:
         made = click.command(
-            name, cls=ArborCommand, fields=fields, splits_paths=splits_paths, number_option=number_option
+            name, cls=ArborCommand, fields=fields, splits_paths=splits_paths, number_option=number_option,
+            joined_option=joined_option,
         )(click.pass_obj(function))  # fmt: skip
         assert isinstance(made, ArborCommand)
         return made

@@ -120,6 +120,8 @@ def _change_line(change: RefChange, *, fetched: bool) -> str:
 def show_push(session: Session, refs: tuple[PushedRef, ...], url: str, objects: int, sent_bytes: int) -> None:
     """What a push changed."""
     out = session.out
+    if not refs:
+        out.line("there is nothing to push")
     if objects:
         out.line(f"to {clean_line(url)}: {count(objects, 'object')}, {size(sent_bytes)}")
     for ref in refs:

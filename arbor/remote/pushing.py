@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arbor.errors import ColdDocument, UsageError
+from arbor.errors import ColdDocument
 from arbor.objects.ids import OID_BYTES
 from arbor.remote.accepting import NOT_FORWARD, TAG_EXISTS
 from arbor.remote.connectivity import complete_commits
@@ -101,12 +101,10 @@ def push(
         progress: Told of objects and bytes sent.
 
     Raises:
-        UsageError: when nothing is to be pushed, or a name may not be used.
+        UsageError: when a name may not be used.
         ColdDocument: when passages that the other side lacks are cold here.
         RemoteError: when the other side fails or refuses.
     """
-    if not specs:
-        raise UsageError("there is nothing to push", "name a branch, or make a commit first")
     for spec in specs:
         check_ref_name(spec.there)
     shown = advertised(transport)
@@ -114,7 +112,10 @@ def push(
     judged = [_judge(repo, shown, spec, seen.get(spec.there)) for spec in specs]
     updates = [update for update, done in judged if done.status not in ("same", "rejected")]
     if not updates or dry_run:
-        return PushResult(transport.url, tuple(done for _, done in judged))
+        known = [done for _, done in judged]
+        if remote and not dry_run and any(_is_news(repo, remote, done) for done in known):
+            _follow(repo, remote, transport, known)
+        return PushResult(transport.url, tuple(known))
     results, objects, sent = _send(repo, transport, remote, shown, updates, progress)
     reasons = {result.name: result.reason for result in results}
     refs = []
@@ -219,6 +220,14 @@ class _Counter:
             self.sent_bytes += len(frame)
             if self._progress is not None:
                 self._progress(self._objects, self._total, self.sent_bytes)
+
+
+def _is_news(repo: Repository, remote: str, done: PushedRef) -> bool:
+    """Whether a branch that is there already stands elsewhere than was known here."""
+    if done.status != "same" or not done.there.startswith(HEADS):
+        return False
+    known = repo.refs.read(f"{REMOTES}{remote}/{done.there[len(HEADS) :]}")
+    return known != bytes.fromhex(done.new)
 
 
 def _follow(repo: Repository, remote: str, transport: Transport, refs: Sequence[PushedRef]) -> None:

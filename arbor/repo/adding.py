@@ -14,18 +14,19 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
 from arbor.repo.file_states import UNKNOWN, Entries, FileState, size_of
+from arbor.repo.folders import Folders
 from arbor.repo.ingest import store_extraction
 from arbor.repo.known_sources import remember_file
 from arbor.repo.origins import follows_source
 from arbor.repo.repository import Repository
 from arbor.repo.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
-from arbor.repo.stage import Stage, write_stage
+from arbor.repo.stage import Stage, put_stage, write_stage
 from arbor.repo.status import cold_paths, displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.storing_files import FileResult, Job, Rules, store_files, too_large
 from arbor.repo.tiers import make_hot, read_tiers
 from arbor.repo.whole_packs import note_added
-from arbor.repo.worktree import Folders, Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
+from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def add(
         progress: Called with (files done, files in all).
 
     Raises:
-        UsageError: when a selection matches nothing.
+        UsageError: when a selection matches nothing, or all that is named is ignored.
         Locked: when another writer holds the lock.
     """
     if dry_run:
@@ -146,7 +147,7 @@ def _find(
     update: bool, force: bool,
 ) -> _Found:  # fmt: skip
     """Resolve the selections against the work tree and what is tracked."""
-    found = _Found()
+    found, ignored = _Found(), list[str]()
     tracked_below = Folders(tracked).__contains__
     for selection in selections:
         matcher: Matcher | None = None
@@ -170,12 +171,19 @@ def _find(
             for path in tracked.keys() - files.keys()
             if (lies_at(path, selection) if matcher is None else matcher(path)) and listing.is_gone(path)
         }
-        if not (keep or gone or skipped or update or not selection or fs_path.is_dir()):
-            verb = "cannot be added" if fs_path.exists() else "matches no file"
-            raise UsageError(f"'{selection}' {verb}", "run: arbor status")
+        if not (keep or gone or skipped or not selection):
+            if listing.is_ignored and not update:
+                ignored.append(selection)
+            elif not fs_path.exists() or not (update or fs_path.is_dir()):
+                verb = "cannot be added" if fs_path.exists() else "matches no file"
+                raise UsageError(f"'{selection}' {verb}", "run: arbor status")
         found.files.update((path, files[path]) for path in keep)
         found.gone |= gone
         found.skipped += [entry for entry in skipped if matcher is None or matcher(entry[0])]
+    if ignored and not (found.files or found.gone or found.skipped):
+        raise UsageError(f"'{ignored[0]}' is ignored", "add it all the same with -f")
+    # The shell puts ignored files among the others for a *: those are added nevertheless.
+    found.skipped += [(path, "it is ignored: -f adds it all the same") for path in ignored]
     return found
 
 
@@ -189,7 +197,7 @@ def _single(fs_root: Path, path: str, tracked: Entries, force: bool) -> Scan:
                    use_ignore=False, deep=False)  # fmt: skip
     files = {path: listing.files[path]} if path in listing.files else {}
     if files and not force and path not in tracked and path not in scan(fs_root, folder, deep=False).files:
-        raise UsageError(f"'{path}' is ignored", "add it all the same with -f")
+        return Scan(is_ignored=True)
     skipped = [entry for entry in listing.skipped if f"{path}/".startswith(f"{entry[0].rstrip('/')}/")]
     return Scan(files, skipped, listing.unreadable)
 
@@ -267,6 +275,23 @@ def _remember(
     write_stage(repo.folder, new)
     came_back(repo, [result.oid for result in results])
     remember_states(repo, new, entries, looked_ns, [result.path for result in results])
+
+
+def stage_again(repo: Repository, before: Stage, after: Stage, head: bytes | None) -> None:
+    """Take back an add that was for a commit alone, unless more was staged or committed since.
+
+    Args:
+        repo: Where.
+        before: What was staged before the add.
+        after: What was staged after it.
+        head: The current commit at the time.
+
+    Raises:
+        Locked: when another writer holds the lock.
+    """
+    with repo.changing_stage() as now:
+        if now == after and repo.refs.head_oid() == head:
+            put_stage(repo.folder, before)
 
 
 def came_back(repo: Repository, stored: Iterable[bytes]) -> None:

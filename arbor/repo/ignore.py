@@ -58,16 +58,22 @@ def rules_for(
     fs_folder: Path | str, prefix: str, names: set[str], parent: IgnoreRules | None
 ) -> IgnoreRules | None:
     """The rules of a folder, given the names of the ignore files in it; the parent's object where it adds none."""
+    if parent is EVERYTHING:
+        return parent
     patterns: list[Pattern] = []
     for name in IGNORE_FILES:
         if name in names:
             patterns += _read_patterns(Path(fs_folder) / name)
     if not patterns:
         return parent
-    patterns.reverse()
+    return _compiled(prefix, patterns, parent)
+
+
+def _compiled(prefix: str, patterns: Sequence[Pattern], parent: IgnoreRules | None) -> IgnoreRules:
+    """Rules from the patterns of one folder, in the order of its file."""
     by_name = _any([pattern for pattern in patterns if pattern.by_name])
     by_path = _any([pattern for pattern in patterns if not pattern.by_name])
-    return IgnoreRules(prefix, tuple(patterns), by_name, by_path, parent)
+    return IgnoreRules(prefix, tuple(reversed(patterns)), by_name, by_path, parent)
 
 
 def _any(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:
@@ -84,5 +90,13 @@ def _read_patterns(fs_path: Path) -> list[Pattern]:
         data = fs_path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError:
         return []
+    return _patterns_of(data)
+
+
+def _patterns_of(data: bytes) -> list[Pattern]:
     found = [parse_pattern(line.removesuffix(b"\r")) for line in data.split(b"\n")]
     return [pattern for pattern in found if pattern is not None]
+
+
+EVERYTHING = _compiled("", _patterns_of(b"*"), None)
+"""What holds in an ignored folder: as in git nothing is taken back there, whatever the ignore files in it say."""

@@ -25,6 +25,7 @@ from arbor.repo.checkout import (
     tree_changes,
 )
 from arbor.repo.file_states import UNKNOWN
+from arbor.repo.folders import folders_of
 from arbor.repo.move_record import MovedFile, MoveRecord, clear_move, stage_bytes, state_of_move, write_move
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
@@ -32,7 +33,6 @@ from arbor.repo.stage import Stage, clear_stage, encode_stage, put_stage
 from arbor.repo.status import remember_changes, same_bytes
 from arbor.repo.worktree import (
     check_out,
-    folders_of,
     hash_of_file,
     name_on_disk,
     remove_empty_folders,
@@ -234,6 +234,9 @@ def move_to(
         known = {change.key: change for change in changes}
         for path in staged | {path for path in stage.conflicts if not path.startswith(CORE_MARK)}:
             known[path] = Change(path, stage.find(repo.store, DOCUMENTS + path), snapshot.find(path))
+        # A file that is tracked neither before nor afterwards, such as after `rm --cached`, is nobody's to remove.
+        known = {path: change for path, change in known.items()
+                 if change.before or change.after or path in stage.conflicts}  # fmt: skip
         changes = list(known.values()) + _edited(repo, stage, known)
     plan = plan_checkout(repo, stage, changes, force=force)
     kept = {} if force else {key: value for key, value in stage.changes.items()

@@ -9,13 +9,14 @@ from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.objects.paths import check_path
 from arbor.repo.checkout import absent_documents
 from arbor.repo.file_states import UNKNOWN, Entries
+from arbor.repo.folders import folders_of
 from arbor.repo.move_record import MovedFile, MoveRecord, clear_move, stage_bytes, state_of_move, write_move
 from arbor.repo.moving import undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.stage import Stage, encode_stage, write_stage
 from arbor.repo.status import displaced, remember_states, tracked_files
-from arbor.repo.worktree import folders_of, name_on_disk, refuse_beyond_link, rename_files
+from arbor.repo.worktree import name_on_disk, refuse_beyond_link, rename_files
 
 KIND = "mv"
 

@@ -143,13 +143,12 @@ def remove(
                 if selection not in tracked and any(path.startswith(prefix) for path in chosen):
                     raise UsageError(f"'{selection or '.'}' is a folder", "remove it with -r")
         lost = ""
-        if not cached:
-            try:
-                _refuse_to_lose(repo, stage, chosen, tracked)
-            except ConflictError as error:
-                lost = error.message
-                if not force:
-                    raise
+        try:
+            _refuse_to_lose(repo, stage, chosen, tracked, cached=cached)
+        except ConflictError as error:
+            lost = error.message
+            if not force:
+                raise
         if dry_run:
             return tuple(chosen)
         if lost:
@@ -165,10 +164,13 @@ def remove(
         return tuple(chosen)
 
 
-def _refuse_to_lose(repo: Repository, stage: Stage, chosen: Sequence[str], tracked: Entries) -> None:
+def _refuse_to_lose(
+    repo: Repository, stage: Stage, chosen: Sequence[str], tracked: Entries, *, cached: bool
+) -> None:
+    """Raises ConflictError where the last copy of something would go: the file's, or what the stage alone has."""
     fs_root, head = repo.work_tree(), Snapshot(repo.store, repo.head_root())
     equal = same_bytes(head, fs_root)
-    absent = absent_documents(repo, [tracked[path][0] for path in chosen])
+    absent = frozenset() if cached else absent_documents(repo, [tracked[path][0] for path in chosen])
     for path in chosen:
         oid, state = tracked[path]
         name = name_on_disk(fs_root, path)
@@ -183,12 +185,20 @@ def _refuse_to_lose(repo: Repository, stage: Stage, chosen: Sequence[str], track
             )
         if path in stage.conflicts:
             continue  # to remove it is one way to resolve it, and the next commit has what it was
-        if current != state and not equal(oid, name):
+        is_staged = DOCUMENTS + path in stage.changes and head.find(path) != oid
+        if cached and not is_staged:
+            continue
+        is_edited = current != state and not equal(oid, name)
+        if cached and is_edited:
+            raise ConflictError(
+                f"'{path}' is staged as neither its file nor HEAD has it", "lose what is staged with -f"
+            )
+        if is_edited:
             raise ConflictError(
                 f"'{path}' has changes that are not added",
                 "keep the file with --cached, or lose them with -f",
             )
-        if DOCUMENTS + path in stage.changes and head.find(path) != oid:
+        if is_staged and not cached:
             raise ConflictError(
                 f"'{path}' has staged changes", "keep the file with --cached, or lose them with -f"
             )

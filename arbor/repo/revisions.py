@@ -73,7 +73,7 @@ def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> 
 def _resolve_base(repo: Repository, name: str) -> bytes:
     at = _AT.match(name)
     if at:
-        return _from_reflog(repo, at.group(1) or "HEAD", at.group(2))
+        return _from_reflog(repo, at.group(1) or _current(repo), at.group(2))
     if name in ("HEAD", "@"):
         head = repo.refs.head_oid()
         if head is None:
@@ -135,6 +135,12 @@ def _nearest(repo: Repository, name: str) -> str:
     names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
+
+
+def _current(repo: Repository) -> str:
+    """Whose moves `@{1}` counts: those of the current branch, as in git, so that a switch is none of them."""
+    head = repo.refs.head()
+    return head if isinstance(head, str) else "HEAD"
 
 
 def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:

@@ -23,12 +23,13 @@ from arbor.repo.file_states import (
     read_worktree_cache,
     write_worktree_cache,
 )
+from arbor.repo.folders import Folders, folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage
 from arbor.repo.tiers import read_tiers
 from arbor.repo.upstreams import is_gone, read_upstream
-from arbor.repo.worktree import Folders, Scan, folders_of, hash_of_file, scan
+from arbor.repo.worktree import Scan, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from blake3 import blake3
 from arbor.errors import PartlyDone, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault, windows_fault
 from arbor.repo.file_states import FileState, state_of
-from arbor.repo.ignore import ALWAYS_IGNORED, IGNORE_FILES, IgnoreRules, rules_for
+from arbor.repo.folders import Folders
+from arbor.repo.ignore import ALWAYS_IGNORED, EVERYTHING, IGNORE_FILES, IgnoreRules, rules_for
 from arbor.repo.places import has_own_kb
 from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
 
@@ -36,11 +37,13 @@ class Scan:
         files: KB path to (name on disk relative to the work tree, state).
         skipped: (name, reason) of what is there but cannot be a document.
         unreadable: Paths of files, and of folders with a trailing slash, that the system did not let be looked at.
+        is_ignored: Whether the folder that the walk began at is ignored: nothing but tracked files is found in it.
     """
 
     files: dict[str, tuple[str, FileState]] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     unreadable: set[str] = field(default_factory=set)
+    is_ignored: bool = False
 
     def is_gone(self, path: str) -> bool:
         """Whether a tracked path is really gone: what could not be looked at may be there."""
@@ -82,38 +85,16 @@ def scan(
         names = {name for name in IGNORE_FILES if (folder / name).exists()}
         rules = rules_for(folder, prefix, names, rules) if use_ignore else None
         ignored = rules is not None and rules.ignored(prefix + part, is_folder=True)
-        if (part in ALWAYS_IGNORED or ignored) and not tracked_below(f"{below}/"):
-            return walk.found
+        if part in ALWAYS_IGNORED or ignored:
+            walk.found.is_ignored = use_ignore
+            if not tracked_below(f"{below}/"):
+                return walk.found
+            rules = EVERYTHING if use_ignore else None
         prefix += part + "/"
     walk.folder(
         f"{fs_root}/{fs_below}" if below else str(fs_root), prefix, f"{fs_below}/" if below else "", rules
     )
     return walk.found
-
-
-class Folders:
-    """Every folder (with trailing slash) that has one of some paths below it; worked out when it is first asked for."""
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._paths = paths
-        self._found: set[str] | None = None
-
-    def __contains__(self, folder: object) -> bool:
-        if self._found is None:
-            self._found = folders_of(self._paths)
-        return folder in self._found
-
-
-def folders_of(paths: Iterable[str]) -> set[str]:
-    """Every folder (with trailing slash) that has one of the paths below it."""
-    folders = {path[: path.rfind("/") + 1] for path in paths}
-    folders.discard("")
-    for folder in list(folders):
-        cut = folder.rfind("/", 0, -1)
-        while cut > 0 and folder[: cut + 1] not in folders:
-            folders.add(folder[: cut + 1])
-            cut = folder.rfind("/", 0, cut)
-    return folders
 
 
 _Folder = tuple[str, str, str, IgnoreRules | None]
@@ -213,7 +194,8 @@ class _Walk:
             shut = name in ALWAYS_IGNORED or (rules is not None and rules.ignored(path, is_folder=True))
             if name == PRIVATE_FOLDER or (shut and not self._tracked_below(inside)):
                 return None
-            return f"{fs_path}/{name}", inside, f"{fs_prefix}{name}/", rules
+            # In a folder that is ignored nothing but what is tracked is found.
+            return f"{fs_path}/{name}", inside, f"{fs_prefix}{name}/", EVERYTHING if shut else rules
         if not is_tracked and rules is not None and rules.ignored(path, is_folder=False):
             return None
         self._file(entry, path, fs_prefix + name, is_tracked)

@@ -222,8 +222,8 @@ document can have, each odd byte stands as `\\xNN`.
 
 **Revisions.** `HEAD`, a branch, a tag, the first digits of a commit's oid, `REV~2` (two commits before it), `REV^2`
 (its second parent), `main@{1}` (where main was before its last move), `main@{yesterday}`, `main@{2026-01-31}`,
-`main@{3 days ago}`. `OLD..NEW` is a range, `OLD...NEW` begins
-where the two parted.
+`main@{3 days ago}`; `@{1}` is of the current branch, `HEAD@{1}` counts switches too. `OLD..NEW` is a range,
+`OLD...NEW` begins where the two parted.
 
 **Documents.** `PATH` is the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a revision. A path
 that itself holds `@` or `:` wins over the other readings.

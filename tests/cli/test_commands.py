@@ -71,6 +71,24 @@ def test_a_file_over_the_limit_is_skipped_until_forced(kb: Cli) -> None:
     assert kb("add", "-f", "big.md").out == "added 1\n"
 
 
+def test_commit_a_that_comes_to_nothing_stages_nothing(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "# One\n")
+    kb("add", "notes/merkle.md")
+    kb.write("notes/merkle.md", "# Two\n")
+    (kb.folder / "notes/proofs.md").unlink()
+    before = kb("status", "--porcelain").out
+    hook = kb.folder / ".arbor/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    for script in ("arbor status --porcelain >seen\nexit 1\n", "exit 0\n"):
+        hook.write_text(f"#!/bin/sh\n{script}")
+        hook.chmod(0o755)
+        assert kb.run("commit", "-a", "-m", " ").code
+        assert kb("status", "--porcelain").out.replace("?? seen\n", "") == before
+    assert kb("cat", "notes/merkle.md").out == "# One\n"
+    kb("commit", "-a", "-m", "all")
+    assert kb("cat", "notes/merkle.md").out == "# Two\n"
+
+
 def test_ignored_files(kb: Cli) -> None:
     kb.write(".arborignore", "private/\n")
     kb.write("private/a.md", "# Private\n")

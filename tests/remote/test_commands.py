@@ -90,9 +90,31 @@ def test_a_push_that_would_lose_commits_is_refused(ada: Cli) -> None:
     assert "not a fast-forward" in ada("push", "--json", code=13).json["refs"][0]["reason"]
     assert "last seen" in ada("push", "--force-with-lease", code=13).err
     ada("fetch")
-    assert "(forced)" in ada("push", "--force-with-lease").out
+    assert "(forced)" in ada("push", "--force-with-lease", "origin", "main").out
     assert "rolled it back" in bob("fetch", code=14).err
     assert "(forced)" in bob("fetch", "--force").out
+
+
+def test_a_lease_on_one_branch_is_joined_to_its_option(ada: Cli) -> None:
+    ada("push")
+    for words in (["--force-with-lease=main", "origin"], ["--force-with-lease", "origin", "main"]):
+        ada("commit", "--amend", "-m", " ".join(words))
+        assert "(forced)" in ada("push", *words).out
+    assert "there is no remote 'main'" in ada("push", "--force-with-lease", "main", code=2).err
+
+
+def test_a_push_of_no_tags_is_done(ada: Cli) -> None:
+    assert ada("push", "--tags").out == "there is nothing to push\n"
+    assert ada("push", "--tags", "origin", "--json").json["refs"] == []
+
+
+def test_a_push_of_what_is_there_tells_where_the_branch_is(ada: Cli) -> None:
+    ada("push", "../bare", "main:side")
+    assert "origin/side" not in ada("branch", "-r").out
+    ada("push", "-n", "origin", "main:side")
+    assert "origin/side" not in ada("branch", "-r").out
+    assert ada("push", "origin", "main:side").out == "   side is up to date\n"
+    assert "origin/side" in ada("branch", "-r").out
 
 
 def test_tags_and_branches_are_pushed_and_removed(ada: Cli) -> None:

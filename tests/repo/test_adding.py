@@ -179,9 +179,44 @@ def test_ignored_files_are_added_only_by_force_and_stay_once_tracked(tmp_path: P
         kb.add(["a.log"])
     assert kb.add(["a.log"], force=True).added == ("a.log",)
     assert kb.add(["out"], force=True).added == ("out/b.md",)
-    write(tmp_path, {"a.log": "more", "out/b.md": "more", "out/new.md": "n"})
+    write(tmp_path, {"a.log": "more", "out/b.md": "more"})
     assert sorted(kb.add().modified) == ["a.log", "out/b.md"]
     assert kb.status().untracked == ()
+
+
+def test_beside_a_tracked_document_an_ignored_folder_stays_ignored(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"out/b.md": "b", "out/in/c.md": "c"})
+    write(
+        tmp_path, {".gitignore": "out/\n", "out/.gitignore": "!*.md\n", "out/x.md": "x", "out/in/y.md": "y"}
+    )
+    write(tmp_path, {"out/deep/z.md": "z", "out/b.md": "more"})
+    assert kb.status().untracked == (".gitignore",)
+    for selection in ("out", "out/in", "*.md", ""):
+        assert set(kb.add([selection]).added) <= {".gitignore"}
+    assert [path for path, _ in kb.ls()] == ["out/b.md", "out/in/c.md"]
+    assert [change.path for change in kb.status().staged] == [".gitignore", "out/b.md"]
+    assert kb.add(["out"], force=True).added == ("out/.gitignore", "out/deep/z.md", "out/in/y.md", "out/x.md")
+
+
+def test_what_is_ignored_among_what_is_named_is_skipped(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path)
+    write(tmp_path, {".gitignore": "*.log\nout/\n", "a.log": "l", "out/b.md": "b", "c.md": "c"})
+    result = kb.add(["a.log", "c.md", "out"])
+    assert (result.added, [path for path, _ in result.skipped]) == (("c.md",), ["a.log", "out"])
+    assert all("-f" in reason for _, reason in result.skipped)
+    assert kb.add(["a.log", "c.md", "out"], update=True).skipped == ()
+    for typed in ("out", "out/b.md", "a.log"):
+        with pytest.raises(UsageError, match=f"'{typed}' is ignored"):
+            kb.add([typed])
+
+
+def test_a_name_that_is_nowhere_is_an_error_of_update_too(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a"})
+    write(tmp_path, {"new.md": "n"})
+    assert kb.add(["new.md"], update=True).added == ()
+    for typed in ("nwe.md", "*.txt", "absent/"):
+        with pytest.raises(UsageError, match="matches no file"):
+            kb.add([typed], update=True)
 
 
 def test_git_and_arbor_folders_are_never_looked_into(tmp_path: Path) -> None:

@@ -296,6 +296,21 @@ def test_what_the_system_refuses_half_way_is_taken_back(
             assert see(tmp_path / "kb") == before
 
 
+@pytest.mark.parametrize("command", ["reset", "switch"])
+def test_a_file_that_is_no_longer_tracked_outlives_what_is_forced(tmp_path: Path, command: str) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a"})
+    record(kb, {"b.md": "b", "c.md": "c"})
+    kb.branches.create("before", "HEAD~1")
+    kb.rm(["b.md"], cached=True)
+    (tmp_path / "c.md").write_text("edited")
+    if command == "reset":
+        kb.branches.reset("before", "hard")
+    else:
+        kb.branches.switch("before", force=True)
+    assert files_in(tmp_path) == {"a.md": b"a", "b.md": b"b"}
+    assert kb.status().untracked == ("b.md",)
+
+
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_a_hard_reset_takes_the_files_of_conflicts_with_it(tmp_path: Path, mirrored: bool) -> None:
     kb = make(tmp_path / "kb")

@@ -71,6 +71,18 @@ def test_rm_refuses_to_lose_what_is_not_committed(tmp_path: Path) -> None:
     assert kb.rm(["a.md", "new.md"], force=True) == ("a.md", "new.md")
 
 
+def test_rm_of_the_index_alone_keeps_what_only_the_stage_has(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES)
+    write(tmp_path, {"a.md": "staged", "new.md": "staged"})
+    kb.add()
+    write(tmp_path, {"a.md": "edited", "b.md": "edited"})
+    with pytest.raises(ConflictError, match="staged as neither its file nor HEAD has it"):
+        kb.rm(["*.md"], cached=True)
+    assert kb.rm(["b.md", "new.md"], cached=True) == ("b.md", "new.md")
+    assert kb.rm(["a.md"], cached=True, force=True) == ("a.md",)
+    assert (tmp_path / "a.md").read_bytes() == b"edited"
+
+
 def test_rm_of_a_file_that_is_gone_already(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, FILES)
     (tmp_path / "a.md").unlink()

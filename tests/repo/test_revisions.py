@@ -87,6 +87,19 @@ def test_what_can_be_typed(
         assert kb.resolve(typed) == commits(kb)[number]
 
 
+def test_without_a_name_the_moves_of_the_current_branch_count(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "0\n"})
+    first = kb.resolve()
+    kb.commit("second", allow_empty=True, index=False)
+    kb.branches.switch("other", create=True)
+    made = kb.commit("other", allow_empty=True, index=False).commit
+    kb.branches.switch("main")
+    assert kb.resolve("@{1}") == kb.resolve("main@{1}") == first
+    assert kb.resolve("HEAD@{1}").hex() == made
+    kb.branches.switch("other", detach=True)
+    assert kb.resolve("@{1}") == kb.resolve("HEAD@{1}") == kb.resolve("main")
+
+
 def test_the_start_of_an_oid(kb: KnowledgeBase) -> None:
     for oid in commits(kb):
         for digits in (8, 12, 64):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +17,7 @@ from arbor.cli.ripple_view import ripple_fields, ripple_line
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
-from arbor.errors import ConflictError, UsageError
+from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -83,33 +84,45 @@ def command(
     """
     kb = session.open()
     is_known = set_identity(kb)
-    skipped: tuple[tuple[str, str], ...] = ()
-    code = 0
-    if everything:
-        marked = adding.marked_conflicts(kb.repo)
-        if marked:
-            raise ConflictError(
-                f"'{marked[0]}' still holds conflict markers",
-                "resolve it, or take it as it is: arbor add PATH",
-            )
-        with session.progress("adding") as progress:
-            staged = kb.add(update=True, progress=progress)
-        skipped, code = staged.skipped, report_skipped(session, staged, set(), quiet=as_json)
-    if not no_verify:
-        run_pre_commit(session)
-    message = _message(session, kb, messages, message_file, amend=amend, no_edit=no_edit)
-    index = not no_index and kb.config_get("core.index") is not False
-    made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=author, sign=sign)
+    with contextlib.ExitStack() as until_committed:
+        staged = until_committed.enter_context(_all_staged(session, kb)) if everything else adding.AddResult()
+        code = report_skipped(session, staged, set(), quiet=as_json)
+        if not no_verify:
+            run_pre_commit(session)
+        message = _message(session, kb, messages, message_file, amend=amend, no_edit=no_edit)
+        index = not no_index and kb.config_get("core.index") is not False
+        made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=author, sign=sign)
     if not is_known:
         session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
     for text in () if as_json else made.warnings:
         session.out.warning(text)
     run_post_hook(session, "post-commit")
     if as_json:
-        _answer_json(session, made, skipped)
+        _answer_json(session, made, staged.skipped)
     else:
         _answer(session, made)
     return code
+
+
+@contextlib.contextmanager
+def _all_staged(session: Session, kb: KnowledgeBase) -> Iterator[adding.AddResult]:
+    """Every change to tracked documents is staged; when the block fails, what was staged before is so again."""
+    marked = adding.marked_conflicts(kb.repo)
+    if marked:
+        raise ConflictError(
+            f"'{marked[0]}' still holds conflict markers",
+            "resolve it, or take it as it is: arbor add PATH",
+        )
+    before, head = kb.repo.stage(), kb.repo.refs.head_oid()
+    with session.progress("adding") as progress:
+        staged = kb.add(update=True, progress=progress)
+    after = kb.repo.stage()
+    try:
+        yield staged
+    except BaseException:
+        with contextlib.suppress(ArborError):
+            adding.stage_again(kb.repo, before, after, head)
+        raise
 
 
 def _message(

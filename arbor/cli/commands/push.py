@@ -29,14 +29,14 @@ FIELDS = {
 }
 
 
-@arbor_command("push", fields=FIELDS)
+@arbor_command("push", fields=FIELDS, joined_option="--force-with-lease")
 @click.argument("remote", required=False, metavar="[REMOTE]")
 @click.argument("refs", nargs=-1, metavar="[REF]...")
 @click.option("--all", "everything", is_flag=True, help="Every branch.")
 @click.option("--tags", is_flag=True, help="Every tag too.")
 @click.option("-d", "--delete", is_flag=True, help="Remove the branches from the other side.")
 @click.option("-f", "--force", is_flag=True, help="Also what is no fast-forward: commits there may be lost.")
-@click.option("--force-with-lease", "lease", is_flag=False, flag_value="", metavar="[BRANCH[:OID]]",
+@click.option("--force-with-lease", "lease", is_flag=False, flag_value="", metavar="[=BRANCH[:OID]]",
               help="Force only where the other side is still where it was last seen.")  # fmt: skip
 @click.option("-u", "--set-upstream", is_flag=True, help="Let the branch follow what was pushed.")
 @dry_run_option
