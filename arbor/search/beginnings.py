@@ -9,6 +9,7 @@ stems are shorter or other than it, as `community` stands in the index as `commu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from string import ascii_letters, digits
 
 from arbor.index.tokens import Tokenizer
 from arbor.search.common_words import ENDINGS, STOP_WORDS
@@ -19,6 +20,7 @@ _STEMMED_CHARS_MIN = 3
 """SQLite's stemmer leaves shorter words as they are."""
 _UNSTEMMED = "x" * 65
 """A tail that makes any word too long for SQLite's stemmer, which leaves words of more than 64 bytes as they are."""
+_LETTERS_AND_DIGITS = ascii_letters + digits
 _TAKEN_OFF = ("ness", "e")
 """Endings one of which the stemmer takes off almost any word, without touching what is left."""
 
@@ -50,6 +52,8 @@ def widen(unit: Unit, tokenizer: Tokenizer) -> list[Unit]:
 
 def _last_word(unit: Unit, tokenizer: Tokenizer) -> str:
     """The last word of a unit as the tokenizer writes it before it is stemmed; "" where a sign ends the unit."""
+    if unit.text.isascii():
+        return unit.text[len(unit.text.rstrip(_LETTERS_AND_DIGITS)) :].lower()
     word = tokenizer.tokens(unit.text + _UNSTEMMED)[-1].removesuffix(_UNSTEMMED)
     is_last = tokenizer.tokens(unit.text[: len(unit.text) - len(word)] + word) == tokenizer.tokens(unit.text)
     return word if is_last else ""

@@ -134,12 +134,10 @@ def _ranked_units(
     """The units that are in an index at all, with how common they are, in the order of the query."""
     units: list[Unit] = []
     for term in query.terms:
-        if term.kind == "prefix":
+        if term.kind == "prefix" and len(units) <= MAX_READ_UNITS:
             units += [] if is_one_letter(term) else _required_units(term, tokenizer)
         else:
             units += units_of(term)
-        if len(units) > MAX_READ_UNITS:
-            break
     if len(units) > MAX_READ_UNITS:
         notes.append(f"the query has {len(units):,} words: only the first {MAX_READ_UNITS:,} were read")
         del units[MAX_READ_UNITS:]
