@@ -11,7 +11,7 @@ STOP_WORDS = frozenset(_STOP.split())
 """Words that carry a question and not its subject. They rank only when a query has no other words."""
 
 _ENDINGS = """
-abilities able ably al alism alities ally ances ations atively ators e ed ements ences ently ers es est fully ibly
+abilities able ably al alism alities ally ances ations atively ators e ed ements ences ently ers es est ful fully ibly
 ical icate ings ions ism ists ities iveness ized izers izations less ly ments ness ousness s
 """
 ENDINGS = tuple(_ENDINGS.split())

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from arbor.errors import UsageError
 from arbor.index.reader import Filter, Session, matches_any
 from arbor.index.tokens import Tokenizer
-from arbor.search.common_words import ENDINGS, STOP_WORDS
+from arbor.search.beginnings import widen
+from arbor.search.common_words import STOP_WORDS
 from arbor.search.query import Condition, Query, Term, is_one_letter, is_pattern
 from arbor.text.analyzer import Unit, match_units, phrase_unit
 
@@ -23,7 +24,6 @@ MAX_LETTER_WORDS = 64
 MAX_READ_UNITS = 10_000
 MAX_REPEATS = 4
 """A word that is repeated more often than this counts this often."""
-MIN_STEM_CHARS, MAX_SUFFIX_CHARS = 3, 7
 
 
 class RankedUnit(NamedTuple):
@@ -88,12 +88,19 @@ def units_of(term: Term) -> list[Unit]:
     return [unit] if unit else []
 
 
-def title_units(query: Query) -> list[Unit]:
+def _required_units(term: Term, tokenizer: Tokenizer) -> list[Unit]:
+    """The units of a term of which one must match; a run of Chinese is a phrase among them."""
+    unit = phrase_unit(term.text, prefix=term.kind == "prefix")
+    if unit is None:
+        return []
+    return widen(unit, tokenizer) if term.kind == "prefix" else [unit]
+
+
+def title_units(query: Query, tokenizer: Tokenizer) -> list[Unit]:
     """What the title must hold: words of the query like any others, so a text that holds them speaks for it too."""
-    units = [
-        phrase_unit(term.text, prefix=term.kind == "prefix") for term, negated in query.titles if not negated
+    return [
+        unit for term, negated in query.titles if not negated for unit in _required_units(term, tokenizer)
     ]
-    return [unit for unit in units if unit is not None]
 
 
 def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, hooks: Hooks) -> Plan:
@@ -118,7 +125,7 @@ def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, h
     if is_all and _lacks_telling_words(query, ranked):
         telling, is_all = (), False
     fallback = () if is_all else _rarest(ranked, MAX_RANKED_UNITS)
-    return Plan(telling, fallback, tuple(_filters(query, hooks)), tuple(notes))
+    return Plan(telling, fallback, tuple(_filters(query, tokenizer, hooks)), tuple(notes))
 
 
 def _ranked_units(
@@ -127,7 +134,10 @@ def _ranked_units(
     """The units that are in an index at all, with how common they are, in the order of the query."""
     units: list[Unit] = []
     for term in query.terms:
-        units += [] if is_one_letter(term) else units_of(term)
+        if term.kind == "prefix" and len(units) <= MAX_READ_UNITS:
+            units += [] if is_one_letter(term) else _required_units(term, tokenizer)
+        else:
+            units += units_of(term)
     if len(units) > MAX_READ_UNITS:
         notes.append(f"the query has {len(units):,} words: only the first {MAX_READ_UNITS:,} were read")
         del units[MAX_READ_UNITS:]
@@ -141,8 +151,6 @@ def _ranked_units(
         frequency = sum(_frequency(session, unit, parts) for session in sessions)
         if frequency:
             ranked.append(RankedUnit(unit, parts, unit_expression(unit), frequency))
-        elif unit.prefix and len(parts) == 1:
-            ranked += _shorter_stem(parts[0], sessions, tokenizer)
     for term in dict.fromkeys(filter(is_one_letter, query.terms)):
         ranked += _frequent_words(term, sessions, tokenizer, notes)
     return tuple(ranked)
@@ -167,21 +175,6 @@ def _frequent_words(
         )
     for token in ordered[:MAX_LETTER_WORDS]:
         yield RankedUnit(Unit(token), (token,), quote(token), frequencies[token])
-
-
-def _shorter_stem(token: str, sessions: Sequence[Session], tokenizer: Tokenizer) -> list[RankedUnit]:
-    """For a beginning that no token has, the longest stem that the beginning goes on from.
-
-    The index holds stems: `connectio*` is the beginning of `connection`, which stands there as `connect`.
-    """
-    for length in range(len(token) - 1, max(MIN_STEM_CHARS, len(token) - MAX_SUFFIX_CHARS) - 1, -1):
-        stem = token[:length]
-        if not any(suffix.startswith(token[length:]) for suffix in ENDINGS):
-            continue
-        frequency = sum(session.term_frequency(stem) for session in sessions)
-        if frequency and tokenizer.tokens(stem) == (stem,):
-            return [RankedUnit(Unit(stem), (stem,), quote(stem), frequency)]
-    return []
 
 
 def _frequency(session: Session, unit: Unit, tokens: tuple[str, ...]) -> int:
@@ -217,14 +210,14 @@ def _rarest(units: tuple[RankedUnit, ...], count: int) -> tuple[RankedUnit, ...]
     return tuple(units[number] for number in sorted(chosen))
 
 
-def _filters(query: Query, hooks: Hooks) -> Iterable[Filter]:
+def _filters(query: Query, tokenizer: Tokenizer, hooks: Hooks) -> Iterable[Filter]:
     for term in query.terms:
         if term.kind == "phrase":
-            yield from _text_filter(term, "", negated=False)
+            yield from _text_filter(term, tokenizer, "", negated=False)
     for term in query.excluded:
-        yield from _text_filter(term, "", negated=True)
+        yield from _text_filter(term, tokenizer, "", negated=True)
     for term, negated in query.titles:
-        yield from _text_filter(term, "title : ", negated=negated)
+        yield from _text_filter(term, tokenizer, "title : ", negated=negated)
     paths = path_condition(query.paths)
     if paths is not None:
         yield path_filter(paths)
@@ -236,11 +229,11 @@ def _filters(query: Query, hooks: Hooks) -> Iterable[Filter]:
         yield _since_filter(query.since, hooks)
 
 
-def _text_filter(term: Term, column: str, *, negated: bool) -> Iterable[Filter]:
+def _text_filter(term: Term, tokenizer: Tokenizer, column: str, *, negated: bool) -> Iterable[Filter]:
     """Documents that hold all units of the term (a run of Chinese as a phrase), or none that holds them."""
-    unit = phrase_unit(term.text, prefix=term.kind == "prefix")
-    if unit is not None:
-        found = matches_any(column + unit_expression(unit))
+    units = _required_units(term, tokenizer)
+    if units:
+        found = matches_any(f"{column}({' OR '.join(map(unit_expression, units))})")
         yield _negate(found) if negated else found
 
 

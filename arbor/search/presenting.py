@@ -95,7 +95,7 @@ class HitMaker:
             return
         self._units = units
         distinct = {unit.unit: unit.frequency for unit in units}
-        for unit in title_units(self._query):
+        for unit in title_units(self._query, self._tokenizer):
             distinct.setdefault(unit, self._session.frequency(unit_expression(unit)))
         self._matcher = self._evidence_matcher = Matcher(list(distinct), self._tokenizer)
         if self._audited and not self._query.text.isascii():

@@ -24,6 +24,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
+from arbor.search.doubts import doubt_operators, doubt_word
 from arbor.text.analyzer import match_units
 
 KINDS = ("surface", "core")
@@ -34,7 +35,6 @@ _FIELDS = ("path", "kind", "lang", "label", "since", "rev", "title")
 _PART = re.compile(
     r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?(?:"(?P<quoted>[^"]*)(?P<closed>"?)|(?P<plain>\S+))"""
 )
-_DOUBTED_CHARS = 3
 _NOTES_MAX = 3
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
@@ -146,7 +146,8 @@ def parse_query(text: str, now: float) -> Query:
         else:
             _add_term(draft, value, quoted, minus)
             if not quoted and len(draft.notes) < _NOTES_MAX:
-                draft.notes += _doubt(value, minus=minus)
+                draft.notes += doubt_word(value, _FIELDS, minus=minus)
+    draft.notes += doubt_operators([term.text for term in draft.terms if term.kind == "word"])
     conditions = {name: tuple(found) for name, found in draft.conditions.items()}
     query = Query(
         text, tuple(draft.terms), tuple(draft.excluded), tuple(draft.titles),
@@ -205,24 +206,6 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
         position = found.end()
 
 
-def _doubt(word: str, *, minus: bool) -> Iterator[str]:
-    """What to say of a word that looks like a filter whose name was mistyped, or like an option.
-
-    A filter is one with its letters in another order or case, one of them missing, or an s too many.
-    """
-    if minus and len(word) == 1 and word.isascii():
-        yield f"'-{word}' left out what holds '{word}', as -word does"
-    name, colon, value = word.partition(":")
-    lower = name.lower()
-    if not colon or not value or value.startswith("//") or len(name) < _DOUBTED_CHARS:
-        return
-    for right in _FIELDS:
-        shorter = {right[:at] + right[at + 1 :] for at in range(len(right))}
-        if sorted(lower) == sorted(right) or lower == f"{right}s" or (lower in shorter and len(right) > 3):
-            act = "left out" if minus else "looked for"
-            yield f"'{word}' was {act} as text; the filter is called {right}:"
-
-
 def _add_term(draft: _Draft, value: str, quoted: bool, minus: bool) -> None:
     term = _make_term(value, quoted)
     if term is None:
@@ -260,6 +243,8 @@ def _add_field(draft: _Draft, name: str, value: str, quoted: bool, minus: bool, 
             raise UsageError(f"'-{name}:' has no meaning", f"write {name}:{value}")
         if name == "since":
             draft.since = max(draft.since or 0, parse_since(value, now))
+        elif not value or draft.rev not in ("", value):
+            raise UsageError("a query names one revision", "write rev:main~2 once")
         else:
             draft.rev = value
     elif name == "title":

@@ -192,12 +192,12 @@ def _find_break(buffer: bytes, least: int, limit: int) -> int:
         position, length = max(found)
         if position >= 0:
             return position + length
-    end = limit
+    if buffer[limit] == 0x0A:
+        limit -= 1  # a line end of two bytes stays whole
     for back in range(4):  # a UTF-8 character has at most three continuation bytes
         if buffer[limit - back] & 0xC0 != 0x80:
-            end = limit - back
-            break
-    return end - 1 if buffer[end] == 0x0A else end
+            return limit - back
+    return limit
 
 
 def _keep_block_whole(start: int, end: int, policy: ChunkPolicy, blocks: list[Block]) -> int:

@@ -203,6 +203,44 @@ def test_other_words_with_colons_are_not_doubted(text: str) -> None:
     assert parse_query(f"tree {text}", NOW).notes == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\u201cmerkle tree\u201d", "straight ones"),
+        ("\u201e知识\u201d 树", "straight ones"),
+        ("\u00abmerkle tree\u00bb", "straight ones"),
+        ("tree \u2013draft", "-draft"),
+        ("tree \uff0d草稿", "-草稿"),
+        ("tree path\uff1anotes/", "called path:"),
+        ("tree since: 30d", "right behind its colon"),
+        ("tree *.md", "in path:"),
+        ("tree mer*le", "at the end of a word"),
+        ("merkle AND tree", "best those with all"),
+        ("知识 OR 树", "in any case"),
+        ("tree NOT draft", "begins with - is left out"),
+    ],
+)
+def test_signs_of_other_keyboards_and_engines_are_told_to_be_text(text: str, said: str) -> None:
+    [note] = parse_query(text, NOW).notes
+    assert said in note
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["DO NOT PANIC", "and or not", "mer* **bold**", "a \u2013 b", "a \u2014", '"a AND b"', "I\u2019m", "\u300c树\u300d",
+     "知识\uff1a树", "a* NOT*", "x \u201d y"],
+)  # fmt: skip
+def test_ordinary_signs_are_not_doubted(text: str) -> None:
+    assert parse_query(text, NOW).notes == ()
+
+
+@pytest.mark.parametrize("text", ["tree rev:main rev:v1", 'tree rev:""'])
+def test_a_query_names_one_revision(text: str) -> None:
+    with pytest.raises(UsageError, match="one revision"):
+        parse_query(text, NOW)
+    assert parse_query("tree rev:v1 rev:v1", NOW).rev == "v1"
+
+
 def test_a_path_may_begin_with_a_dot() -> None:
     assert parse_query("tree path:/notes", NOW).paths == (Condition("notes", False),)
     assert parse_query("tree path:. path:./notes", NOW).paths == (

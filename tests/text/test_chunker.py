@@ -55,6 +55,16 @@ def test_no_character_is_cut(text: str, policy: ChunkPolicy) -> None:
     assert "".join(pieces) == text
 
 
+@pytest.mark.parametrize("line", ["ab" + "知" * 666, "x" + "é" * 999 + "y", "🎉" * 500, "x" * 2000])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_no_character_is_cut_where_a_line_ends_at_the_limit(line: str, end: str) -> None:
+    data = (line + end).encode() * 3
+    passages = chunk_text(data, DEFAULT_POLICY)
+    assert b"".join(passage.data for passage in passages) == data
+    pieces = [passage.data.decode() for passage in passages]
+    assert not any(piece.startswith("\n") for piece in pieces)
+
+
 @given(text=markdown_texts)
 def test_only_the_last_passage_is_under_the_least_size(text: str) -> None:
     data = text.encode()
