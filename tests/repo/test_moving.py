@@ -154,10 +154,9 @@ def leave(folder: Path, name: str) -> None:
         else:
             assert state.way_out.endswith("arbor switch main")
             kb.branches.switch("main")
-    elif kb.repo.stage().in_progress == "merge":
-        kb.branches.abort_merge()
-    elif kb.repo.stage().message:
-        kb.branches.reset("HEAD", "hard")
+    elif what := kb.repo.stage().in_progress:
+        assert (state.merging, state.reverting) == (what == "merge", what == "revert")
+        (kb.branches.abort_merge if what == "merge" else kb.branches.abort_revert)()
     kb.close()
 
 
@@ -199,7 +198,7 @@ def finish(folder: Path, name: str) -> None:
     """Run the command again; what is only to be committed, or is done, is that."""
     kb = arbor.open(folder)
     stage = kb.repo.stage()
-    if stage.in_progress or (name == "revert" and stage.message):
+    if stage.in_progress:
         assert not kb.status().interrupted
         if name == "merge and commit":
             kb.commit(index=False)
