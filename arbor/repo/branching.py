@@ -402,13 +402,15 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
                         Stage(repo.ledger_root(target)))  # fmt: skip
             move_to(repo, stage, move, move_ref, force=True)
             return target
-        move_ref()
         if mode == "mixed":
+            move_ref()
             clear_stage(repo.folder)
         else:
-            # As changes to the new HEAD, so that whoever asks whether something is staged is told what is.
-            staged = replace(stage, message="").onto(repo.store, repo.ledger_root(target))
+            # As changes to the new HEAD, so that whoever asks whether something is staged is told what is. It comes
+            # first: cut off in between, the stage still holds the same, and nothing else knows that it was to be kept.
+            staged = stage.onto(repo.store, repo.ledger_root(target))
             put_stage(repo.folder, staged)
+            move_ref()
             with contextlib.suppress(OSError):  # else the files are looked at again
                 restamp_worktree_cache(repo.folder, stage.stamp, staged.stamp)
     return target

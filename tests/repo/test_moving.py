@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -205,6 +206,28 @@ def finish(folder: Path, name: str) -> None:
     elif not (name == "revert" and kb.status().staged):
         COMMANDS[name](kb)
     kb.close()
+
+
+def test_a_soft_reset_that_was_cut_off_has_happened_or_not(tmp_path: Path) -> None:
+    kb = make(tmp_path / "fresh")
+    assert kb.fs_root is not None
+    (kb.fs_root / "both.md").write_text("staged\n")
+    kb.add(["both.md"])
+    (kb.fs_root / "both.md").write_text("and edited since\n")
+    kb.close()
+    before = see(tmp_path / "fresh")
+    shutil.copytree(tmp_path / "fresh", tmp_path / "whole")
+    branching.reset(arbor.open(tmp_path / "whole").repo, "HEAD~1", "soft")
+    after = see(tmp_path / "whole")
+    assert len(after.status[0]) > len(before.status[0]) == 1  # type: ignore[arg-type]
+    for step in count(1):
+        folder = shutil.copytree(tmp_path / "fresh", tmp_path / f"at{step}")
+        died = killed_at(folder, step, lambda kb: branching.reset(kb.repo, "HEAD~1", "soft"))
+        found = see(folder)
+        assert found == (before if found.commit == before.commit else after), step
+        shutil.rmtree(folder)
+        if not died:
+            break
 
 
 def test_an_rm_that_was_cut_off_is_done_by_the_same_command(tmp_path: Path) -> None:
