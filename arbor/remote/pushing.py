@@ -114,7 +114,12 @@ def push(
     judged = [_judge(repo, shown, spec, seen.get(spec.there)) for spec in specs]
     updates = [update for update, done in judged if done.status not in ("same", "rejected")]
     if not updates or dry_run:
-        return PushResult(transport.url, tuple(done for _, done in judged))
+        there = tuple(done for _, done in judged)
+        if not dry_run and not _is_followed(repo, remote, there):
+            _follow(
+                repo, remote, transport, there
+            )  # of a push that was cut off after the other side's branch moved
+        return PushResult(transport.url, there)
     results, objects, sent = _send(repo, transport, remote, shown, updates, progress)
     reasons = {result.name: result.reason for result in results}
     refs = []
@@ -219,6 +224,15 @@ class _Counter:
             self.sent_bytes += len(frame)
             if self._progress is not None:
                 self._progress(self._objects, self._total, self.sent_bytes)
+
+
+def _is_followed(repo: Repository, remote: str, refs: Sequence[PushedRef]) -> bool:
+    """Whether the remote-tracking refs stand where the branches that were the same stand."""
+    return not remote or all(
+        repo.refs.read(f"{REMOTES}{remote}/{ref.there.removeprefix(HEADS)}") == bytes.fromhex(ref.new)
+        for ref in refs
+        if ref.status == "same" and ref.there.startswith(HEADS)
+    )
 
 
 def _follow(repo: Repository, remote: str, transport: Transport, refs: Sequence[PushedRef]) -> None:
