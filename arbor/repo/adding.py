@@ -25,6 +25,7 @@ from arbor.repo.stage import Stage, put_stage, write_stage
 from arbor.repo.status import cold_paths, displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.storing_files import FileResult, Job, Rules, store_files, too_large
 from arbor.repo.tiers import make_hot, read_tiers
+from arbor.repo.unfinished import remove_beside
 from arbor.repo.whole_packs import note_added
 from arbor.repo.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
 from arbor.text.reading import extract
@@ -328,6 +329,7 @@ def add_bytes(
             raise UsageError(
                 f"'{path}' exists and holds something else", "replace it with -f, or give another name"
             )
+        remove_beside(fs_root, [path])
         tracked = tracked_files(repo, stage)
         with repo.store.writer() as writer:
             extraction = extract(data, path, repo.policy().chunking)
@@ -380,6 +382,7 @@ def add_items(
                 oid = store_extraction(writer, extraction, data, source_uri)
                 state = check_out(fs_root, path, [data])
                 results.append(FileResult(path, oid, state, tuple(extraction.warnings)))
+        remove_beside(fs_root, [result.path for result in results])
         found.gone = displaced(tracked, [result.path for result in results])
         _remember(repo, stage, tracked, results, writer.name, found.gone, looked_ns)
         return _outcome(results, tracked, found, unchanged=0)

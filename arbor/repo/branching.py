@@ -136,7 +136,7 @@ def _peeled(repo: Repository, oid: bytes) -> bytes:
 def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) -> None:
     """Give a branch another name; HEAD follows it, and its reflog goes along. Its own name changes nothing.
 
-    One that was cut off half-way, with both names there, is finished by the same call.
+    One that was cut off half-way is finished by the same call.
 
     Raises:
         UsageError: when there is no such branch, or the new name is taken and `force` is not given, or is that of the
@@ -149,7 +149,13 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
             raise ConflictError(f"branch '{new}' cannot be made: '{other.removeprefix(HEADS)}' is in the way")
     if old != new and (f"{old}/".startswith(f"{new}/") or f"{new}/".startswith(f"{old}/")):
         _rename_nested(repo, old, new, force=force)
-        return
+    else:
+        _rename(repo, old, new, _RENAMED_FROM + old, force=force)
+
+
+def _rename(repo: Repository, old: str, new: str, reason: str, *, force: bool = False) -> None:
+    """See `rename_branch`; `reason` is what the log of the new name says."""
+    old_ref, new_ref = HEADS + old, HEADS + new
     with repo.lock():
         oid, taken = repo.refs.read(old_ref), repo.refs.read(new_ref)
         current = repo.refs.head() == old_ref
@@ -157,41 +163,57 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
             raise UsageError(f"there is no branch '{old}'", "run: arbor branch")
         if old_ref == new_ref:
             return
-        is_begun = _is_begun(repo, old, new)
+        is_begun = _is_begun(repo, old, new, reason)
         if taken is not None and not force and not is_begun:
             raise UsageError(f"branch '{new}' exists already")
         if repo.refs.head() == new_ref and not is_begun:
             raise UsageError(f"branch '{new}' is the current one", "switch to another one first")
         if oid is not None and not is_begun:
             repo.refs.carry_log(old_ref, new_ref)  # what it remembers keeps commits, and is a way back
-            repo.refs.move(new_ref, taken, oid, repo.who(), _RENAMED_FROM + old)
+            repo.refs.move(new_ref, taken, oid, repo.who(), reason)
         if current:
-            repo.refs.set_head(new_ref, repo.who(), _RENAMED_FROM + old)
+            repo.refs.set_head(new_ref, repo.who(), reason)
         if not is_begun or read_upstream(repo, old):
             move_upstream(repo, old, new)
         if oid is not None:  # at the very end: without the old name, nobody could give this command again
             repo.refs.move(old_ref, oid, None, repo.who(), _RENAMED_TO + new)
 
 
-def _is_begun(repo: Repository, old: str, new: str) -> bool:
+def _is_begun(repo: Repository, old: str, new: str, reason: str) -> bool:
     """Whether two branches at one commit are what a crash left of a renaming: the log is with the new name only."""
     oid = repo.refs.read(HEADS + old)
     if oid is None or oid != repo.refs.read(HEADS + new):
         return False
-    last = [entry.reason for entry in repo.refs.reflog(HEADS + new)[:1]]
     others = {entry.reason for entry in repo.refs.reflog(HEADS + old)} - {_RENAMED_TO + new}
-    return last == [_RENAMED_FROM + old] and not others
+    return _last_moves(repo, new, 1) == [reason] and not others
+
+
+def _last_moves(repo: Repository, name: str, most: int) -> list[str]:
+    """Why a branch was moved, the last time first."""
+    return [entry.reason for entry in repo.refs.reflog(HEADS + name)[:most]]
 
 
 def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None:
-    """Rename where one name is a folder of the other, by way of a third name: a crash leaves the branch under that."""
-    third = next(
+    """Rename where one name is a folder of the other, by way of a third name.
+
+    A crash can leave the branch under that; its log says so, for the same call to go on from there.
+    """
+    reason = f"{_RENAMED_FROM}{old}, to become {new}"  # no name has a comma and a space in it
+    stem = f"{old.replace('/', '-')}-"
+    there = [name.removeprefix(HEADS) for name in repo.refs.iter_names(HEADS + stem)]
+    is_there = repo.refs.read(HEADS + old) is not None
+    left = (
         name
-        for name in (f"{old.replace('/', '-')}-{number}" for number in count(1))
-        if _is_begun(repo, old, name)
-        or (repo.refs.read(HEADS + name) is None and not repo.refs.in_the_way(HEADS + name))
+        for name in there
+        if (_is_begun(repo, old, name, reason) if is_there else _is_third(repo, name, new, reason))
     )
-    rename_branch(repo, old, third)
+    third = next(left, "")
+    if is_there or not third:
+        free = (f"{stem}{number}" for number in count(1))
+        third = third or next(
+            name for name in free if name not in there and not repo.refs.in_the_way(HEADS + name)
+        )
+        _rename(repo, old, third, reason)
     try:
         rename_branch(repo, third, new, force=force)
     except ArborError as error:
@@ -201,6 +223,12 @@ def _rename_nested(repo: Repository, old: str, new: str, *, force: bool) -> None
             said = f"{error.message}; branch '{old}' is called '{third}' for now"
             raise PartlyDone(said, f"run: arbor branch -m {third} {new}") from error
         raise
+
+
+def _is_third(repo: Repository, name: str, new: str, reason: str) -> bool:
+    """Whether a crash left a branch under this name: its log says why, or has gone to the new name already."""
+    own, moved = _last_moves(repo, name, 1), _last_moves(repo, new, 2)
+    return own == [reason] or moved == [_RENAMED_FROM + name, reason] or (not own and moved[:1] == [reason])
 
 
 def list_tags(repo: Repository) -> list[TagInfo]:
@@ -403,13 +431,15 @@ def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> byte
                         Stage(repo.ledger_root(target)))  # fmt: skip
             move_to(repo, stage, move, move_ref, force=True)
             return target
-        move_ref()
         if mode == "mixed":
+            move_ref()
             clear_stage(repo.folder)
         else:
-            # As changes to the new HEAD, so that whoever asks whether something is staged is told what is.
-            staged = replace(stage, message="").onto(repo.store, repo.ledger_root(target))
+            # As changes to the new HEAD, so that whoever asks whether something is staged is told what is. It comes
+            # first: cut off in between, the stage still holds the same, and nothing else knows that it was to be kept.
+            staged = stage.onto(repo.store, repo.ledger_root(target))
             put_stage(repo.folder, staged)
+            move_ref()
             with contextlib.suppress(OSError):  # else the files are looked at again
                 restamp_worktree_cache(repo.folder, stage.stamp, staged.stamp)
     return target

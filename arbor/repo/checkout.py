@@ -18,6 +18,7 @@ from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage
 from arbor.repo.status import remember_states, same_bytes, tracked_among, tracked_files
 from arbor.repo.tiers import read_tiers, to_rehydrate
+from arbor.repo.unfinished import remove_beside
 from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_files, scan
 from arbor.store.sequential import SequentialReader
 
@@ -92,8 +93,10 @@ def write_missing(repo: Repository, documents: Container[bytes]) -> int:
         return 0
     stage, looked_ns = repo.stage(), time.time_ns()
     tracked, reader, written = tracked_files(repo, stage), SequentialReader(repo.store), {}
-    for path, (oid, _) in tracked.items():
-        if oid in documents and not os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)):
+    wanted = {path: oid for path, (oid, _) in tracked.items() if oid in documents}
+    remove_beside(repo.fs_root, wanted)
+    for path, oid in wanted.items():
+        if not os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)):
             written[path] = oid, check_out(repo.fs_root, path, iter_file(reader, oid))
     if written:
         remember_states(repo, stage, {**tracked, **written}, looked_ns)

@@ -20,6 +20,7 @@ from arbor.errors import IntegrityError, Locked
 from arbor.objects.ids import OID_BYTES
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
+from arbor.repo.unfinished import remove_all
 from arbor.store.files import seal, unseal, write_atomically
 from arbor.store.journal import Journal
 from arbor.store.lock import writer_lock
@@ -91,6 +92,7 @@ def collect(
         _write_candidates(repo.folder, {oid: first for oid, first in since.items() if oid not in due})
         _remove_orphan_indexes(repo.store)
         _remove_interrupted(repo.folder, moment - grace_s)
+        remove_all(repo)
         return GcReport(
             len(stored) - len(garbage), len(garbage) - len(due), done.dropped, done.dropped_bytes,
             size_before - packed_bytes(repo.store), len(repo.store.packs()), merged.packs_before,

@@ -19,6 +19,7 @@ from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage, clear_stage
 from arbor.repo.status import remember_changes
+from arbor.repo.unfinished import remove_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ def _bring_back(repo: Repository, stage: Stage) -> None:
         Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)
     ]
     plan = plan_checkout(repo, stage, changes, force=True)
+    if repo.fs_root is not None:  # of an abort that was cut off before
+        remove_beside(repo.fs_root, paths)
     entries = apply_checkout(repo, plan, head)
     clear_stage(repo.folder)
     remember_changes(repo, stage, Stage(head.ledger_root), entries)

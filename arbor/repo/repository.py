@@ -141,7 +141,9 @@ class Repository:
         stage = read_stage(self.folder, head_root)
         if head is None or (stage.base == head_root and not stage.merge_parents):
             return stage
-        return stage.after_commit(self.store, head_root, self.commit(head).parents)
+        stage = stage.after_commit(self.store, head_root, self.commit(head).parents)
+        # HEAD is not where it was when this was staged: a crash came between the two.
+        return stage if stage.base == head_root or stage.in_progress else stage.onto(self.store, head_root)
 
     def work_tree(self) -> Path:
         """The work tree's folder; raises UsageError for a bare repository."""

@@ -17,6 +17,7 @@ from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, write_stage
 from arbor.repo.status import displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.tiers import to_rehydrate
+from arbor.repo.unfinished import remove_beside
 from arbor.repo.worktree import (
     check_out,
     name_on_disk,
@@ -66,6 +67,7 @@ def restore(
             path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
         }
         if worktree:
+            remove_beside(repo.work_tree(), chosen)
             # What goes makes room for what comes.
             remove_files(
                 repo.work_tree(), [path for path in chosen if path not in wanted and path in tracked]

@@ -43,8 +43,11 @@ class Stage:
 
     @property
     def in_progress(self) -> str:
-        """`merge` or `revert`, whichever waits to be finished; "" for neither."""
-        return "merge" if self.merge_parents else "revert" if self.conflicts else ""
+        """`merge` or `revert`, whichever waits to be finished; "" for neither.
+
+        The prepared message tells of a revert whose conflicts are resolved, or that was cut off before its commit.
+        """
+        return "merge" if self.merge_parents else "revert" if self.conflicts or self.message else ""
 
     def refuse_unfinished(self) -> None:
         """Nothing new begins while a merge or a revert waits to be finished; raises ConflictError."""

@@ -67,7 +67,7 @@ class Status:
         unstaged: Tracked files that differ from the stage.
         untracked: Files (or whole folders, with a trailing slash) that are not tracked.
         skipped: (name, reason) of what is there but cannot be tracked.
-        merging: Whether a merge waits for its commit.
+        merging, reverting: Whether a merge, or a revert, waits for its commit.
         upstream: What the branch follows, such as `origin/main`; "" where it follows nothing.
         ahead, behind: Commits that the upstream lacks, and that it has beyond the branch, as it was last seen.
         upstream_gone: Whether nothing is known of the upstream: it is gone there, or was never pushed.
@@ -82,6 +82,7 @@ class Status:
     untracked: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
     merging: bool
+    reverting: bool = False
     upstream: str = ""
     ahead: int = 0
     behind: int = 0
@@ -92,7 +93,8 @@ class Status:
     @property
     def clean(self) -> bool:
         """Whether nothing differs and nothing is untracked."""
-        return not (self.staged or self.unstaged or self.untracked or self.merging or self.interrupted)
+        in_progress = self.merging or self.reverting or self.interrupted
+        return not (self.staged or self.unstaged or self.untracked or in_progress)
 
 
 def tracked_files(repo: Repository, stage: Stage) -> Entries:
@@ -149,7 +151,7 @@ def get_status(repo: Repository) -> Status:
     branch = head.removeprefix("refs/heads/") if isinstance(head, str) else ""
     record = repo.interrupted()
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
-                  tuple(listing.skipped), bool(stage.merge_parents),
+                  tuple(listing.skipped), bool(stage.merge_parents), stage.in_progress == "revert",
                   *_compare_upstream(repo, branch, head_oid), record.command if record else "",
                   record.hint if record else "")  # fmt: skip
 

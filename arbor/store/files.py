@@ -36,6 +36,7 @@ _REASONS = {
     errno.EACCES: ("permission denied", _OWNER),
     errno.EPERM: ("permission denied", _OWNER),
     errno.EMFILE: ("too many files are open", "raise the limit on open files: ulimit -n"),
+    errno.EIO: ("the disk failed (input/output error)", "check the disk, then run: arbor verify"),
 }
 
 
@@ -55,9 +56,14 @@ def storing(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         reason, hint = _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
-        raise StorageError(
-            f"'{os.fsdecode(error.filename or folder)}' cannot be used: {reason}", hint
-        ) from error
+        name = asked_for(os.fsdecode(error.filename)) if error.filename else folder
+        raise StorageError(f"'{name}' cannot be used: {reason}", hint) from error
+
+
+def asked_for(path: str) -> str:
+    """A path as its user knows it: for a file that is only on its way to its name, the folder it goes to."""
+    folder, name = os.path.split(path)
+    return folder or "." if name.startswith(TEMPORARY_PREFIX) else path
 
 
 def check_is_there(folder: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,12 @@ from arbor.errors import Locked
 
 WAIT_S = 10.0
 _POLL_S = 0.02
+
+_queues: dict[tuple[int, int], deque[object]] = {}
+"""Who waits in this process, by the lock file's device and inode: a thread that takes the lock over and over would
+else leave the others no moment in which they find it free."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_queues.clear)  # those who wait are not there
 
 if sys.platform == "win32":
     import msvcrt
@@ -47,14 +54,29 @@ def writer_lock(fs_path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
     """
     handle = os.open(fs_path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        deadline = time.monotonic() + wait_s
-        while not _try_lock(handle):
-            if time.monotonic() >= deadline:
-                raise Locked(
-                    f"another arbor process is writing to {fs_path.parent}",
-                    "wait for it to finish; the lock ends with its process, no file needs to be removed",
-                )
-            time.sleep(_POLL_S)
+        if not (_try_lock(handle) if wait_s <= 0 else _wait_for(handle, wait_s)):
+            raise Locked(
+                f"another arbor process is writing to {fs_path.parent}",
+                "wait for it to finish; the lock ends with its process, no file needs to be removed",
+            )
         yield
     finally:
         os.close(handle)
+
+
+def _wait_for(handle: int, wait_s: float) -> bool:
+    """Take the lock when those who asked before in this process have had it; whether it came in time."""
+    status, ticket = os.fstat(handle), object()
+    key, deadline = (status.st_dev, status.st_ino), time.monotonic() + wait_s
+    queue = _queues.setdefault(key, deque())
+    queue.append(ticket)
+    try:
+        while not (queue[0] is ticket and _try_lock(handle)):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+    finally:
+        queue.remove(ticket)
+        if not queue:
+            _queues.pop(key, None)

@@ -87,12 +87,13 @@ def push_to(
     *,
     force: bool = False,
     lease: bytes | None = None,
+    dry_run: bool = False,
 ) -> PushResult:
     """Push one branch."""
     transport = target if not isinstance(target, (Path, str)) else connect(str(target))
     try:
         spec = PushSpec(HEADS + branch, repo.refs.read(HEADS + branch) or b"", force, lease)
-        return push(repo, transport, "origin", [spec])
+        return push(repo, transport, "origin", [spec], dry_run=dry_run)
     finally:
         transport.close()
 

@@ -125,6 +125,23 @@ def test_push_moves_the_branch_and_the_tracking_ref(tmp_path: Path) -> None:
     assert_whole(bare)
 
 
+def test_a_push_that_was_cut_off_after_the_branch_had_moved_there_is_followed_by_the_next(
+    tmp_path: Path,
+) -> None:
+    make_kb(tmp_path / "bare", bare=True)
+    source, tracking = make_kb(tmp_path / "a", notes(3)), "refs/remotes/origin/main"
+    for changed in (None, {"x.md": "x\n"}):
+        if changed:
+            change(source, changed)
+        old = source.refs.read(tracking)
+        push_to(source, tmp_path / "bare")
+        source.refs.move(tracking, source.refs.read(tracking), old, source.who(), "as if nobody had followed")
+        assert [ref.status for ref in push_to(source, tmp_path / "bare", dry_run=True).refs] == ["same"]
+        assert source.refs.read(tracking) == old
+        assert [ref.status for ref in push_to(source, tmp_path / "bare").refs] == ["same"]
+        assert source.refs.read(tracking) == source.refs.head_oid()
+
+
 def test_push_refuses_what_is_no_fast_forward_unless_forced(tmp_path: Path) -> None:
     make_kb(tmp_path / "bare", bare=True)
     first = make_kb(tmp_path / "a", notes(3))

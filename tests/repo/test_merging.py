@@ -11,6 +11,7 @@ import pytest
 import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
+from arbor.repo import merging
 from arbor.repo.merge_text import holds_markers
 from arbor.repo.merging import MergeResult
 from tests.repo.kit import new_kb, record
@@ -226,6 +227,27 @@ def test_revert_undoes_one_commit(kb: KnowledgeBase) -> None:
     assert kb.branches.revert("HEAD").kind == "merged"
     assert kb.repo.head_root() == first
     assert next(iter(kb.log())).subject == 'Revert "two"'
+
+
+def test_a_revert_can_be_left_until_it_is_committed(kb: KnowledgeBase) -> None:
+    for text in ("two\n", "three\n"):
+        save(kb, "a.md", text)
+        kb.commit(text.strip())
+    assert merging.revert(kb.repo, "HEAD~1").kind == "conflict"
+    save(kb, "a.md", "resolved\n")
+    state = kb.status()
+    assert (state.reverting, state.merging, state.clean) == (True, False, False)
+    with pytest.raises(ConflictError, match="a revert is in progress"):
+        kb.branches.switch("other", create=True)
+    kb.branches.abort_revert()
+    assert kb.status().clean
+    assert read(kb, "a.md") == "three\n"
+    merging.revert(kb.repo, "HEAD")  # and no further: cut off before its commit, or with --no-commit
+    with pytest.raises(ConflictError, match="a revert is in progress"):
+        merging.revert(kb.repo, "HEAD")
+    kb.commit()
+    assert not kb.status().reverting
+    assert next(iter(kb.log())).subject == 'Revert "three"'
 
 
 def test_reset_moves_the_branch_in_three_ways(kb: KnowledgeBase) -> None:

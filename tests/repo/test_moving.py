@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -154,10 +155,9 @@ def leave(folder: Path, name: str) -> None:
         else:
             assert state.way_out.endswith("arbor switch main")
             kb.branches.switch("main")
-    elif kb.repo.stage().in_progress == "merge":
-        kb.branches.abort_merge()
-    elif kb.repo.stage().message:
-        kb.branches.reset("HEAD", "hard")
+    elif what := kb.repo.stage().in_progress:
+        assert (state.merging, state.reverting) == (what == "merge", what == "revert")
+        (kb.branches.abort_merge if what == "merge" else kb.branches.abort_revert)()
     kb.close()
 
 
@@ -199,13 +199,35 @@ def finish(folder: Path, name: str) -> None:
     """Run the command again; what is only to be committed, or is done, is that."""
     kb = arbor.open(folder)
     stage = kb.repo.stage()
-    if stage.in_progress or (name == "revert" and stage.message):
+    if stage.in_progress:
         assert not kb.status().interrupted
         if name == "merge and commit":
             kb.commit(index=False)
     elif not (name == "revert" and kb.status().staged):
         COMMANDS[name](kb)
     kb.close()
+
+
+def test_a_soft_reset_that_was_cut_off_has_happened_or_not(tmp_path: Path) -> None:
+    kb = make(tmp_path / "fresh")
+    assert kb.fs_root is not None
+    (kb.fs_root / "both.md").write_text("staged\n")
+    kb.add(["both.md"])
+    (kb.fs_root / "both.md").write_text("and edited since\n")
+    kb.close()
+    before = see(tmp_path / "fresh")
+    shutil.copytree(tmp_path / "fresh", tmp_path / "whole")
+    branching.reset(arbor.open(tmp_path / "whole").repo, "HEAD~1", "soft")
+    after = see(tmp_path / "whole")
+    assert len(after.status[0]) > len(before.status[0]) == 1  # type: ignore[arg-type]
+    for step in count(1):
+        folder = shutil.copytree(tmp_path / "fresh", tmp_path / f"at{step}")
+        died = killed_at(folder, step, lambda kb: branching.reset(kb.repo, "HEAD~1", "soft"))
+        found = see(folder)
+        assert found == (before if found.commit == before.commit else after), step
+        shutil.rmtree(folder)
+        if not died:
+            break
 
 
 def test_an_rm_that_was_cut_off_is_done_by_the_same_command(tmp_path: Path) -> None:

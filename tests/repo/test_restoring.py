@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import arbor
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.repo import worktree
+from arbor.repo.gc import collect
+from arbor.store.files import temporary_path
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
 FILES: dict[str, str | bytes] = {"a.md": "a\n", "b.md": "b\n", "x/c.md": "c\n", "x/y/d.md": "d\n"}
@@ -377,3 +380,59 @@ def test_folders_are_made_durable_once_and_not_after_each_file(
     kb.branches.reset("HEAD", "hard")
     assert synced == ["b", "kb", "kb"]
     assert kb.status().clean
+
+
+# --- what was being written by a command that was killed
+
+
+def leave_unfinished(*folders: Path) -> list[Path]:
+    places = [temporary_path(folder) for folder in folders]
+    for place in places:
+        place.write_text("half of")
+    return places
+
+
+def test_what_a_restore_was_writing_goes_when_it_is_run_again(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES)
+    here, below, elsewhere = leave_unfinished(tmp_path, tmp_path / "x/y", tmp_path / "x")
+    kb.restore(["a.md", "x/y/d.md"])
+    assert [place.exists() for place in (here, below, elsewhere)] == [False, False, True]
+    kb.add_bytes("x/new.md", b"new\n")
+    assert not elsewhere.exists()
+
+
+def test_what_an_abort_was_writing_goes_when_it_is_run_again(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES)
+    record(kb, {"a.md": "two\n"})
+    record(kb, {"a.md": "three\n"})
+    assert kb.branches.revert("HEAD~1").kind == "conflict"
+    [place] = leave_unfinished(tmp_path)
+    kb.branches.abort_revert()
+    assert not place.exists()
+
+
+def test_gc_removes_what_was_being_written_wherever_it_is(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES)
+    new_kb(tmp_path / "x/own", {"e.md": "e\n"})
+    arbor.init(tmp_path / "x/bare", bare=True)
+    gone = leave_unfinished(tmp_path, tmp_path / "x/y", kb.folder / "refs/heads", kb.folder / "refs/tags")
+    stay = leave_unfinished(
+        tmp_path / "x/own", tmp_path / "x/bare/packs"
+    )  # perhaps of somebody at work there
+    assert kb.status().untracked == ("x/bare/",)
+    collect(kb.repo)
+    assert [place for place in gone if place.exists()] == []
+    assert all(place.exists() for place in stay)
+
+
+def test_nothing_is_removed_beyond_a_link(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path / "kb", {"x/c.md": "c\n"})
+    (tmp_path / "out").mkdir()
+    (tmp_path / "kb/x/c.md").unlink()
+    (tmp_path / "kb/x").rmdir()
+    (tmp_path / "kb/x").symlink_to(tmp_path / "out")
+    [place] = leave_unfinished(tmp_path / "out")
+    with pytest.raises(UsageError):
+        kb.restore(["x/c.md"])
+    collect(kb.repo)
+    assert place.exists()

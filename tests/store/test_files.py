@@ -183,8 +183,16 @@ def test_what_the_system_refuses_is_said_in_words(tmp_path: Path, code: int, wor
         raise OSError(code, os.strerror(code), "some/file")
     assert "some/file" in caught.value.message
     assert caught.value.exit_code == 3
+    assert caught.value.hint
     with pytest.raises(StorageError, match=tmp_path.name), files.storing(tmp_path):
         raise OSError(code, os.strerror(code))
+
+
+def test_an_error_names_no_file_that_is_on_its_way_to_its_name(tmp_path: Path) -> None:
+    temporary = files.temporary_path(tmp_path / "packs")
+    with pytest.raises(StorageError) as caught, files.storing(tmp_path):
+        raise OSError(errno.ENOSPC, "", str(temporary), None, str(tmp_path / "packs/x.pack"))
+    assert caught.value.message == f"'{tmp_path / 'packs'}' cannot be used: the disk is full"
 
 
 def test_other_errors_pass_through(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,36 @@ def test_the_lock_goes_with_its_process(tmp_path: Path, number: int) -> None:
     assert (tmp_path / "lock").exists()
     with writer_lock(tmp_path / "lock", wait_s=0):
         pass
+
+
+def test_a_thread_that_takes_the_lock_over_and_over_lets_others_have_it(tmp_path: Path) -> None:
+    done, waiting = threading.Event(), threading.Event()
+
+    def once() -> None:
+        waiting.set()
+        with writer_lock(tmp_path / "lock"):
+            done.set()
+
+    thread = threading.Thread(target=once)
+    with writer_lock(tmp_path / "lock"):
+        thread.start()
+        assert waiting.wait(60)
+    turns = 0
+    while not done.is_set() and turns < 3000:
+        with writer_lock(tmp_path / "lock"):
+            turns += 1
+    assert done.is_set()
+    thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_waits_for_none_of_the_threads_of_its_parent(tmp_path: Path) -> None:
+    lock._queues[os.stat(tmp_path).st_dev, 1] = deque([object()])
+    pid = os.fork()
+    if pid == 0:
+        os._exit(len(lock._queues))
+    lock._queues.clear()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def test_a_second_writer_waits_for_the_first(tmp_path: Path) -> None:

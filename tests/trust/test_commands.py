@@ -241,6 +241,21 @@ def test_update_stages_the_new_version(cli: Cli, tmp_path: Path) -> None:
     cli("verify")
 
 
+def test_a_file_that_has_changed_is_added_again_as_recheck_says(cli: Cli, tmp_path: Path) -> None:
+    source = tmp_path / "source.md"
+    source.write_text("# One\n")
+    uri = source.as_uri()
+    cli("add", "-", "--as", "copy.md", "--source-uri", uri, stdin=source.read_text())
+    cli("commit", "-m", "copied")
+    source.write_text("# Two\n")
+    told = cli("recheck", code=1).err
+    assert "arbor add -f - --as PATH --source-uri URI < FILE, or arbor rehydrate" in told
+    assert "arbor recheck" in cli("rehydrate", "copy.md", "--update").err  # it is hot
+    cli("add", "-f", "-", "--as", "copy.md", "--source-uri", uri, stdin=source.read_text())
+    cli("commit", "-m", "again")
+    assert "1 fresh" in cli("recheck").out
+
+
 def test_warm(cli: Cli) -> None:
     cli("evict", "a.md", "--warm")
     assert cli("tier", "a.md").out.startswith("warm")

@@ -63,8 +63,14 @@ def command(session: Session, paths: tuple[str, ...], private: bool, no_robots: 
             if each.state != "fresh":
                 out.note(f"  {clean_line(each.detail)}")
         out.line(", ".join(f"{totals[name]:,} {name}" for name in _STYLES))
-        if totals["changed"]:
-            out.hint("arbor add -f ADDRESS --as PATH, or arbor rehydrate PATH --update where it is cold")
+        changed = [each.uri for each in found if each.state == "changed"]
+        if changed:
+            # No file is added by its address: what a clone names would be read.
+            ways = ["arbor add -f ADDRESS --as PATH"] * any(not uri.startswith("file:") for uri in changed)
+            ways += ["arbor add -f - --as PATH --source-uri URI < FILE"] * any(
+                uri.startswith("file:") for uri in changed
+            )
+            out.hint(f"{', or '.join(ways)}, or arbor rehydrate PATH --update where it is cold")
     if totals["changed"] or totals["gone"]:
         return AnswerNo.exit_code
     return RemoteError.exit_code if totals["unreachable"] else 0
