@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 from arbor.cli.session import Session
@@ -25,6 +26,7 @@ def cold_noticed(session: Session) -> Iterator[None]:
     paths = [
         change.key for change in now.changes_since(before)
         if change.after in cold and now.lacks_pieces(change.after)
+        and not os.path.lexists(repo.fs_root / change.key)
     ]  # fmt: skip
     if paths:
         named = ", ".join(map(session.shown, paths[:_NAMED])) + (" …" if len(paths) > _NAMED else "")

@@ -55,7 +55,7 @@ def _add_one(
 ) -> AddResult:
     if address.startswith(f"{git_sources.GIT_SCHEME}:"):
         return imports.import_git(repo, address, prefix=target, overwrite=force).result
-    if not address.startswith(("http://", "https://")):
+    if not address.lower().startswith(("http://", "https://")):
         raise UsageError(f"'{address}' cannot be added beside an address", _NOT_HERE)
     if alone:
         done = sources.add_url(repo, address, fetcher, path=target, overwrite=force)

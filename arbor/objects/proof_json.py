@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,18 +31,27 @@ _MAX_JSON_BYTES = 4 * MAX_PROOF_BYTES
 _INDENT = 2
 _ONE_LINE = ((", ", ": "), (",", ":"))
 """What stands between items and after keys: as Python's `json.dumps` writes one line, and as `jq -c` does."""
+_OBEYED = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What JSON leaves as it is and a terminal or editor obeys: a title could make the lines below it read otherwise."""
 
 
 def format_proof_json(proof: AnyProof, *, indent: int | None = _INDENT) -> str:
     """The JSON text of a proof: indented by 2 and ended by a line feed, or on one line for an indent of None.
+
+    Controls and direction marks in it are escaped, other characters are themselves.
 
     Raises:
         UsageError: for another indent, since no reader takes one.
     """
     if indent not in (_INDENT, None):
         raise UsageError(f"a proof is not written with an indent of {indent}", "use 2, or None for one line")
-    text = json.dumps(proof_fields(proof), ensure_ascii=False, indent=indent)
+    text = _escape(json.dumps(proof_fields(proof), ensure_ascii=False, indent=indent))
     return text if indent is None else text + "\n"
+
+
+def _escape(text: str) -> str:
+    """JSON text without characters that a terminal or editor obeys."""
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _spellings(fields: dict[str, Any]) -> Iterator[str]:
@@ -56,6 +66,7 @@ def _spellings(fields: dict[str, Any]) -> Iterator[str]:
         for text in (indented + "\n", *lines, *(line + "\n" for line in lines)):
             yield text
             yield text.replace("\x7f", "\\u007f")  # jq escapes this character, Python does not
+            yield _escape(text)  # as `arbor prove` and `--json` write it
 
 
 def proof_fields(proof: AnyProof) -> dict[str, Any]:

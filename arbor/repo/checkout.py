@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from arbor.errors import ConflictError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
-from arbor.repo.file_states import UNKNOWN, Entries, EntryChanges, state_of
+from arbor.repo.file_states import UNKNOWN, Entries, EntryChanges, FileState, state_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage
 from arbor.repo.status import remember_states, same_bytes, tracked_among, tracked_files
 from arbor.repo.tiers import read_tiers, to_rehydrate
 from arbor.repo.unfinished import remove_beside
-from arbor.repo.worktree import check_out, name_on_disk, remove_bare_folders, remove_files, scan
+from arbor.repo.worktree import check_out, hash_of_file, name_on_disk, remove_bare_folders, remove_files, scan
+from arbor.store.files import fsync_folder, open_regular
 from arbor.store.sequential import SequentialReader
 
 _NAMED = 5
+_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,13 @@ class CheckoutPlan:
         changes: (path, old document, new document).
         already: Paths whose file holds the new bytes already.
         absent: Documents whose bytes are not stored here because they are cold: no file is written for them.
+        carried: New path to old one of those whose file is here and goes along, since it may be the last copy.
     """
 
     changes: tuple[Change, ...]
     already: frozenset[str]
     absent: frozenset[bytes] = frozenset()
+    carried: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_checkout(
@@ -53,7 +57,7 @@ def plan_checkout(
 
     Raises:
         ConflictError: when a file or the stage holds something else than the old or the new version, or is the
-            last copy known here of a cold document.
+            last copy known here of a cold document that gets no other path.
     """
     absent = absent_documents(repo, (oid for _, *oids in changes for oid in oids))
     if repo.fs_root is None:
@@ -61,12 +65,16 @@ def plan_checkout(
     tracked = tracked_among(repo, stage, [change.key for change in changes])
     equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
     going = {path for path, _, new in changes if new is None}
-    blocked, already = [], set()
+    blocked, already, unchanged = [], set(), set()
+    carried = carried_along(repo.fs_root, changes, absent)
+    safe = {old for path, old, _ in changes if path in carried.values()}
     for path, old, new in changes:
         verdict = _look_at(repo.fs_root, path, old, new, tracked, equal, going)
+        if verdict == "old":
+            unchanged.add(path)
         if verdict == "new":
             already.add(path)
-        elif verdict == "old" and not force and old in absent and os.path.lexists(repo.fs_root / path):
+        elif verdict == "old" and not force and old in absent - safe and os.path.lexists(repo.fs_root / path):
             raise ConflictError(
                 f"'{path}' is cold, and its file would go: it may be the last copy",
                 f"run: {to_rehydrate(path)}",
@@ -78,7 +86,44 @@ def plan_checkout(
         raise ConflictError(
             f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
         )
-    return CheckoutPlan(tuple(changes), frozenset(already), absent)
+    carried = {new: old for new, old in carried.items() if old in unchanged}
+    return CheckoutPlan(tuple(changes), frozenset(already), absent, carried)
+
+
+def carried_along(fs_root: Path, changes: Iterable[Change], absent: frozenset[bytes]) -> dict[str, str]:
+    """New path to old one of cold documents that only get another path, where the old one's file can go there."""
+    changes = list(changes) if absent else []
+    gone = {path: old for path, old, new in changes if new is None}
+    files = {old: path for path, old in gone.items() if old in absent and (fs_root / path).is_file()}
+    free = [(path, new) for path, _, new in changes if new in files and not os.path.lexists(fs_root / path)]
+    return {
+        path: files[new] for path, new in free if new is not None and gone.keys().isdisjoint(_above(path))
+    }
+
+
+def _above(path: str) -> Iterator[str]:
+    """The paths of the folders that a path is in."""
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _carry(repo: Repository, source: str, target: str, document: bytes) -> FileState:
+    """Write the file of a cold document to another path too, durably, before the old one may go.
+
+    Raises:
+        ConflictError: when the old file has other bytes by now.
+    """
+    fs_root = repo.work_tree()
+    with open_regular(fs_root / name_on_disk(fs_root, source)) as file:
+        state = check_out(fs_root, target, iter(lambda: file.read(_PIECE_BYTES), b""))
+    written = fs_root / name_on_disk(fs_root, target)
+    if hash_of_file(written) != Snapshot(repo.store, ledger.EMPTY_LEDGER).document(document).file_hash:
+        remove_files(fs_root, [target])
+        raise ConflictError(f"'{source}' was changed just now", "begin again")
+    with open_regular(written) as file:
+        os.fsync(file.fileno())
+    fsync_folder(written.parent)
+    return state
 
 
 def write_missing(repo: Repository, documents: Container[bytes]) -> int:
@@ -140,10 +185,15 @@ def _is_going(fs_root: Path, path: str, going: Container[str]) -> bool:
 
 
 def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> EntryChanges:
-    """Write the files; what is known of each of them then. Removals come first, so that names are free."""
+    """Write the files; what is known of each of them then.
+
+    Removals come first, so that names are free, and before them what they may hold the last copy of goes along.
+    """
     if repo.fs_root is None:
         return {path: None if new is None else (new, UNKNOWN) for path, _, new in plan.changes}
     gone = [path for path, _, new in plan.changes if new is None]
+    carried = {path: (new, _carry(repo, plan.carried[path], path, new))
+               for path, _, new in plan.changes if path in plan.carried and new is not None}  # fmt: skip
     remove_files(repo.fs_root, (path for path in gone if path not in plan.already))
     entries: EntryChanges = dict.fromkeys(gone)
     for path, _, new in plan.changes:
@@ -151,6 +201,9 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
             continue
         if path in plan.already:
             entries[path] = (new, UNKNOWN)
+            continue
+        if path in carried:
+            entries[path] = carried[path]
             continue
         if new in plan.absent:
             remove_files(repo.fs_root, [path])

@@ -14,7 +14,7 @@ from arbor.repo.cores import MANUAL
 from arbor.repo.distillers.contract import Distiller
 from arbor.repo.distillers.registry import find_distiller, takes
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
-from arbor.repo.kb_statistics import DocumentFinder
+from arbor.repo.kb_statistics import DocumentFinder, TermCounter
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
 from arbor.text.reading import decode_passage
@@ -66,7 +66,7 @@ class CoreState:
 
 
 class CoreChecker:
-    """Checks cores of one version; statistics and histories are gathered once."""
+    """Checks cores of one version; histories are gathered once, and statistics where `in_order` says the order."""
 
     def __init__(
         self, repo: Repository, snapshot: Snapshot, commit_oid: bytes | None, *, rerun: bool = True
@@ -77,7 +77,20 @@ class CoreChecker:
         self._rerun = rerun
         self._recipes: dict[tuple[str, str, bytes], Recipe | None] = {}
         self._finder = DocumentFinder(repo, commit_oid)
+        self._counter = TermCounter(repo)
         self._places: dict[bytes, str] | None = None
+
+    def in_order(self, oids: Iterable[bytes]) -> list[bytes]:
+        """Cores in an order in which those that name one version stand together, so that its terms are counted once."""
+        together: dict[bytes, list[bytes]] = {}
+        for oid in oids:
+            try:
+                document = decode_document(self._repo.store.get_kind(oid, Kind.DOCUMENT))
+                named = get_derivation(self._repo.store, document).ledger_root
+            except IntegrityError:  # told by `test`
+                named = b""
+            together.setdefault(named, []).append(oid)
+        return [oid for group in together.values() for oid in group]
 
     def check(self, name: str, oid: bytes) -> CoreState:
         """The state of one core; whatever is wrong with it is in the answer."""
@@ -182,7 +195,7 @@ class CoreChecker:
             if len(self._recipes) >= _RECIPES_KEPT:
                 self._recipes.clear()
             self._recipes[key] = (
-                make_recipe(self._repo, distiller, derivation.parameters, documents)
+                make_recipe(self._repo, distiller, derivation.parameters, documents, self._counter)
                 if documents is not None
                 else None
             )

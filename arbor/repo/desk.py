@@ -295,7 +295,11 @@ class TrustDesk:
                 f"there is no core '{unknown[0]}'", "run: arbor core list; a staged one is committed first"
             )
         checker = CoreChecker(self.repo, snapshot, commit, rerun=rerun)
-        return [checker.check(name, found[name]) for name in names or found]
+        asked = list(names or found)
+        place = {oid: at for at, oid in enumerate(checker.in_order(found[name] for name in asked))}
+        ordered = sorted(asked, key=lambda name: place[found[name]])
+        states = {name: checker.check(name, found[name]) for name in ordered}
+        return [states[name] for name in asked]
 
     # --- housekeeping
 

@@ -13,7 +13,7 @@ from arbor.repo.cores import Binding, bind, source_key, write_core
 from arbor.repo.deep_check import read_parts
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.distillers.registry import told
-from arbor.repo.kb_statistics import KbStatistics, count_terms, documents_root, read_texts
+from arbor.repo.kb_statistics import KbStatistics, TermCounter, documents_root, read_texts
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title
@@ -154,11 +154,13 @@ def make_recipe(
     distiller: Distiller,
     parameters: Mapping[str, Parameter],
     documents: Mapping[str, bytes],
+    counter: TermCounter | None = None,
 ) -> Recipe:
     """A distiller with its parameters and, where it uses them, the statistics of documents (ledger key to oid)."""
     if not distiller.uses_statistics(parameters):
         return Recipe(distiller, parameters)
-    return Recipe(distiller, parameters, count_terms(repo, documents.values()), documents_root(documents))
+    counted = (counter or TermCounter(repo)).count(documents.values())
+    return Recipe(distiller, parameters, counted, documents_root(documents))
 
 
 def _distill_one(collector: FrameCollector, reader: SequentialReader, job: _Job, recipe: Recipe) -> _Made:

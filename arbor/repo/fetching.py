@@ -7,23 +7,26 @@ the same rules.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import io
 import ipaddress
 import socket
 import ssl
 import time
-import urllib.robotparser
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from arbor import __version__
 from arbor.errors import ArborError, RemoteError, UsageError
+from arbor.repo.robots import Robots, parse_robots
 
-AGENT = f"arbor/{__version__}"
+_PRODUCT = "arbor"
+AGENT = f"{_PRODUCT}/{__version__}"
+_ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _BLOCK_BYTES = 64 * 1024
 _ROBOTS_BYTES = 512 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -84,7 +87,7 @@ class Fetcher:
     """Fetches addresses under one set of rules; remembers each site's `robots.txt`."""
 
     rules: FetchRules = field(default_factory=FetchRules)
-    _robots: dict[str, urllib.robotparser.RobotFileParser] = field(default_factory=dict)
+    _robots: dict[str, Robots] = field(default_factory=dict)
 
     def fetch(self, url: str, *, etag: str = "", last_modified: str = "") -> Answer:
         """What is behind an address now.
@@ -105,6 +108,8 @@ class Fetcher:
             headers["If-Modified-Since"] = last_modified
         deadline = time.monotonic() + self.rules.total_s
         answer = self._follow(url, headers, self.rules.max_bytes, deadline, robots=self.rules.robots)
+        if answer.status == 304 and not (etag or last_modified):
+            raise RemoteError(f"'{url}' cannot be fetched: the server says that nothing has changed, unasked")
         if answer.status in (404, 410):
             raise SourceGone(f"'{url}' is gone: the server answers {answer.status}")
         if answer.status not in (200, 203, 304):
@@ -121,7 +126,7 @@ class Fetcher:
             answer, location = _request(parts, headers, max_bytes, deadline, self.rules)
             if answer.status not in _REDIRECTS or not location:
                 return answer
-            target = urljoin(url, location)
+            target = urljoin(url, _as_sent(location))
             if parts.scheme == "https" and urlsplit(target).scheme != "https":
                 raise RemoteError(f"'{url}' redirects to an address without encryption")
             url = target
@@ -133,18 +138,17 @@ class Fetcher:
         Source: RFC 9309: without a robots.txt all is allowed, with one that cannot be had nothing is.
         """
         site = f"{parts.scheme}://{parts.netloc}"
-        parser = self._robots.get(site)
-        if parser is None:
-            parser = urllib.robotparser.RobotFileParser()
+        robots = self._robots.get(site)
+        if robots is None:
             headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
             answer = self._follow(f"{site}/robots.txt", headers, _ROBOTS_BYTES, deadline, robots=False)
             if answer.status >= 500:
                 raise RemoteError(
                     f"'{site}' does not say whether robots are welcome", "ask all the same: --no-robots"
                 )
-            parser.parse(answer.data.decode("utf-8", "replace").splitlines() if answer.status == 200 else [])
-            self._robots[site] = parser
-        if not parser.can_fetch(AGENT, parts.geturl()):
+            text = answer.data.decode("utf-8", "replace") if answer.status == 200 else ""
+            robots = self._robots[site] = parse_robots(text, _PRODUCT)
+        if not robots.allows(_target(parts)):
             raise RemoteError(f"'{parts.geturl()}' is closed to robots", "fetch it all the same: --no-robots")
 
 
@@ -244,6 +248,27 @@ class _Timed(io.RawIOBase):
         super().close()
 
 
+def _target(parts: SplitResult) -> str:
+    """What is asked for at the host: the path and the query, escaped where somebody typed them as they are read."""
+    typed = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return quote(typed, safe=_ASCII)
+
+
+def _host(parts: SplitResult) -> str:
+    """The host as a server knows it: an international name in ASCII (RFC 5890), with the port where one is given."""
+    if parts.netloc.isascii():
+        return parts.netloc
+    name = (parts.hostname or "").encode("idna").decode("ascii")
+    return f"{name}:{parts.port}" if parts.port else name
+
+
+def _as_sent(location: str) -> str:
+    """Where a redirect leads: bytes of UTF-8 come as Latin-1 from `http.client`, and some servers send spaces."""
+    with contextlib.suppress(UnicodeError):
+        location = location.encode("latin-1").decode("utf-8")
+    return location.strip().replace(" ", "%20")
+
+
 def _request(
     parts: SplitResult, headers: Mapping[str, str], max_bytes: int, deadline: float, rules: FetchRules
 ) -> tuple[Answer, str]:
@@ -251,9 +276,8 @@ def _request(
     address, port = _resolve(parts, rules)
     tls = ssl.create_default_context() if parts.scheme == "https" else None
     connection = _Pinned(parts.hostname or "", address, port, rules.timeout_s, tls)
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        connection.request("GET", target, headers={"Host": parts.netloc, **headers})
+        connection.request("GET", _target(parts), headers={"Host": _host(parts), **headers})
         response = http.client.HTTPResponse(connection.sock, method="GET")
         response.fp = io.BufferedReader(_Timed(connection.sock, rules.timeout_s, deadline))
         response.begin()

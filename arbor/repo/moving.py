@@ -20,6 +20,7 @@ from arbor.repo.checkout import (
     CheckoutPlan,
     absent_documents,
     apply_checkout,
+    carried_along,
     plan_checkout,
     staged_keys,
     tree_changes,
@@ -114,7 +115,8 @@ def _moved_files(repo: Repository, move: Move, plan: CheckoutPlan, before: Stage
 
     for path, old, new in plan.changes:
         if path not in plan.already and old != new:
-            yield MovedFile(path, held(path, old), None if new in plan.absent else new)
+            has_none = new in plan.absent and path not in plan.carried
+            yield MovedFile(path, held(path, old), None if has_none else new)
     for path, data in move.marked.items():
         old = before.find(repo.store, DOCUMENTS + path)
         yield MovedFile(path, held(path, old), move.stage.find(repo.store, DOCUMENTS + path), file_hash(data))
@@ -165,8 +167,12 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
             changes.append(Change(file.path, file.after, file.before))
     for folder in folders:  # what was being written
         remove_temporaries(folder)
-    absent = absent_documents(repo, (change.after for change in changes))
-    plan = CheckoutPlan(tuple(changes), frozenset(), absent)
+    absent = absent_documents(repo, (oid for _, *oids in changes for oid in oids))
+    carried = carried_along(fs_root, changes, absent)
+    # What cannot go back to where it was stays: it may be the last copy.
+    changes = [each for each in changes if each.after is not None or each.before not in absent
+               or each.key in carried.values()]  # fmt: skip
+    plan = CheckoutPlan(tuple(changes), frozenset(), absent, carried)
     apply_checkout(repo, plan, snapshot)
 
 

@@ -145,10 +145,10 @@ def parse_feed(text: str) -> list[tuple[str, str]]:
         UsageError: when there are too many lines.
     """
     found = []
-    for line in text.splitlines():
-        words = line.split()
+    for line in text.removeprefix("\ufeff").splitlines():
+        words = line.split(maxsplit=1)
         if words and not words[0].startswith("#"):
-            found.append((words[0], words[1] if len(words) > 1 else ""))
+            found.append((words[0], words[1].strip() if len(words) > 1 else ""))
     if len(found) > MAX_FEED_LINES:
         raise UsageError(f"a feed has at most {MAX_FEED_LINES:,} addresses")
     return found

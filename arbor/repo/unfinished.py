@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.repo.folders import folders_of
 from arbor.repo.places import has_own_kb, is_kb_folder
 from arbor.repo.repository import Repository
-from arbor.repo.worktree import folders_of, name_on_disk
+from arbor.repo.worktree import name_on_disk
 from arbor.store.files import remove_temporaries
 
 

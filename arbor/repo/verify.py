@@ -397,7 +397,7 @@ def _check_cores(repo: Repository, audit: Audit, documents: set[bytes], tip: byt
     """The cores that are not bound to their sources, or that their distiller makes otherwise from what is here."""
     checker = CoreChecker(repo, repo.snapshot(tip), tip)
     cores = in_stored_order(repo.store, [oid for oid in documents if audit.documents[oid].derivation])
-    return [Damage(oid, "core", problem) for oid in cores if (problem := checker.test(oid)[0])]
+    return [Damage(oid, "core", why) for oid in checker.in_order(cores) if (why := checker.test(oid)[0])]
 
 
 def _fits(document: DocumentFacts, manifest: ManifestFacts) -> bool:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check an arbor proof without arbor: verify_proof.py FILE [--commit OID] [--root HASH] [--text FILE].
 
-Written from docs/format/proofs.md; needs only the packages blake3 and msgpack. Exit status 0: proven, 1: not.
+Written from the pages beside it; needs only the packages blake3 and msgpack. Exit status 0: proven, 1: not.
 """
 
 from __future__ import annotations
@@ -9,17 +9,25 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import re
+import unicodedata
+from functools import reduce
+from itertools import product
 from pathlib import Path
 
 import msgpack
 from blake3 import blake3
 
-pack = msgpack.packb
-# Types of fields by their first letters: str, int, bytes, list, dict.
-PROOFS, COMMIT, DOCUMENT = ("sisbbslbilbb", "sisbbbblb"), "iblllsdils", "isssssibsssibibbdb"
-
-
-class Refused(Exception): ...
+pack, Refused = msgpack.packb, ValueError
+# Fields by the first letters of their types; of bytes o are an oid, e none and b others; n is a negative integer.
+PROOFS, DOCUMENT = "siso[bo]sl[beo]il[beo]b|siso[bo]o[bo]lb", "isssssiosssioi[eo]od[eo]"
+COMMIT, WHO = "iolllsdils", "ss[in][in]"
+NO_PATH = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]|(^|/)([A-Za-z]:|/|\Z)|[. ](/|\Z)")
+DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *([.:]|\Z)", re.IGNORECASE)
+PRIVATE = re.compile(r"(\.arbor|\.git|\.?(arbor|git)~[0-9]+)[. ]*(:|\Z)")
+UNSEEN = "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+UNSEEN = f"[\xad{UNSEEN}\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+OBEYED = "[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 
 
 def require(condition, why):
@@ -27,16 +35,8 @@ def require(condition, why):
         raise Refused(why)
 
 
-def derive(context, *data, size=32):
-    return blake3(b"".join(data), derive_key_context=context).digest(size)
-
-
-def oid(kind, data):
-    return derive(f"arbor 1 object {kind}", data)
-
-
-def join(left, right):
-    return derive("arbor 1 merkle node", left, right)
+def derive(what, *data, size=32):
+    return blake3(b"".join(data), derive_key_context=f"arbor 1 {what}").digest(size)
 
 
 def is_plain(value, kinds=(int, str, bytes)):
@@ -46,47 +46,50 @@ def is_plain(value, kinds=(int, str, bytes)):
     return all(is_plain(each, kinds) for each in value) if isinstance(value, list) else type(value) in kinds
 
 
-def unpack(data, what, *shapes):
-    value = msgpack.unpackb(data, strict_map_key=True)
-    require(pack(value) == data and is_plain(value), f"{what} is not in its one encoding")
-    require("".join(type(v).__name__[0] for v in value) in shapes, f"{what} has a field of a wrong type")
-    return value
+def unpack(data, what, shape):
+    values, letters = msgpack.unpackb(data, strict_map_key=True), ""
+    require(len(data) <= 8 << 20 and pack(values) == data and is_plain(values), f"{what} is not encoded so")
+    for v in values:
+        kind = {0: "e", 32: "o"}.get(len(v), "b") if type(v) is bytes else type(v).__name__[0]
+        letters += "n" if kind == "i" and v < 0 else kind
+    require(type(values) is list and re.fullmatch(shape, letters), f"{what} has a field of a wrong type")
+    return values
+
+
+def is_path(path):
+    """Whether a document or core can be called so (ledger.md)."""
+    names = path.split("/")
+    seen = [unicodedata.normalize("NFKC", re.sub(UNSEEN, "", name)).casefold() for name in names]
+    named = any(map(PRIVATE.match, seen)) or any(map(DEVICE.match, names)) or NO_PATH.search(path)
+    short = len(path.encode()) <= 4096 and all(len(name.encode()) <= 255 for name in names)
+    return short and not named and unicodedata.is_normalized("NFC", path)
 
 
 def spellings(fields):
     """The texts that are the JSON of these fields: on one line, or indented with a line feed at the end."""
     layouts = [({"separators": each}, end) for each in ((",", ":"), (", ", ": ")) for end in ("", "\n")]
-    for layout, end in [*layouts, ({"indent": 2}, "\n")]:
-        for is_ascii in (False, True):
-            text = json.dumps(fields, ensure_ascii=is_ascii, **layout) + end
-            yield from (text.encode(), text.replace("\x7f", "\\u007f").encode())
-
-
-def unfold(rows, width):
-    """A node's rows; a key is written as how much it shares with the key before, and the rest."""
-    require(type(rows) is list, "the rows of a ledger node are no array")
-    out, before, chars = [], "", 0
-    for i in range(0, len(rows), width):
-        shared, rest = rows[i], rows[i + 1]
-        require(0 <= shared <= len(before) and before[shared : shared + 1] != rest[:1], "a key is misfolded")
-        before = before[:shared] + rest
-        chars += len(before)
-        require(chars <= 4 << 20, "the ledger keys are too long")
-        out += [before, *rows[i + 2 : i + width]]
-    return out
+    for (layout, end), is_ascii in product([*layouts, ({"indent": 2}, "\n")], (False, True)):
+        text = json.dumps(fields, ensure_ascii=is_ascii, **layout) + end
+        for escaped in ("(?!)", "\x7f", OBEYED):
+            yield re.sub(escaped, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def ledger_path(root, key, nodes):
-    """The value at a key, None if absent; each node is [level, rows]."""
-    expected, low, parent = root, "", None
-    for depth, (level, flat) in enumerate(nodes):
-        width = 3 if level else 2
-        keys = flat[0::width]
-        require(oid("node", pack([level, flat])) == expected, "a ledger node is not the one its parent names")
-        require(list(keys) == sorted(set(keys)) and all(keys), "ledger keys are out of order")
-        count = sum(flat[2::3]) if level else len(keys)
-        if parent:
-            require((level, keys[-1], count) == parent and keys[0] > low, "a ledger node does not fit")
+    """The value at a key, None if absent; each node is [level, rows], its keys folded."""
+    expected, low, parent, chars = root, "", None, 0
+    for depth, (level, rows) in enumerate(nodes):
+        unpack(pack(rows), "a ledger node", "(isoi)+" if level else "(is[beo])*")
+        keys, flat, before, width = [], [], "", 4 if level else 3
+        for i in range(0, len(rows), width):
+            shared, rest, chars = rows[i], rows[i + 1], chars + rows[i] + len(rows[i + 1])
+            require(shared <= len(before) and before[shared : shared + 1] < rest[:1], "a key is misfolded")
+            require(chars <= 4 << 20, "the ledger keys are too long")
+            before = before[:shared] + rest
+            keys.append(before)
+            flat += [before, *rows[i + 2 : i + width]]
+        require(derive("object node", pack([level, flat])) == expected, "a node is not what its parent names")
+        fits = (level, before, sum(flat[2::3]) if level else len(keys)) == parent and keys[0] > low
+        require(fits or not parent, "a ledger node does not fit")
         at = next((i for i, each in enumerate(keys) if each >= key), None)
         if level == 0 or at is None:
             require(depth == len(nodes) - 1, "the ledger path is too long")
@@ -98,27 +101,24 @@ def ledger_path(root, key, nodes):
 
 def root_from_path(value, index, size, path):
     """RFC 9162 section 2.1.3, from the top down."""
+    require(0 <= index < size and bool(path) == (size > 1), "the inclusion path has another length")
     if size == 1:
-        require(index == 0 and not path, "the inclusion path is too long")
         return value
     split = 1 << (size - 1).bit_length() - 1
-    require(0 <= index < size and path, "the inclusion path is too short")
     if index < split:
-        return join(root_from_path(value, index, split, path[:-1]), path[-1])
-    return join(path[-1], root_from_path(value, index - split, size - split, path[:-1]))
+        return derive("merkle node", root_from_path(value, index, split, path[:-1]), path[-1])
+    return derive("merkle node", path[-1], root_from_path(value, index - split, size - split, path[:-1]))
 
 
 def log_of(commit_oid, data):
     """(size, root) of a commit's log with the commit itself as the last leaf, and its ledger root."""
-    require(oid("commit", data) == commit_oid, "a commit has another oid than the proof says")
-    commit = unpack(data, "a commit", COMMIT)
-    for signature in commit[3:5]:
-        unpack(pack(signature), "a commit's author", "ssii")
-    require(commit[0] == 1 and commit[7].bit_count() == len(commit[8]), "a commit's log has another size")
-    value = commit_oid
-    for peak in reversed(commit[8]):
-        value = join(peak, value)
-    return commit[7] + 1, value, commit[1]
+    require(derive("object commit", data) == commit_oid, "a commit has another oid than the proof says")
+    schema, ledger, parents, author, committer, _, policy, size, peaks, _ = unpack(data, "a commit", COMMIT)
+    for rows, shape in (author, WHO), (committer, WHO), (parents + peaks, "o*"), ([*policy.values()], "s*"):
+        unpack(pack(rows), "a commit", shape)
+    require((schema, size.bit_count(), size > 0) == (1, len(peaks), parents != []), "a commit's log is wrong")
+    root = reduce(lambda right, peak: derive("merkle node", peak, right), reversed(peaks), commit_oid)
+    return size + 1, root, ledger
 
 
 def both_roots(old_size, new_size, path, known):
@@ -130,58 +130,57 @@ def both_roots(old_size, new_size, path, known):
     require(0 < old_size < new_size and path, "the consistency path is too short")
     if old_size <= split:
         old, new = both_roots(old_size, split, path[:-1], known)
-        return old, join(new, path[-1])
-    old, new = both_roots(old_size - split, new_size - split, path[:-1], None)
-    return join(path[-1], old), join(path[-1], new)
+        return old, derive("merkle node", new, path[-1])
+    roots = both_roots(old_size - split, new_size - split, path[:-1], None)
+    return tuple(derive("merkle node", path[-1], each) for each in roots)
 
 
 def check(row):
-    """(what a proof says, the readable fields that its JSON form must have)."""
+    """(the readable fields of a proof, and its commits, ledger roots, passage and file hash)."""
     require(row[:2] == ["arbor-proof", 1], "not an arbor proof of format 1")
-    require(derive("arbor 1 proof check", pack(row[:-1]), size=16) == row[-1], "the proof was changed")
+    require(derive("proof check", pack(row[:-1]), size=16) == row[-1], "the proof was changed")
     if row[2] == "consistency":
         _, _, kind, old, old_data, new, new_data, path, _ = row
+        unpack(pack(path), "the path", "o*")
         (old_size, old_root, old_ledger), (size, root, ledger) = log_of(old, old_data), log_of(new, new_data)
         require(both_roots(old_size, size, path, old_root) == (old_root, root), "history was rewritten")
         sides = (("old", old, old_size, old_root), ("new", new, size, root))
         logs = {n: {"commit": c.hex(), "log_size": s, "log_root": r.hex()} for n, c, s, r in sides}
-        return {"kind": kind, "commits": [new, old], "roots": [ledger, old_ledger]}, {"kind": kind, **logs}
+        return {"kind": kind, **logs}, [new, old], [ledger, old_ledger], None, None
     _, _, kind, commit_oid, commit, key, nodes, document, index, path, passage, _ = row
-    require(kind in ("passage", "document", "absence"), "the proof is of an unknown kind")
-    root = log_of(commit_oid, commit)[2]
-    value = ledger_path(root, key, [[level, unfold(rows, 4 if level else 3)] for level, rows in nodes])
+    require(kind in ("passage", "document", "absence") and is_path(key[2:]), "nothing is proven of this")
+    unpack(pack(path), "the path", "o*")
+    value = ledger_path(root := log_of(commit_oid, commit)[2], key, nodes)
     readable = {"kind": kind, "room": {"d/": "document", "c/": "core"}[key[:2]], "path": key[2:]}
     readable |= {"commit": commit_oid.hex(), "ledger_root": root.hex()}
     require((value is None) == (document == b"") == (kind == "absence"), "the ledger says otherwise")
     require(kind == "passage" or (index, path, passage) == (0, [], b""), "there is a passage too many")
     if kind != "absence":
-        require(oid("document", document) == value, "the document is not the one in the ledger")
+        require(derive("object document", document) == value, "the document is not the one in the ledger")
         d = unpack(document, "the document", DOCUMENT)
+        require((d[0], d[1], d[13] > 0) == (1, "core" if d[17] else "surface", d[14] != b""), "no document")
         readable["document"] = {"oid": value.hex(), "title": d[3], "media_type": d[2], "source_uri": d[4]}
         readable["document"] |= {"file_hash": d[7].hex(), "text_root": d[12].hex(), "passages": d[11]}
     if kind == "passage":
-        leaf = oid("chunk", passage)
-        text = passage.decode(errors="ignore")
+        leaf, text = derive("object chunk", passage), passage.decode(errors="ignore")
         readable["passage"] = {"index": index, "leaf": leaf.hex()}
         readable["passage"] |= {"text": text} if text.encode() == passage else {}
         require(root_from_path(leaf, index, d[11], path) == d[12], "the passage is not in the document")
-    said = {"commits": [commit_oid], "roots": [root], "passage": passage, "file_hash": document and d[7]}
-    return readable | said, readable
+    return readable, [commit_oid], [root], passage if kind == "passage" else None, document and d[7]
 
 
 def verify(data, root=None, commit=None, text=None):
     """What the proof in `data` says; raises Refused when it does not hold."""
     try:
         packed = base64.b64decode(json.loads(data.decode())["proof"]) if data[:1] == b"{" else data
-        said, readable = check(unpack(packed, "the proof", *PROOFS))
-        readable = {"schema": "arbor.proof/1", **readable, "proof": base64.b64encode(packed).decode()}
-        require(packed is data or data in spellings(readable), "the JSON is not as its proof is spelled")
-        require(root is None or bytes.fromhex(root) in said["roots"], "it leads to another ledger root")
-        require(commit is None or bytes.fromhex(commit) in said["commits"], "it belongs to another commit")
-        same = text is None or (said["kind"] == "passage" and text == said["passage"])
-        require(same or blake3(text).digest() == said["file_hash"], "the text is another one")
+        said, commits, roots, passage, file_hash = check(unpack(packed, "the proof", PROOFS))
+        shown = {"schema": "arbor.proof/1", **said, "proof": base64.b64encode(packed).decode()}
+        require(packed is data or data.decode() in spellings(shown), "the JSON is not spelled as its proof")
+        require(root is None or bytes.fromhex(root) in roots, "it leads to another ledger root")
+        require(commit is None or bytes.fromhex(commit) in commits, "it belongs to another commit")
+        require(text in (None, passage) or blake3(text).digest() == file_hash, "the text is another one")
         return said
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+    except (TypeError, LookupError, AttributeError, RecursionError) as error:
         raise Refused(f"the proof has another form than it should: {error!r}") from error
 
 
@@ -196,4 +195,5 @@ if __name__ == "__main__":
     except Refused as refusal:
         raise SystemExit(f"NOT proven: {refusal}") from None
     print("proven:", said["kind"], "of", said.get("room", "history"), ascii(said.get("path", "")))
-    print("commit", said["commits"][0].hex(), "" if given.commit or given.root else "vouched for by nothing")
+    vouched = "" if given.commit or given.root else "vouched for by nothing"
+    print("commit", said.get("new", said)["commit"], vouched)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import shutil
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -12,10 +13,11 @@ import pytest
 
 import arbor
 from arbor import KnowledgeBase
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import ColdDocument, IntegrityError, UsageError
 from arbor.objects import merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, decode_document, encode_derivation, encode_document
+from arbor.repo import kb_statistics
 from arbor.repo.core_binding import broken_source, get_derivation, unproven_source
 from arbor.repo.core_check import CoreState
 from arbor.repo.cores import list_cores
@@ -24,6 +26,7 @@ from arbor.repo.distillers import registry
 from arbor.repo.distillers.contract import Distillate, Source
 from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
 from arbor.repo.kb_statistics import DocumentFinder, documents_root
+from arbor.repo.repository import Repository
 from arbor.repo.stage import write_stage
 from arbor.repo.verify import verify
 from arbor.search import audit
@@ -128,6 +131,49 @@ def test_statistics_of_the_kb_are_recorded_and_found_again(make_kb: MakeKb) -> N
     assert state_of(kb, "keywords/n3.md").again == "same"
     distilled(kb, "keywords", statistics="kb", count="3")
     assert TrustDesk(kb.repo).core("keywords/n3.md").ledger_root != root.hex()
+
+
+@pytest.mark.parametrize("look", ["verify", "check"])
+def test_the_terms_of_a_version_are_counted_once(
+    make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch, look: str
+) -> None:
+    """However the cores that name it are mixed with others, and whatever their parameters."""
+    kb = make_kb()
+    for number in range(12):  # more versions than recipes are kept
+        files: dict[str, str | bytes] = {f"{i}.md": f"# {i}\n\nriver stone w{i}v{number}\n" for i in range(8)}
+        names = ["a.md", *files] if not number else ["a.md", f"{number % 8}.md"]
+        fill(
+            kb, {name: files.get(name, f"# A\n\nlantern v{number}\n") for name in names}, f"version {number}"
+        )
+        for count in ("3", "4"):
+            TrustDesk(kb.repo).distill([f"{number % 8}.md"], "keywords", {"statistics": "kb", "count": count})
+            kb.commit(f"cores {number} {count}", index=False, allow_empty=True)
+    real, counted = kb_statistics.count_terms, []
+
+    def count(repo: Repository, documents: Iterable[bytes]) -> kb_statistics.KbStatistics:
+        counted.extend(documents := list(documents))
+        return real(repo, documents)
+
+    monkeypatch.setattr(kb_statistics, "count_terms", count)
+    if look == "verify":
+        assert kb.verify(deep=True).ok
+    else:
+        states = TrustDesk(kb.repo).check_cores()
+        assert {state.again for state in states} == {"same"}
+        assert [state.name for state in states] == sorted(state.name for state in states)
+    assert len(counted) <= 12 * 9, "no document twice for one version"
+
+
+def test_a_count_that_goes_on_is_the_count(make_kb: MakeKb) -> None:
+    kb = fill(make_kb(), {f"{i}.md": f"# {i}\n\nriver w{i % 3} w{i}\n" for i in range(9)})
+    oids = [oid for _, oid in kb.snapshot().paths()]
+    counter = kb_statistics.TermCounter(kb.repo)
+    for wanted in (oids[:8], oids[1:], oids[1:], oids[2:9], [], oids[:1], oids):
+        assert counter.count(wanted) == kb_statistics.count_terms(kb.repo, wanted)
+    TrustDesk(kb.repo).evict(["0.md"], tier="cold", force=True)
+    assert counter.count(oids[1:]) == kb_statistics.count_terms(kb.repo, oids[1:]), "what went is cold"
+    with pytest.raises(ColdDocument):
+        counter.count(oids)
 
 
 def test_statistics_are_named_after_the_documents_alone(make_kb: MakeKb) -> None:

@@ -123,6 +123,27 @@ RESPELLINGS: list[Callable[[str], str]] = [
 ]
 
 
+def test_what_would_be_obeyed_is_escaped(make_kb: MakeKb) -> None:
+    """A title or path that turns the direction of what is written after it, or a control of eight bits."""
+    marks = "\x7f\x85\x9b\u2028\u2029\u202a\u202e\u2066\u2069"
+    kb = fill(make_kb({"r\u202el.md": f"# Title {marks} ende \u00e9\n"}), {"c.md": "c\n"}, "two")
+    for proof in (
+        prove(kb.repo, kb.resolve("HEAD"), "r\u202el.md", 0),
+        prove_absent(kb.repo, kb.resolve("HEAD"), "\u2066b.md"),
+    ):
+        for indent in (2, None):
+            text = arbor.proofs.format_json(proof, indent=indent)
+            assert not set(text) & set(marks)
+            assert "\\u202e" in text or "\\u2066" in text
+            assert accepted(text.encode())
+            for again in (False, True):
+                told = json.dumps(json.loads(text), indent=indent, ensure_ascii=again)
+                assert accepted((told + "\n" if indent else told).encode()), "as other tools write it"
+        if proof.kind == "passage":
+            assert "ende é" in text, "what is no mark is itself"
+            assert not accepted(text.replace("\\u202e", "\u202e", 1).encode()), "one of several alone"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_spellings_of_the_same_value_are_refused(odd: dict[str, Any], kind: str) -> None:
     text = arbor.proofs.format_json(odd[kind])

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 import arbor
 from arbor.objects import codec, proofs
 from arbor.objects.ids import Kind, object_id
+from arbor.objects.paths import path_fault
 from arbor.objects.proofs import ConsistencyProof, Proof, encode_proof
 from arbor.repo.proving import prove, prove_absent, prove_consistency
 from tests.trust.conftest import fill
-from tests.trust.test_proofs import accepted
+from tests.trust.test_proofs import accepted, standalone
 
 KINDS = ("passage", "document", "absence", "consistency")
 CONFUSIONS: list[Callable[[int], Any]] = [
@@ -150,6 +153,58 @@ def forged_document(proof: Proof, document: Row) -> Row:
         proof.passage,
     ]
     return forged_commit(row, 3, commit)
+
+
+WRONG_FIELDS: list[tuple[int, Any]] = [
+    (0, 2), (1, "note"), (1, "core"), (6, -1), (7, b""), (7, b"short"), (11, -1), (12, b""), (13, 1), (13, -1),
+    (14, bytes(32)), (14, b"short"), (15, b""), (15, bytes(33)), (17, bytes(32)), (17, b"short"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("place", "lie"), WRONG_FIELDS)
+def test_no_field_of_a_document_can_be_impossible(made: dict[str, Any], place: int, lie: Any) -> None:
+    document = codec.decode(made["document"].document)
+    document[place] = lie
+    assert not accepted(sealed(forged_document(made["document"], document)))
+
+
+@pytest.mark.parametrize(
+    ("place", "lie"),
+    [(0, 2), (1, b""), (2, [b"short"]), (2, []), (5, b"m"), (6, {"policy": 1}), (7, -1), (8, [b"short"])],
+)
+def test_no_field_of_a_commit_can_be_impossible(made: dict[str, Any], place: int, lie: Any) -> None:
+    row = codec.decode(encode_proof(made["absence"]))[:-1]
+    commit = codec.decode(row[4])
+    commit[place] = lie
+    assert not accepted(sealed(forged_commit(row, 3, commit)))
+
+
+ODD_NAMES = [
+    "b.md\0", "b.md\n", "b\x7f.md", "b\x85.md", "b\u2028.md", "a\\b", "b.md ", "b.", "b./c", "..", "../b", "/b", "b//c",
+    "b/", "", "C:/b", "c:b", "con", "CON.md", "x/aux .txt", "com\u00b9", "lpt0:", "conin$", ".git", "x/.Git", ".arbor",
+    ".gi\u200ct", "git~1", ".arbor~12", "\uff0egit", ".git. :x", "e\u0301.md", "x" * 256, "\u00e9" * 128,
+    "d/" * 2100 + "b",
+    "b.md", "console.md", "com.md", "x\u202ey.md", "gitignore", ".gitignore", "a:b", "\u00e9.md", "x" * 255, "e \u4e2d",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_there_is_no_proof_of_what_can_never_be_called_so(made: dict[str, Any], name: str) -> None:
+    """The key of an absence is bound by no hash, so that it may be anything."""
+    row = codec.decode(encode_proof(made["absence"]))[:-1]
+    for room in ("d/", "c/"):
+        row[5] = room + name
+        is_accepted = accepted(sealed(row))
+        assert not is_accepted or not path_fault(name)
+
+
+@given(
+    st.lists(st.sampled_from([*ODD_NAMES, "/", ".", " ", ":", "\u200d", "\uff0f", "1"]), max_size=4).map(
+        "".join
+    )
+)
+def test_both_verifiers_know_the_same_names(name: str) -> None:
+    assert bool(standalone.is_path(name)) == (not path_fault(name))
 
 
 @pytest.mark.parametrize("kind", ["passage", "document"])

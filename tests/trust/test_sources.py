@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -162,6 +163,57 @@ def test_robots_are_respected_unless_told(make_kb: MakeKb, site: Site) -> None:
     site.pages["/robots.txt"] = (503, {}, b"")
     with pytest.raises(RemoteError, match="whether robots are welcome"):
         sources.add_url(kb.repo, f"{site.url}/open/b.txt", Fetcher(LOCAL))
+
+
+def test_a_server_that_has_nothing_new_unasked(make_kb: MakeKb, site: Site) -> None:
+    """Without a date or an ETag there is nothing that it could compare with."""
+    kb = make_kb()
+    site.pages["/a.txt"] = (200, {}, b"text\n")
+    sources.add_url(kb.repo, f"{site.url}/a.txt", Fetcher(LOCAL), path="a.txt")
+    kb.commit("a page", index=False)
+    site.pages["/a.txt"] = (304, {}, b"")
+    [state] = sources.recheck(kb.repo, kb.snapshot(), kb.snapshot().paths(), Fetcher(LOCAL))
+    assert (state.state, "unasked" in state.detail) == ("unreachable", True)
+    with pytest.raises(RemoteError, match="unasked"):
+        sources.add_url(kb.repo, f"{site.url}/a.txt", Fetcher(LOCAL), path="b.txt")
+
+
+def test_addresses_as_people_read_them(make_kb: MakeKb, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With characters beyond ASCII in the host, the path and the query, as a browser shows them."""
+    kb, port = make_kb(), site.url.rpartition(":")[2]
+    look_up = socket.getaddrinfo
+
+    def here(host: str, *more: Any, **named: Any) -> Any:
+        return look_up("127.0.0.1" if host.endswith(".example") else host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", here)
+    asked = "/%E6%A0%91/caf%C3%A9.txt?q=%C3%BC&a=%2F"
+    site.pages[asked] = (200, {}, b"text\n")
+    site.pages["/old"] = (
+        302,
+        {"Location": "/\u6811/caf\u00e9.txt?q=\u00fc&a=%2F".encode().decode("latin-1")},
+        b"",
+    )
+    site.pages["/spaced"] = (302, {"Location": "/two words.txt "}, b"")
+    site.pages["/two%20words.txt"] = (200, {}, b"text\n")
+    for number, url in enumerate((
+        f"http://b\u00fccher.example:{port}/\u6811/caf\u00e9.txt?q=\u00fc&a=%2F",
+        f"http://\u4f8b\u3048.example:{port}{asked}", f"{site.url}/old", f"{site.url}/spaced",
+    )):  # fmt: skip
+        sources.add_url(kb.repo, url, Fetcher(LOCAL), path=f"{number}.txt")
+    kb.commit("pages", index=False)
+    states = sources.recheck(kb.repo, kb.snapshot(), kb.snapshot().paths(), Fetcher(LOCAL))
+    assert {state.state for state in states} == {"fresh"}
+    hosts = {headers["Host"] for _, headers in site.seen}
+    assert hosts == {f"xn--bcher-kva.example:{port}", f"xn--r8jz45g.example:{port}", f"127.0.0.1:{port}"}
+
+
+def test_a_feed_of_another_editor() -> None:
+    text = "\ufeffhttps://a.example/1\r\n# a remark\r\nhttps://a.example/2\tmy notes/two words.md  \r\n"
+    assert sources.parse_feed(text) == [
+        ("https://a.example/1", ""),
+        ("https://a.example/2", "my notes/two words.md"),
+    ]
 
 
 def test_private_addresses_are_not_fetched(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
