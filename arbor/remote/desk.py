@@ -185,20 +185,23 @@ class ShareDesk:
             wanted = followed[1]
         wanted = wanted or mine or fetched.head
         changes = {each.there: each for each in fetched.changes}
-        change = changes.get(HEADS + wanted) or (changes.get(TAGS + branch) if branch else None)
+        change = changes.get(HEADS + wanted)
+        if change is None and branch is not None:
+            change = changes.get(TAGS + branch) or changes.get(branch)
         if change is None or change.status == "pruned":
             raise UsageError(
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
         word = "branch" if change.there.startswith(HEADS) else "tag"
+        called = f"{word} '{change.there.split('/', 2)[2]}'"
         if change.status == "rejected":
-            raise RemoteError(f"{word} '{wanted}': {change.reason}", change.hint)
+            raise RemoteError(f"{called}: {change.reason}", change.hint)
         commit = peel(self._repo, bytes.fromhex(change.new))
         demand = demanding.signed_demand(self._repo.settings, require_signed)
         if demand is not None:
             # Whatever was stored before counts too: it is this branch that gains it now.
             demand(demanding.gained_commits(self._repo, commit))
-        return Brought(fetched, commit.hex(), f"Merge {word} '{wanted}' of {fetched.url}")
+        return Brought(fetched, commit.hex(), f"Merge {called} of {fetched.url}")
 
     def bring_back(
         self, documents: Sequence[tuple[str, bytes]], *, connecting: ConnectOptions = DEFAULT_CONNECT,

@@ -535,6 +535,28 @@ def test_a_tag_is_fetched_and_pulled_by_its_name(ada: Cli) -> None:
     assert "no branch or tag 'v2'" in bob("fetch", "origin", "v2", code=2).err
 
 
+def test_tag_and_a_name_is_the_tag_as_in_git(ada: Cli) -> None:
+    first = ada("log", "--reverse", "--json").json["commits"][0]["commit"]
+    second = ada("log", "-1", "--json").json["commits"][0]["commit"]
+    ada("branch", "v1", "HEAD~1")
+    ada("tag", "-a", "v1", "-m", "the tag, which is newer than the branch of its name")
+    pushed = ada("push", "origin", "heads/v1", "tag", "v1", "--json").json
+    assert [ref["there"] for ref in pushed["refs"]] == ["refs/heads/v1", "refs/tags/v1"]
+    ada("init", "../bob")
+    bob = other(ada, "bob")
+    bob("remote", "add", "origin", "../bare")
+    assert bob("fetch", "origin", "v1", "--json").json["fetch_head"] == "refs/heads/v1"
+    assert bob("fetch", "origin", "tag", "v1", "--json").json["fetch_head"] == "refs/tags/v1"
+    assert bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"] == second
+    assert bob("pull", "origin", "v1", "--json").json["commit"] == first
+    assert bob("pull", "origin", "tag", "v1", "--json").json["commit"] == second
+    assert bob("pull", "origin", "refs/heads/v1", "--json").json["kind"] == "up-to-date"
+    assert "one branch or tag is merged at a time" in bob("pull", "origin", "v1", "v2", code=2).err
+    assert "no branch or tag 'tag'" in bob("fetch", "origin", "tag", code=2).err
+    removed = ada("push", "-d", "origin", "tag", "v1", "--json").json
+    assert [(ref["there"], ref["status"]) for ref in removed["refs"]] == [("refs/tags/v1", "removed")]
+
+
 def test_a_refspec_of_gits_is_told_what_to_type(ada: Cli) -> None:
     ada("push", "-u", "origin")
     told = ada("fetch", "origin", "main:foo", code=2).err
