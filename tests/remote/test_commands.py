@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arbor.store.refs import Refs
-from tests.cli.harness import Cli, allow_new_key, command_line, process_environment
+from tests.cli.harness import Cli, allow_new_key, command_line, process_environment, run_process
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -132,6 +132,22 @@ def test_bundles(ada: Cli) -> None:
     assert ada("bundle", "verify", "broken", code=12).err.startswith("error: ")
 
 
+def test_a_bundle_goes_through_a_pipe(ada: Cli) -> None:
+    made = ada("bundle", "create", "../kb.bundle", "HEAD~1..main", "--json").json
+    streamed = ada("bundle", "create", "-", "HEAD~1..main")
+    assert streamed.raw == (ada.folder.parent / "kb.bundle").read_bytes()
+    assert streamed.err.splitlines() == [
+        f"wrote {made['objects']} objects to standard output",
+        f"needs {made['prerequisites'][0][:12]}",
+    ]
+    ada.write("../all.bundle", run_process(ada.folder, "bundle", "create", "-").stdout)
+    assert ada("bundle", "verify", "../all.bundle").out.startswith("whole: ")
+    assert not ada("bundle", "create", "-", "nothing", code=2).raw
+    assert "not both" in ada("bundle", "create", "-", "--json", code=2).err
+    for action in ("verify", "list"):
+        assert "not from a stream" in ada("bundle", action, "-", code=2).err
+
+
 def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
     ada("push", "-u", "origin", "main")
     ada("clone", "../bare", "../bob")
@@ -191,7 +207,6 @@ def test_a_bundle_without_passages_says_so(ada: Cli) -> None:
 def test_what_is_no_name_is_not_taken_for_one(ada: Cli) -> None:
     for name in ("main~1", "^main", "a...b"):
         assert "there is no branch or tag" in ada("bundle", "create", "../x.bundle", name, code=2).err
-    assert "not a stream" in ada("bundle", "create", "-", code=2).err
     assert "neither a branch nor a tag" in ada("push", "origin", "main:refs/remotes/x/y", code=2).err
     for name in ("", ":", "+", "+:"):
         assert "an empty name" in ada("push", "origin", name, code=2).err
