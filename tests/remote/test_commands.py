@@ -181,6 +181,34 @@ def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
     assert "555555" in bob("verify", code=12).out
 
 
+def test_one_ref_that_is_refused_holds_up_no_other_and_none_takes_its_place(ada: Cli) -> None:
+    ada("branch", "alpha")
+    ada("branch", "topic")
+    ada("push", "-u", "origin", "main", "alpha", "topic")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    bob("fetch")
+    before = bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"]
+    ada("push", "origin", "-d", "topic")
+    ada("reset", "--hard", "HEAD~1")
+    ada.write("notes/new.md", "# New\n")
+    ada.commit("another second")
+    ada("branch", "zeta")
+    ada("push", "-f", "origin", "main", "main:topic/one", "zeta")
+    fetched = bob("fetch", "--json", code=14)
+    rows = {ref["there"].removeprefix("refs/heads/"): ref["status"] for ref in fetched.json["refs"]}
+    assert rows == {"alpha": "same", "main": "rejected", "topic/one": "rejected", "zeta": "new"}
+    assert bob("diff", "origin/zeta", "origin/main", "--name-only").out.splitlines() == [
+        "notes/new.md",
+        "notes/two.md",
+    ]
+    assert fetched.json["fetch_head"] is None
+    assert bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"] == before
+    assert bob("fetch", "origin", "main", "zeta", "--json", code=14).json["fetch_head"] is None
+    assert bob("fetch", "origin", "zeta", "main", "--json", code=14).json["fetch_head"] == "refs/heads/zeta"
+    assert bob("fetch", "-f", "-p", "--json").json["fetch_head"] == "refs/heads/main"
+
+
 def test_all_that_was_fetched_is_logged_before_the_first_commit(ada: Cli) -> None:
     ada("push")
     ada("init", "../bob")

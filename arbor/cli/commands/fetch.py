@@ -52,7 +52,7 @@ def command(
 
     What was asked for, else the one that yours follows, else the one that HEAD follows there, is called
     FETCH_HEAD afterwards, also where REMOTE is an address without a name, such as a bundle: arbor log ..FETCH_HEAD
-    shows what it would bring, and arbor merge FETCH_HEAD brings it.
+    shows what it would bring, and arbor merge FETCH_HEAD brings it. It stays as it was where that one is refused.
     """
     kb = session.open()
     set_identity(kb)
