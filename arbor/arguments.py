@@ -83,9 +83,15 @@ def _texts(what: str, value: Any) -> list[str]:
     raise _wrong(what, "a list of texts", value)
 
 
+def text_of(path: StrPath) -> str:
+    """The KB path as text, "" for the top: a path object can only say `.` for it; raises WrongType for what is none."""
+    text = _text("a path", path)
+    return "" if text == os.curdir else text
+
+
 def texts_of(paths: Paths) -> list[str]:
-    """The paths as texts; raises WrongType for what is none."""
-    return _texts("a path", paths)
+    """The KB paths as texts; see `text_of`."""
+    return [text_of(path) for path in _texts("a path", paths)]
 
 
 def _texts_by_name(what: str, value: Any) -> dict[str, str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, texts_of
+from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, text_of, texts_of
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
@@ -34,11 +33,10 @@ if TYPE_CHECKING:
     from arbor.repo import (
         adding,
         branch_desk,
+        commit_log,
         committing,
         config,
         describing,
-        history,
-        renames,
         renaming,
         restoring,
         results,
@@ -61,13 +59,12 @@ else:
     share_desk = lazy_module("arbor.remote.desk")
     index_checking = lazy_module("arbor.index.checking")
     following_tiers = lazy_module("arbor.index.following_tiers")
+    commit_log = lazy_module("arbor.repo.commit_log")
     committing = lazy_module("arbor.repo.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.describing")
     checking = lazy_module("arbor.graph.checking")
     desk = lazy_module("arbor.graph.desk")
-    history = lazy_module("arbor.repo.history")
-    renames = lazy_module("arbor.repo.renames")
     renaming = lazy_module("arbor.repo.renaming")
     restoring = lazy_module("arbor.repo.restoring")
     results = lazy_module("arbor.repo.results")
@@ -140,7 +137,7 @@ class KnowledgeBase:
     """An open knowledge base. Methods mirror the commands; reading is safe from several threads.
 
     Paths are KB paths: relative to the work tree, with `/`. Where a method takes `cwd`, paths are relative to that
-    folder instead, as a person types them. `Paths` are one or several, each a text or a path object.
+    folder instead, as a person types them. A path is a text or a path object, and `Paths` are one or several.
     """
 
     def __init__(self, repo: Repository) -> None:
@@ -221,14 +218,14 @@ class KnowledgeBase:
                           progress=progress)  # fmt: skip
 
     def add_bytes(
-        self, path: str, data: bytes, *, source_uri: str = "", overwrite: bool = False
+        self, path: StrPath, data: bytes, *, source_uri: str = "", overwrite: bool = False
     ) -> AddResult:
         """Stage bytes under a path and write them to the work tree.
 
         Raises:
             UsageError: when the path may not be used, or holds something else already.
         """
-        return adding.add_own_bytes(self.repo, path, data, source_uri, overwrite=overwrite)
+        return adding.add_own_bytes(self.repo, text_of(path), data, source_uri, overwrite=overwrite)
 
     def rm(
         self, paths: Paths, *, cached: bool = False, force: bool = False, recursive: bool = False,
@@ -243,16 +240,16 @@ class KnowledgeBase:
                                 recursive=recursive, dry_run=dry_run)  # fmt: skip
 
     def mv(
-        self, sources: Paths, target: str, *, force: bool = False, cwd: StrPath | None = None
+        self, sources: Paths, target: StrPath, *, force: bool = False, cwd: StrPath | None = None
     ) -> tuple[tuple[str, str], ...]:
         """Rename documents or folders; (old path, new path) pairs. A target that ends in / is a folder.
 
         Raises:
             UsageError: when a source is not tracked. ConflictError: when the target exists.
         """
-        [place] = self.resolve_paths([target], cwd)
+        [place], typed = self.resolve_paths([target], cwd), text_of(target)
         return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force,
-                             is_folder=target.endswith(("/", os.sep)))  # fmt: skip
+                             is_folder=typed.endswith(("/", os.sep)))  # fmt: skip
 
     def restore(
         self, paths: Paths, *, source: str | None = None, staged: bool = False, worktree: bool = True,
@@ -320,41 +317,29 @@ class KnowledgeBase:
             UsageError: when the revision is unknown or there is no commit yet.
         """
         wanted = self.resolve_paths(paths, cwd) if paths else []
-        names, exclude = describing.ref_names(self.repo), list[bytes]()
-        if revision is not None and ".." in revision:
-            old, new = revisions.resolve_range(self.repo, revision)
-            is_symmetric = revisions.is_symmetric(revision)
-            exclude = history.merge_bases(self.repo, [old], [new]) if is_symmetric else [old]
-            tips = [old, new] if is_symmetric else [new]
-        else:  # the current branch may have no commit yet, and others have
-            others_alone = everywhere and names and revision is None and self.repo.refs.head_oid() is None
-            tips = [] if others_alone else [self.resolve(revision or "HEAD")]
-        tips += names if everywhere else ()
-        if follow:
-            entries = renames.iter_followed(self.repo, tips, wanted, exclude=exclude)
-        else:
-            entries = history.iter_log(self.repo, tips, exclude=exclude, paths=() if "" in wanted else wanted)
-        for entry in islice(entries, limit):
-            refs = names.get(entry.oid, ())
-            yield describing.describe_commit(entry.oid, entry.commit, refs, entry.followed)
+        yield from commit_log.iter_commits(self.repo, revision, wanted, limit=limit, follow=follow,
+                                           everywhere=everywhere)  # fmt: skip
 
     def show(
-        self, revision: str = "HEAD", *, with_text: bool = True, paths: Sequence[str] = ()
+        self, revision: str = "HEAD", *, with_text: bool = True, paths: Paths = ()
     ) -> tuple[CommitInfo, tuple[TextDiff, ...]]:
         """A commit and what it changed against its first parent, of the KB paths or globs that are given."""
         oid = self.resolve(revision)
         commit = self.repo.commit(oid)
         before = self.repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         names = describing.ref_names(self.repo).get(oid, ())
-        changes = describing.diff_roots(self.repo, before, commit.ledger_root, paths, with_text=with_text)
+        changes = describing.diff_roots(
+            self.repo, before, commit.ledger_root, texts_of(paths), with_text=with_text
+        )
         return describing.describe_commit(oid, commit, names), changes
 
-    def document(self, path: str, revision: str | None = None) -> DocumentInfo:
+    def document(self, path: StrPath, revision: str | None = None) -> DocumentInfo:
         """A document with its passages, links and metadata; raises UsageError when there is none."""
-        staged = describing.staged_document(self.repo, path) if revision is None else None
-        return describing.describe_document(self.snapshot(revision), path, staged)
+        name = text_of(path)
+        staged = describing.staged_document(self.repo, name) if revision is None else None
+        return describing.describe_document(self.snapshot(revision), name, staged)
 
-    def cat(self, path: str, revision: str | None = None) -> Iterator[bytes]:
+    def cat(self, path: StrPath, revision: str | None = None) -> Iterator[bytes]:
         """A document's bytes exactly as they came in, piece by piece; without a revision, as staged.
 
         Raises:
@@ -362,12 +347,13 @@ class KnowledgeBase:
             ColdDocument: at the first piece, when it is cold here; `sharing.bring_back` asks the remotes.
         """
         snapshot = None if revision is None else self.snapshot(revision)
-        return describing.file_pieces(self.repo, path, snapshot, revision or "HEAD")
+        return describing.file_pieces(self.repo, text_of(path), snapshot, revision or "HEAD")
 
-    def ls(self, prefix: str = "", revision: str | None = None) -> Iterator[tuple[str, str]]:
+    def ls(self, prefix: StrPath = "", revision: str | None = None) -> Iterator[tuple[str, str]]:
         """(path, document oid) of every document at or below a path."""
-        for path, oid in self.snapshot(revision).paths(prefix):
-            if not prefix or path == prefix or path.startswith(prefix.rstrip("/") + "/"):
+        top = text_of(prefix)
+        for path, oid in self.snapshot(revision).paths(top):
+            if not top or path == top or path.startswith(top.rstrip("/") + "/"):
                 yield path, oid.hex()
 
     def diff(
@@ -406,7 +392,7 @@ class KnowledgeBase:
             limit: Documents to show.
             at: A revision; HEAD without.
             passages: Passages to show of each document.
-            raw: The query is an FTS5 expression.
+            raw: The query is an FTS5 expression; its hits have no highlights.
             kind: Only documents of this kind: `surface` or `core`; "" for all.
             rank: A ranking profile: `relevance`, `ripple`, or one of `arbor.toml`.
             working_copy: Also look at files that are not committed as they are: only in VISUAL mode, which does without
@@ -425,7 +411,7 @@ class KnowledgeBase:
         return self._ask().reindex(progress)
 
     def consensus(
-        self, path: str, *, at: str | None = None, progress: Told | None = None
+        self, path: StrPath, *, at: str | None = None, progress: Told | None = None
     ) -> desk.ConsensusReport:
         """Label, score and peers of a document.
 
@@ -437,7 +423,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when there is no such document, or it has no text.
         """
-        return desk.ConsensusDesk(self.repo).report(path, at, progress)
+        return desk.ConsensusDesk(self.repo).report(text_of(path), at, progress)
 
     def standings(
         self, *, label: str | None = None, at: str | None = None, progress: Told | None = None
@@ -450,10 +436,10 @@ class KnowledgeBase:
         return desk.ConsensusDesk(self.repo).standings(at, progress, label=label)
 
     def consensus_history(
-        self, path: str, *, limit: int = 20, progress: Told | None = None
+        self, path: StrPath, *, limit: int = 20, progress: Told | None = None
     ) -> list[desk.HistoryPoint]:
         """How the consensus on a document moved over the last commits of this branch, newest first."""
-        return desk.ConsensusDesk(self.repo).history(path, limit, progress)
+        return desk.ConsensusDesk(self.repo).history(text_of(path), limit, progress)
 
     def ripple(self, span: str | None = None, *, progress: Told | None = None) -> Ripple:
         """What going from one revision to another (`A..B`; the last commit without) moved in the consensus.

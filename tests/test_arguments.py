@@ -85,7 +85,7 @@ def test_one_text_is_one_path(kb: KnowledgeBase) -> None:
     assert kb.add(Path("notes/b.md")).added == ()
     kb.commit("second", author="Ada Lovelace <ada@example.org>")
     assert kb.rm("a.md") == ("a.md",)
-    assert b"".join(kb.cat(Path("notes/b.md"))) == b"# notes/b.md\n\ntides\n"  # type: ignore[arg-type]
+    assert b"".join(kb.cat(Path("notes/b.md"))) == b"# notes/b.md\n\ntides\n"
     assert kb.show()[0].author == "Ada Lovelace"
     assert (kb.folder.parent / "a").exists()
 
@@ -94,9 +94,36 @@ def test_paths_are_texts_or_path_objects_for_a_type_checker_too(kb: KnowledgeBas
     assert len(list(kb.log(paths=Path("a.md")))) == len(list(kb.log(paths=[Path("a.md")]))) == 1
     assert kb.diff(paths=Path("a.md")) == ()
     assert kb.resolve_paths(Path("a.md")) == kb.resolve_paths(["a.md"]) == ["a.md"]
-    for method in (kb.add, kb.rm, kb.restore, kb.log, kb.diff):
-        assert method.__annotations__["paths"] == "Paths"
-    assert kb.mv.__annotations__["sources"] == "Paths"
+    path = Path("notes") / "b.md"
+    kb.add(Path())
+    kb.commit("second")
+    assert kb.document(path).path == kb.consensus(path).path == "notes/b.md"
+    assert b"".join(kb.cat(path)) == b"# notes/b.md\n\ntides\n"
+    assert [name for name, _ in kb.ls(Path("notes"))] == [each.path for each in kb.show(paths=path)[1]]
+    assert list(kb.ls(Path())) == list(kb.ls(".")) == list(kb.ls())
+    assert len(kb.show(paths=Path())[1]) == len(kb.show()[1]) > 1
+    assert kb.consensus_history(path)[0].standing is not None
+    assert kb.trust.prove(path).key == kb.trust.prove_passage(path, 0, kb.resolve()).key == "d/notes/b.md"
+    assert kb.trust.prove_absent(Path("nothing.md")).key == "d/nothing.md"
+    assert [row[0] for row in kb.trust.tiers(path).rows] == ["notes/b.md"]
+    assert kb.trust.distill(path, "lead")
+    assert kb.trust.add_core("gist", "tides", [(path, None, None)]).name == "gist"
+    assert kb.trust.evict(path, tier="warm").evicted
+    assert kb.trust.rehydrate(path).warmed == 1
+    assert kb.add_bytes(Path("new.md"), b"new\n").added == ("new.md",)
+    assert kb.mv(path, Path("b.md")) == (("notes/b.md", "b.md"),)
+
+
+def test_every_kb_path_may_be_a_path_object() -> None:
+    names = {"path", "paths", "prefix", "place", "source", "sources", "target"}
+    texts = {(KnowledgeBase.restore, "source"), (BranchDesk.switch, "target")}  # revisions and branches
+    cores = {(TrustDesk.add_core, "sources")}
+    for desk in (KnowledgeBase, BranchDesk, ShareDesk, TrustDesk):
+        for name, method in vars(desk).items():
+            for argument, written in getattr(method, "__annotations__", {}).items():
+                if name.startswith("_") or argument not in names or (method, argument) in texts | cores:
+                    continue
+                assert written in ("StrPath", "Paths"), (name, argument, written)
 
 
 def test_an_author_that_is_none_is_refused(kb: KnowledgeBase) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -13,6 +14,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     from arbor.remote import addresses, connecting
@@ -78,9 +80,18 @@ def transfer_bar(session: Session, verb: str) -> TransferBar:
     return TransferBar(session.out.progress_stream, verb)
 
 
+def full_tags(words: Sequence[str]) -> tuple[str, ...]:
+    """Names of refs as typed, where `tag NAME` is git's way to name a tag and no branch; a last `tag` is a name."""
+    rest, names = iter(words), []
+    for word in rest:
+        tag = next(rest, "") if word == "tag" else ""
+        names.append(TAGS + tag.removeprefix(TAGS) if tag else word)
+    return tuple(names)
+
+
 def short_ref(name: str) -> str:
     """A ref as people say it."""
-    for prefix in ("refs/heads/", "refs/tags/", "refs/remotes/"):
+    for prefix in (HEADS, TAGS, REMOTES):
         if name.startswith(prefix):
             return clean_line(name[len(prefix) :])
     return clean_line(name)

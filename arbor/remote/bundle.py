@@ -33,7 +33,7 @@ from arbor.remote.messages import (
     encode_fetch_answer,
 )
 from arbor.remote.planning import plan_answer
-from arbor.remote.sending import iter_frames
+from arbor.remote.sending import FramePart, iter_frames
 from arbor.remote.wire import Message, Packets, answer_packets
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
@@ -86,18 +86,7 @@ def create_bundle(
     Raises:
         UsageError: when there is nothing to write.
     """
-    wants = sorted({ref.oid for ref in refs})
-    prerequisites = tuple(sorted({peel(repo, oid) for oid in exclude}))
-    if not wants:
-        raise UsageError("a bundle would be empty", "name a branch or tag, or make a commit first")
-    known = known_ancestors(repo, prerequisites)
-    if all(ref.peeled in known for ref in refs):
-        raise UsageError("a bundle would be empty: the receiver has all of this already")
-    answer, parts = plan_answer(repo, wants, prerequisites, filter_text)
-    head = repo.refs.head()
-    follows = head if isinstance(head, str) and any(ref.name == head for ref in refs) else ""
-    shown = Advertisement(follows, tuple(refs), prerequisites)
-    info = BundleInfo(shown, filter_text, answer.cold, answer.objects)
+    info, parts = _plan(repo, refs, exclude, filter_text)
     temporary = temporary_path(fs_path.parent)
     try:
         with open(temporary, "xb") as file:
@@ -110,6 +99,34 @@ def create_bundle(
         with contextlib.suppress(OSError):
             temporary.unlink()
     return info
+
+
+def stream_bundle(
+    repo: Repository, file: BinaryIO, refs: Sequence[RemoteRef], *, exclude: Iterable[bytes] = (),
+    filter_text: str = FULL,
+) -> BundleInfo:  # fmt: skip
+    """The same to an open stream. What was written before a failure is cut short, which every reader notices."""
+    info, parts = _plan(repo, refs, exclude, filter_text)
+    _write(file, info, iter_frames(parts))
+    return info
+
+
+def _plan(
+    repo: Repository, refs: Sequence[RemoteRef], exclude: Iterable[bytes], filter_text: str
+) -> tuple[BundleInfo, list[FramePart]]:
+    """What a bundle is to hold; raises UsageError when that is nothing."""
+    wants = sorted({ref.oid for ref in refs})
+    prerequisites = tuple(sorted({peel(repo, oid) for oid in exclude}))
+    if not wants:
+        raise UsageError("a bundle would be empty", "name a branch or tag, or make a commit first")
+    known = known_ancestors(repo, prerequisites)
+    if all(ref.peeled in known for ref in refs):
+        raise UsageError("a bundle would be empty: the receiver has all of this already")
+    answer, parts = plan_answer(repo, wants, prerequisites, filter_text)
+    head = repo.refs.head()
+    follows = head if isinstance(head, str) and any(ref.name == head for ref in refs) else ""
+    shown = Advertisement(follows, tuple(refs), prerequisites)
+    return BundleInfo(shown, filter_text, answer.cold, answer.objects), parts
 
 
 def bundle_refs(repo: Repository, names: Sequence[str]) -> list[RemoteRef]:

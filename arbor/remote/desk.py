@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from arbor.arguments import checked_desk
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote import remotes
 from arbor.remote.connecting import ConnectOptions, connect, recorded_url
-from arbor.remote.messages import COLD, FULL, parse_filter
+from arbor.remote.messages import COLD, FULL, RemoteRef, parse_filter
 from arbor.remote.remotes import Remote
 from arbor.repo.branching import current_branch
 from arbor.repo.history import count_apart
@@ -185,20 +185,23 @@ class ShareDesk:
             wanted = followed[1]
         wanted = wanted or mine or fetched.head
         changes = {each.there: each for each in fetched.changes}
-        change = changes.get(HEADS + wanted) or (changes.get(TAGS + branch) if branch else None)
+        change = changes.get(HEADS + wanted)
+        if change is None and branch is not None:
+            change = changes.get(TAGS + branch) or changes.get(branch)
         if change is None or change.status == "pruned":
             raise UsageError(
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
         word = "branch" if change.there.startswith(HEADS) else "tag"
+        called = f"{word} '{change.there.split('/', 2)[2]}'"
         if change.status == "rejected":
-            raise RemoteError(f"{word} '{wanted}': {change.reason}", change.hint)
+            raise RemoteError(f"{called}: {change.reason}", change.hint)
         commit = peel(self._repo, bytes.fromhex(change.new))
         demand = demanding.signed_demand(self._repo.settings, require_signed)
         if demand is not None:
             # Whatever was stored before counts too: it is this branch that gains it now.
             demand(demanding.gained_commits(self._repo, commit))
-        return Brought(fetched, commit.hex(), f"Merge {word} '{wanted}' of {fetched.url}")
+        return Brought(fetched, commit.hex(), f"Merge {called} of {fetched.url}")
 
     def bring_back(
         self, documents: Sequence[tuple[str, bytes]], *, connecting: ConnectOptions = DEFAULT_CONNECT,
@@ -260,14 +263,26 @@ class ShareDesk:
         self, fs_path: Path, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
     ) -> BundleInfo:
         """Write branches and tags (all without `names`) to a file; raises UsageError when that would be nothing."""
-        refs = [self._full_name(name) for name in names] or [
-            name for prefix in (HEADS, TAGS) for name in self._repo.refs.iter_names(prefix)
-        ]
-        rows = bundle.bundle_refs(self._repo, refs)
-        left_out = [resolve(self._repo, text) for text in exclude]
+        rows, left_out = self._bundled(names, exclude)
         return bundle.create_bundle(
             self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL
         )
+
+    def stream_bundle(
+        self, file: BinaryIO, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
+    ) -> BundleInfo:
+        """The same to an open stream, which may be a pipe."""
+        rows, left_out = self._bundled(names, exclude)
+        return bundle.stream_bundle(
+            self._repo, file, rows, exclude=left_out, filter_text=COLD if cold else FULL
+        )
+
+    def _bundled(self, names: Sequence[str], exclude: Sequence[str]) -> tuple[list[RemoteRef], list[bytes]]:
+        """(refs to be in a bundle, commits that its receiver has)."""
+        refs = [self._full_name(name) for name in names] or [
+            name for prefix in (HEADS, TAGS) for name in self._repo.refs.iter_names(prefix)
+        ]
+        return bundle.bundle_refs(self._repo, refs), [resolve(self._repo, text) for text in exclude]
 
     def verify_bundle(self, fs_path: Path) -> BundleReport:
         """Check a bundle in full, against what is here; raises IntegrityError or RemoteError when it does not hold."""

@@ -320,17 +320,19 @@ def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None
 def _set_fetched(
     repo: Repository, shown: Advertisement, remote: str, options: FetchOptions, changes: Sequence[RefChange]
 ) -> str:
-    """Let `FETCH_HEAD` stand for what was fetched for; its full name there, "" where nothing came.
+    """Let `FETCH_HEAD` stand for what was fetched for; its full name there, "" where it stays as it was.
 
     It is the first name that was asked for, else the one that the current branch follows, else the one that HEAD
     follows there, else the first branch or tag. What came from an address without a name has no other name here.
+    Where the one that is meant was rejected no other takes its place, for it would be merged instead.
     """
     came = {each.there: bytes.fromhex(each.new) for each in changes if each.status != "rejected"}
     followed = followed_there(repo, remote) if remote else ""
     wanted = [find_there(shown, name) for name in options.branches] or [followed, shown.head, *came]
-    name = next((name for name in wanted if name in came), "")
-    if name:
-        repo.refs.set_fetched(came[name])
+    name = next((name for name in wanted if shown.find(name) is not None), "")
+    if name not in came:
+        return ""
+    repo.refs.set_fetched(came[name])
     return name
 
 

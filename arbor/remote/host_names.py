@@ -9,6 +9,7 @@ from arbor.errors import UsageError
 
 _NAME = re.compile(r"[^\s\[\]:/\\@?#,]+")
 _AUTHORITY = re.compile(rf"(?:\[([^\[\]]*)\]|({_NAME.pattern}))(?::[0-9]*)?")
+_ABSOLUTE = re.compile(rb"https?://([^/]*)(/.*)?", re.IGNORECASE)
 _WEB_ORIGIN = re.compile(r"https?://(.*)", re.IGNORECASE)
 
 
@@ -38,6 +39,15 @@ def name_in_origin(value: str) -> str:
     """The name in an `Origin` header; "" for one that is not a place on the web."""
     found = _WEB_ORIGIN.fullmatch(value)
     return name_in_host(found[1]) if found else ""
+
+
+def split_absolute(target: bytes) -> tuple[bytes, bytes] | None:
+    """(authority, path) of a request's target that is a whole address; None for any other.
+
+    Source: RFC 9112, section 3.2.2: a server takes such targets, and their host counts in place of the `Host` header's.
+    """
+    found = _ABSOLUTE.fullmatch(target)
+    return (found[1], found[2] or b"/") if found else None
 
 
 def _is_address(name: str) -> bool:

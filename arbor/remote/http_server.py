@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote
 
 import anyio
 import anyio.from_thread
@@ -22,10 +23,10 @@ from starlette.concurrency import iterate_in_threadpool, run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbor.errors import RemoteError, UsageError
-from arbor.remote.host_names import name_in_host, name_in_origin, parse_name
+from arbor.remote.host_names import name_in_host, name_in_origin, parse_name, split_absolute
 from arbor.remote.http_connections import Connections, end_connection, trust
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.pacing import Pace, PacedReader
@@ -69,7 +70,7 @@ class ServeOptions:
     limits: Limits = DEFAULT_LIMITS
 
 
-def build_app(fs_path: Path, options: ServeOptions, connections: Connections) -> Starlette:
+def build_app(fs_path: Path, options: ServeOptions, connections: Connections) -> ASGIApp:
     """The application for one KB."""
     service = Service(fs_path, may_push=False, limits=options.limits)
     names = {parse_name(name) for name in (*LOOPBACK, options.host, *options.names)}
@@ -98,7 +99,26 @@ def build_app(fs_path: Path, options: ServeOptions, connections: Connections) ->
 
     app = Starlette(routes=[Route(HTTP_PATH, answer, methods=["POST"])])
     app.router.redirect_slashes = False
-    return app
+    return _in_origin_form(app)
+
+
+def _in_origin_form(app: ASGIApp) -> ASGIApp:
+    """The application, which finds a request for `http://host/path` as one for `/path` with that host in its header."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        whole = split_absolute(scope.get("raw_path", b""))
+        if whole is not None:
+            authority, path = whole
+            others = [header for header in scope["headers"] if header[0] != b"host"]
+            scope = {
+                **scope,
+                "path": unquote(path),
+                "raw_path": path,
+                "headers": [*others, (b"host", authority)],
+            }
+        await app(scope, receive, send)
+
+    return answer
 
 
 class _Answer(Response):

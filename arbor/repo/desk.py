@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from arbor.arguments import Progress, checked_desk
+from arbor.arguments import Paths, Progress, StrPath, checked_desk, text_of, texts_of
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
 from arbor.repo import (
@@ -53,7 +53,7 @@ class TrustDesk:
 
     # --- proofs
 
-    def prove(self, place: str, revision: str | None = None, *, room: str = "document") -> Proof:
+    def prove(self, place: StrPath, revision: str | None = None, *, room: str = "document") -> Proof:
         """A proof for `PATH`, `PATH:LINE` or `PATH#PASSAGE` (a position or digits of a leaf) at a revision.
 
         A `core:NAME`, as searches name a core, means that core unless a document is called so.
@@ -64,15 +64,15 @@ class TrustDesk:
         """
         commit_oid = self._commit(revision)
         snapshot = self.repo.snapshot(commit_oid)
-        found = proving.find_place(snapshot, place, room)
+        found = proving.find_place(snapshot, text_of(place), room)
         index = proving.find_passage(snapshot, found)
         return proving.prove(self.repo, commit_oid, found.path, index, room=found.room)
 
-    def prove_passage(self, path: str, index: int, commit_oid: bytes, *, room: str = "document") -> Proof:
+    def prove_passage(self, path: StrPath, index: int, commit_oid: bytes, *, room: str = "document") -> Proof:
         """A proof for the passage at a position, as a search hit names it."""
-        return proving.prove(self.repo, commit_oid, path, index, room=room)
+        return proving.prove(self.repo, commit_oid, text_of(path), index, room=room)
 
-    def prove_absent(self, path: str, revision: str | None = None) -> Proof:
+    def prove_absent(self, path: StrPath, revision: str | None = None) -> Proof:
         """A proof that there is nothing at a path, or no core of the name in `core:NAME`.
 
         Raises:
@@ -80,9 +80,9 @@ class TrustDesk:
             UsageError: when nothing can ever be called so.
         """
         commit_oid = self._commit(revision)
-        room, name = "document", path
-        if path.startswith(CORE_MARK) and self.repo.snapshot(commit_oid).find(path) is None:
-            room, name = "core", path.removeprefix(CORE_MARK)
+        room, name = "document", text_of(path)
+        if name.startswith(CORE_MARK) and self.repo.snapshot(commit_oid).find(name) is None:
+            room, name = "core", name.removeprefix(CORE_MARK)
         return proving.prove_absent(self.repo, commit_oid, name, room=room)
 
     def prove_consistency(self, old: str, new: str) -> ConsistencyProof:
@@ -124,18 +124,16 @@ class TrustDesk:
 
     # --- tiers
 
-    def tiers(self, paths: Sequence[str] = (), revision: str | None = None) -> TierReport:
+    def tiers(self, paths: Paths = (), revision: str | None = None) -> TierReport:
         """Sizes by tier, and a row for each document that the paths select."""
-        return tiering.report_tiers(self.repo, self._snapshot(revision), paths)
+        return tiering.report_tiers(self.repo, self._snapshot(revision), texts_of(paths))
 
-    def choose(
-        self, paths: Sequence[str], criteria: Criteria, *, tier: str | None = None
-    ) -> list[tuple[str, bytes]]:
+    def choose(self, paths: Paths, criteria: Criteria, *, tier: str | None = None) -> list[tuple[str, bytes]]:
         """(path, document oid) of what paths and criteria select in HEAD."""
-        return tiering.choose(self.repo, self._snapshot(None), paths, criteria, tier=tier)
+        return tiering.choose(self.repo, self._snapshot(None), texts_of(paths), criteria, tier=tier)
 
     def evict(
-        self, paths: Sequence[str] = (), criteria: Criteria | None = None, *, tier: str = "cold", history: bool = False,
+        self, paths: Paths = (), criteria: Criteria | None = None, *, tier: str = "cold", history: bool = False,
         places: Sequence[Path] = (), others: Sequence[ByteSource] = (), fetch: Fetch | None = None, copies: int = 1,
         force: bool = False, dry_run: bool = False, progress: Progress | None = None,
     ) -> EvictReport:  # fmt: skip
@@ -169,7 +167,7 @@ class TrustDesk:
                 "older versions are in no index, have no labels, and the documents of HEAD go first to fit a size",
             )
         documents = (
-            tiering.only_in_history(self.repo, paths, found.larger_than)
+            tiering.only_in_history(self.repo, texts_of(paths), found.larger_than)
             if history
             else tiering.with_twins(self._snapshot(None), self.choose(paths, found))
         )
@@ -178,7 +176,7 @@ class TrustDesk:
                                   dry_run=dry_run, progress=progress)  # fmt: skip
 
     def rehydrate(
-        self, paths: Sequence[str] = (), *, places: Sequence[Path] = (), others: Sequence[ByteSource] = (),
+        self, paths: Paths = (), *, places: Sequence[Path] = (), others: Sequence[ByteSource] = (),
         fetch: Fetch | None = None, update: bool = False, revision: str | None = None,
         progress: Progress | None = None,
     ) -> RehydrateReport:  # fmt: skip
@@ -197,7 +195,7 @@ class TrustDesk:
         Raises:
             UsageError: when a selection matches no document.
         """
-        documents = tiering.choose(self.repo, self._snapshot(revision), paths, Criteria())
+        documents = tiering.choose(self.repo, self._snapshot(revision), texts_of(paths), Criteria())
         if not paths and revision is None:
             documents += tiering.cold_in_history(self.repo, {oid for _, oid in documents})
         with self._sources(places, others, fetch) as sources:
@@ -230,7 +228,7 @@ class TrustDesk:
     # --- cores
 
     def distill(
-        self, paths: Sequence[str], distiller: str, parameters: dict[str, str] | None = None, *,
+        self, paths: Paths, distiller: str, parameters: dict[str, str] | None = None, *,
         progress: Progress | None = None,
     ) -> list[Distilled]:  # fmt: skip
         """Make and stage a core of each document with a distiller; parameters are given as text.
@@ -240,14 +238,15 @@ class TrustDesk:
         """
         found = registry.get_distiller(distiller)
         values = registry.read_parameters(found, parameters or {})
-        return distilling.distill(self.repo, paths, found, values, progress=progress)
+        return distilling.distill(self.repo, texts_of(paths), found, values, progress=progress)
 
     def add_core(
-        self, name: str, text: str, sources: Sequence[tuple[str, int | None, int | None]], *, title: str = "",
-        by: str = "",
+        self, name: str, text: str, sources: Sequence[tuple[StrPath, int | None, int | None]], *,
+        title: str = "", by: str = "",
     ) -> CoreInfo:  # fmt: skip
         """Stage a core that a person or an agent wrote; see `arbor.repo.cores.add_core`."""
-        oid = cores.add_core(self.repo, name, text, sources, title=title, by=by)
+        passages = [(text_of(path), first, last) for path, first, last in sources]
+        oid = cores.add_core(self.repo, name, text, passages, title=title, by=by)
         return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])
 
     def remove_core(self, name: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arbor.store.refs import Refs
-from tests.cli.harness import Cli, allow_new_key, command_line, process_environment
+from tests.cli.harness import Cli, allow_new_key, command_line, process_environment, run_process
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -154,6 +154,22 @@ def test_bundles(ada: Cli) -> None:
     assert ada("bundle", "verify", "broken", code=12).err.startswith("error: ")
 
 
+def test_a_bundle_goes_through_a_pipe(ada: Cli) -> None:
+    made = ada("bundle", "create", "../kb.bundle", "HEAD~1..main", "--json").json
+    streamed = ada("bundle", "create", "-", "HEAD~1..main")
+    assert streamed.raw == (ada.folder.parent / "kb.bundle").read_bytes()
+    assert streamed.err.splitlines() == [
+        f"wrote {made['objects']} objects to standard output",
+        f"needs {made['prerequisites'][0][:12]}",
+    ]
+    ada.write("../all.bundle", run_process(ada.folder, "bundle", "create", "-").stdout)
+    assert ada("bundle", "verify", "../all.bundle").out.startswith("whole: ")
+    assert not ada("bundle", "create", "-", "nothing", code=2).raw
+    assert "not both" in ada("bundle", "create", "-", "--json", code=2).err
+    for action in ("verify", "list"):
+        assert "not from a stream" in ada("bundle", action, "-", code=2).err
+
+
 def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
     ada("push", "-u", "origin", "main")
     ada("clone", "../bare", "../bob")
@@ -187,6 +203,34 @@ def test_what_came_last_is_called_fetch_head(ada: Cli) -> None:
     assert "555555" in bob("verify", code=12).out
 
 
+def test_one_ref_that_is_refused_holds_up_no_other_and_none_takes_its_place(ada: Cli) -> None:
+    ada("branch", "alpha")
+    ada("branch", "topic")
+    ada("push", "-u", "origin", "main", "alpha", "topic")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    bob("fetch")
+    before = bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"]
+    ada("push", "origin", "-d", "topic")
+    ada("reset", "--hard", "HEAD~1")
+    ada.write("notes/new.md", "# New\n")
+    ada.commit("another second")
+    ada("branch", "zeta")
+    ada("push", "-f", "origin", "main", "main:topic/one", "zeta")
+    fetched = bob("fetch", "--json", code=14)
+    rows = {ref["there"].removeprefix("refs/heads/"): ref["status"] for ref in fetched.json["refs"]}
+    assert rows == {"alpha": "same", "main": "rejected", "topic/one": "rejected", "zeta": "new"}
+    assert bob("diff", "origin/zeta", "origin/main", "--name-only").out.splitlines() == [
+        "notes/new.md",
+        "notes/two.md",
+    ]
+    assert fetched.json["fetch_head"] is None
+    assert bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"] == before
+    assert bob("fetch", "origin", "main", "zeta", "--json", code=14).json["fetch_head"] is None
+    assert bob("fetch", "origin", "zeta", "main", "--json", code=14).json["fetch_head"] == "refs/heads/zeta"
+    assert bob("fetch", "-f", "-p", "--json").json["fetch_head"] == "refs/heads/main"
+
+
 def test_all_that_was_fetched_is_logged_before_the_first_commit(ada: Cli) -> None:
     ada("push")
     ada("init", "../bob")
@@ -213,7 +257,6 @@ def test_a_bundle_without_passages_says_so(ada: Cli) -> None:
 def test_what_is_no_name_is_not_taken_for_one(ada: Cli) -> None:
     for name in ("main~1", "^main", "a...b"):
         assert "there is no branch or tag" in ada("bundle", "create", "../x.bundle", name, code=2).err
-    assert "not a stream" in ada("bundle", "create", "-", code=2).err
     assert "neither a branch nor a tag" in ada("push", "origin", "main:refs/remotes/x/y", code=2).err
     for name in ("", ":", "+", "+:"):
         assert "an empty name" in ada("push", "origin", name, code=2).err
@@ -555,6 +598,28 @@ def test_a_tag_is_fetched_and_pulled_by_its_name(ada: Cli) -> None:
     assert bob("fetch", "origin", "refs/tags/v1", "--json").json["fetch_head"] == "refs/tags/v1"
     assert bob("pull", "origin", "v1", "--json").json["commit"] == tagged
     assert "no branch or tag 'v2'" in bob("fetch", "origin", "v2", code=2).err
+
+
+def test_tag_and_a_name_is_the_tag_as_in_git(ada: Cli) -> None:
+    first = ada("log", "--reverse", "--json").json["commits"][0]["commit"]
+    second = ada("log", "-1", "--json").json["commits"][0]["commit"]
+    ada("branch", "v1", "HEAD~1")
+    ada("tag", "-a", "v1", "-m", "the tag, which is newer than the branch of its name")
+    pushed = ada("push", "origin", "heads/v1", "tag", "v1", "--json").json
+    assert [ref["there"] for ref in pushed["refs"]] == ["refs/heads/v1", "refs/tags/v1"]
+    ada("init", "../bob")
+    bob = other(ada, "bob")
+    bob("remote", "add", "origin", "../bare")
+    assert bob("fetch", "origin", "v1", "--json").json["fetch_head"] == "refs/heads/v1"
+    assert bob("fetch", "origin", "tag", "v1", "--json").json["fetch_head"] == "refs/tags/v1"
+    assert bob("log", "-1", "FETCH_HEAD", "--json").json["commits"][0]["commit"] == second
+    assert bob("pull", "origin", "v1", "--json").json["commit"] == first
+    assert bob("pull", "origin", "tag", "v1", "--json").json["commit"] == second
+    assert bob("pull", "origin", "refs/heads/v1", "--json").json["kind"] == "up-to-date"
+    assert "one branch or tag is merged at a time" in bob("pull", "origin", "v1", "v2", code=2).err
+    assert "no branch or tag 'tag'" in bob("fetch", "origin", "tag", code=2).err
+    removed = ada("push", "-d", "origin", "tag", "v1", "--json").json
+    assert [(ref["there"], ref["status"]) for ref in removed["refs"]] == [("refs/tags/v1", "removed")]
 
 
 def test_a_refspec_of_gits_is_told_what_to_type(ada: Cli) -> None:

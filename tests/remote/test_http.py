@@ -126,6 +126,26 @@ def test_other_hosts_origins_paths_and_types_are_refused(tmp_path: Path) -> None
         assert ask("GET", url)[0] == 405
 
 
+def test_a_target_may_be_a_whole_address_whose_host_counts(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a", names=("kb.example.org",)) as url:
+        assert post(url, f"{url}/arbor") == 200
+        assert post(url, "HTTP://KB.example.org:80/arbor", Host="whoever.example") == 200
+        assert post(url, "https://[::1]/%61rbor") == 200
+        for host in ("evil.example.org", "evil@localhost", "localhost:80:x", "", "%6cocalhost"):
+            assert post(url, f"http://{host}/arbor", Host="localhost") == 403
+        for target in (
+            url,
+            f"{url}/",
+            f"{url}//arbor",
+            f"{url}/arbor/",
+            "ftp://localhost/arbor",
+            "localhost:80",
+        ):
+            assert post(url, target) == 404
+        assert ask("GET", url, f"{url}/arbor")[0] == 405
+
+
 HOSTS = [
     ("localhost.", 200),
     ("LOCALHOST:", 200),

@@ -100,6 +100,8 @@ def test_prove_to_standard_output(cli: Cli) -> None:
     cli.write("c.md", "c\n")
     cli.commit("second")
     assert json.loads(cli("prove", "--consistency", "HEAD~1", "HEAD").out)["new"]["log_size"] == 2
+    assert cli("prove", "a.md", "-o", "-").out == cli("prove", "a.md").out
+    assert not (cli.folder / "-").exists()
     assert cli("prove", "a.md", "--format", "msgpack").raw.startswith(b"\x9c\xabarbor-proof")
     assert "is in this revision" in cli("prove", "--absent", "a.md", code=1).err
     assert "does not hold the older one" in cli("prove", "--consistency", "HEAD", "HEAD~1", code=1).err

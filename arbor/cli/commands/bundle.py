@@ -45,6 +45,7 @@ def command(
 
       arbor bundle create FILE            all that branches and tags reach
       arbor bundle create FILE v1..main   what main has beyond v1
+      arbor bundle create -               to standard output, for a pipe
       arbor bundle verify FILE            unpack and check all, keep nothing
       arbor bundle list FILE              the branches and tags in it
 
@@ -53,7 +54,8 @@ def command(
     if action != "create" and (names or cold):
         raise UsageError(f"arbor bundle {action} takes a file only")
     if file == "-":
-        raise UsageError("a bundle is a file, not a stream", "name a file; one called - is written as ./-")
+        _stream(session, action, names, cold, as_json)
+        return
     fs_path = session.from_here(file)
     if action == "create":
         info = _create(session, fs_path, names, cold)
@@ -70,6 +72,28 @@ def command(
         session.out.line(f"{words} {quote_path(file)}, {about}")
     for ref in info.shown.refs if action != "create" else ():
         session.out.line(f"{short(ref.peeled.hex())} {short_ref(ref.name)}")
+    _tell_needs(session, info, cold)
+
+
+def _stream(session: Session, action: str, names: tuple[str, ...], cold: bool, as_json: bool) -> None:
+    """Write the bundle to standard output, and everything that there is to say beside it."""
+    if action != "create":
+        raise UsageError("a bundle is read from a file, not from a stream", "one called - is written as ./-")
+    if as_json:
+        raise UsageError("standard output holds the bundle or the JSON answer, and not both", "name a file")
+    if session.out.interactive:
+        raise UsageError(
+            "a bundle is nothing for a terminal", "name a file, or send the bundle into one with >"
+        )
+    wanted, left_out = _split_ranges(names)
+    sharing = session.open().sharing
+    info = sharing.stream_bundle(session.out.binary, wanted, exclude=left_out, cold=cold)
+    session.out.note(f"wrote {count(info.objects, 'object')} to standard output")
+    _tell_needs(session, info, cold)
+
+
+def _tell_needs(session: Session, info: BundleInfo, cold: bool) -> None:
+    """What the receiver has to know of a bundle; that it is cold only where nobody asked for that."""
     if info.cold and not cold:
         session.out.warning(f"{count(len(info.cold), 'document')} without passages (cold)")
         session.out.hint("it can be cloned with: arbor clone --cold")
@@ -78,13 +102,19 @@ def command(
 
 
 def _create(session: Session, fs_path: Any, names: tuple[str, ...], cold: bool) -> BundleInfo:
+    wanted, left_out = _split_ranges(names)
+    found: BundleInfo = session.open().sharing.create_bundle(fs_path, wanted, exclude=left_out, cold=cold)
+    return found
+
+
+def _split_ranges(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """(what is to be in the bundle, what its receiver has) of names and `REV..BRANCH`."""
     wanted, left_out = [], []
     for name in names:
         old, dots, new = name.partition("..")
         wanted.append(new if dots else name)
         left_out += [old] if dots else []
-    found: BundleInfo = session.open().sharing.create_bundle(fs_path, wanted, exclude=left_out, cold=cold)
-    return found
+    return wanted, left_out
 
 
 def _verify(session: Session, fs_path: Any) -> BundleInfo:

@@ -9,7 +9,7 @@ import click
 from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
-from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
+from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ def command(
 
     REMOTE is a name (see arbor remote) or an address; without it, the one that the branch follows. A branch that
     the other side has rolled back from what it showed before is refused unless you accept it with --force.
+    A name is a branch's, or a tag's where no branch is called so; tag NAME is the tag, as in git.
 
     What was asked for, else the one that yours follows, else the one that HEAD follows there, is called
     FETCH_HEAD afterwards, also where REMOTE is an address without a name, such as a bundle: arbor log ..FETCH_HEAD
-    shows what it would bring, and arbor merge FETCH_HEAD brings it.
+    shows what it would bring, and arbor merge FETCH_HEAD brings it. It stays as it was where that one is refused.
     """
     kb = session.open()
     set_identity(kb)
-    options = fetching.FetchOptions(branches, not no_tags, prune, force)
+    options = fetching.FetchOptions(full_tags(branches), not no_tags, prune, force)
     with transfer_bar(session, "receiving") as bar:
         result = kb.sharing.fetch(remote, options, connecting=connect_options(session), progress=bar,
                                   require_signed=require_signed)  # fmt: skip

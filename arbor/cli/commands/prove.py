@@ -33,7 +33,7 @@ else:
 @click.option("--core", metavar="NAME[#PASSAGE]", help="Prove a core instead of a document.")
 @click.option("--consistency", nargs=2, metavar="OLD NEW", type=REVISION,
               help="Prove that the history of NEW goes on from OLD.")  # fmt: skip
-@click.option("-o", "--output", metavar="FILE", help="Write the proof to a file instead of standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Write the proof to a file; - is standard output.")
 @click.option("--format", "form", type=click.Choice(["json", "msgpack"]),
               help="json for people (the default), msgpack for machines.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -66,6 +66,7 @@ def command(
         )
     if form == "msgpack" and as_json:
         raise UsageError("a proof has one form: json or msgpack")
+    output = None if output == "-" else output
     proof = _make(session, place, absent, core, consistency, at)
     packed = form == "msgpack" or (form is None and not as_json and _is_binary(output))
     if packed and output is None and session.out.interactive:

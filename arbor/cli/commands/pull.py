@@ -13,8 +13,8 @@ from arbor.cli.identity import set_identity
 from arbor.cli.merge_view import end_merge, finish_merge
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
-from arbor.cli.sharing import connect_options, fetch_fields, show_fetch, transfer_bar
-from arbor.errors import RemoteError
+from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
+from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo import cold_needs, merging
 
@@ -37,7 +37,7 @@ FIELDS = {
 
 @arbor_command("pull", fields=FIELDS)
 @click.argument("remote", required=False, metavar="[REMOTE]")
-@click.argument("branch", required=False, metavar="[BRANCH|TAG]")
+@click.argument("names", nargs=-1, metavar="[BRANCH|TAG]")
 @click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
 @click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
@@ -49,19 +49,23 @@ FIELDS = {
 @quiet_option
 @json_option
 def command(
-    session: Session, remote: str | None, branch: str | None, ff_only: bool, no_ff: bool, no_commit: bool,
+    session: Session, remote: str | None, names: tuple[str, ...], ff_only: bool, no_ff: bool, no_commit: bool,
     allow_unrelated: bool, force: bool, require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Fetch, then merge what the current branch follows into it.
 
-    REMOTE is a name, an address or a bundle file. With `pull.require_signed` set, or --require-signed, every commit
+    REMOTE is a name, an address or a bundle file. A name is a branch's, or a tag's where no branch is called so; tag
+    NAME is the tag, as in git. With `pull.require_signed` set, or --require-signed, every commit
     that the branch would gain must be signed by a key in `sign.allowed_signers`, also what was fetched before.
     """
+    branches = full_tags(names)
+    if len(branches) > 1:
+        raise UsageError("one branch or tag is merged at a time", "pull one after the other")
     kb = session.open()
     set_identity(kb)
     options = fetching.FetchOptions(force=force)
     with transfer_bar(session, "receiving") as bar:
-        brought = kb.sharing.bring(remote, branch, options=options, connecting=connect_options(session),
+        brought = kb.sharing.bring(remote, *branches, options=options, connecting=connect_options(session),
                                    progress=bar, require_signed=require_signed)  # fmt: skip
     if not as_json:
         show_fetch(session, brought.fetched)

@@ -9,7 +9,7 @@ import click
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
-from arbor.cli.sharing import connect_options, show_push, transfer_bar
+from arbor.cli.sharing import connect_options, full_tags, show_push, transfer_bar
 from arbor.cli.views import count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -49,13 +49,14 @@ def command(
     """Send commits to a remote and move its branches.
 
     REF is a branch or tag, HERE:THERE to give it another name there, or :THERE to remove it; without any, the
-    current branch. Only what is missing there is sent, and a branch moves only from where it was seen to be.
+    current branch. tag NAME is the tag, as in git. Only what is missing there is sent, and a branch moves only from
+    where it was seen to be.
     """
     if delete and not refs:
         raise UsageError("--delete needs the names of branches")
     kb = session.open()
     set_identity(kb)
-    request = refspecs.PushRequest(refs, everything, tags, delete, force, lease)
+    request = refspecs.PushRequest(full_tags(refs), everything, tags, delete, force, lease)
     with transfer_bar(session, "sending") as bar:
         result = kb.sharing.push(remote, request, set_upstream=set_upstream, dry_run=dry_run,
                                  connecting=connect_options(session), progress=bar)  # fmt: skip
