@@ -19,7 +19,7 @@ from arbor.cli.catalogue import ALIASES, ELSEWHERE, NAMES, SECTIONS
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
 from arbor.cli.output import Output
 from arbor.cli.session import Session
-from arbor.errors import UsageError
+from arbor.errors import ColdDocument, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -155,6 +155,9 @@ def _run(words: list[str], session: Session) -> int:
             result = arbor.invoke(ctx)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except ColdDocument as cold:
+        cold.hint = session.hint_from_here(cold.hint, (path for path, _ in cold.documents))
+        raise
     finally:
         session.close()
     return result if isinstance(result, int) else 0
