@@ -80,11 +80,11 @@ class Session:
 
     def shown(self, path: str) -> str:
         """A KB path as a person in this folder would call it, quoted where it holds anything odd."""
-        return quote_path(self._path_from_here(path))
+        return quote_path(self.path_from_here(path))
 
     def typed(self, path: str) -> str:
         """A KB path as a person in this folder types it in a shell, for hints."""
-        return typed_path(self._path_from_here(path))
+        return typed_path(self.path_from_here(path))
 
     def hint_from_here(self, hint: str, paths: Iterable[str]) -> str:
         """A hint of the library, whose KB paths stand in it for a shell, as it is typed in this folder."""
@@ -92,9 +92,10 @@ class Session:
             hint = hint.replace(shlex.quote(path), self.typed(path))
         return hint
 
-    def _path_from_here(self, path: str) -> str:
+    def path_from_here(self, path: str) -> str:
+        """A KB path relative to this folder; the name of a core as it is, see `document_or_core`."""
         if path.startswith(CORE):
-            return path  # see document_or_core
+            return path
         if self._here is None:
             fs_root = self.open().fs_root
             here = os.curdir if fs_root is None else os.path.relpath(self.cwd.resolve(), fs_root)
