@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -317,7 +316,7 @@ class KnowledgeBase:
         branch, tag or remote-tracking branch leads to is told, and not only what the revision does.
 
         Raises:
-            UsageError: when the revision is unknown or there is no commit yet.
+            UsageError: when the revision is unknown or there is no commit yet, or for a limit below 0.
         """
         wanted = self.resolve_paths(paths, cwd) if paths else []
         names, exclude = describing.ref_names(self.repo), list[bytes]()
@@ -334,7 +333,7 @@ class KnowledgeBase:
             entries = renames.iter_followed(self.repo, tips, wanted, exclude=exclude)
         else:
             entries = history.iter_log(self.repo, tips, exclude=exclude, paths=() if "" in wanted else wanted)
-        for entry in islice(entries, limit):
+        for entry in history.at_most(entries, limit):
             refs = names.get(entry.oid, ())
             yield describing.describe_commit(entry.oid, entry.commit, refs, entry.followed)
 

@@ -59,7 +59,7 @@ def describe_failure(error: BaseException) -> Failure:
         return _usage(error)
     if isinstance(error, OSError) and error.errno:
         reason = (error.strerror or type(error).__name__).lower()
-        name = f" '{quote_path(_asked_for(os.fsdecode(error.filename)))}'" if error.filename else ""
+        name = f" '{quote_path(files.asked_for(os.fsdecode(error.filename)))}'" if error.filename else ""
         return Failure(
             f"{reason}{':' if name else ''}{name}", _SYSTEM_HINTS.get(error.errno, ""), EXIT_PARTLY
         )
@@ -68,12 +68,6 @@ def describe_failure(error: BaseException) -> Failure:
         "ARBOR_DEBUG=1 shows where; please report it with what you typed",
         EXIT_BUG, is_bug=True,
     )  # fmt: skip
-
-
-def _asked_for(path: str) -> str:
-    """The path as its user knows it: for a file that is only on its way to its name, the folder it goes to."""
-    folder, name = os.path.split(path)
-    return folder or "." if name.startswith(files.TEMPORARY_PREFIX) else path
 
 
 def _usage(error: click.ClickException) -> Failure:

@@ -83,7 +83,12 @@ def find_place(snapshot: Snapshot, typed: str, room: str = "document") -> Place:
         snapshot: Where to look.
         typed: What was typed; as a document also `core:NAME`, which means a core unless a document is called so.
         room: `document` or `core`.
+
+    Raises:
+        UsageError: for another room.
     """
+    if room not in _PREFIXES:
+        raise UsageError(f"'{room}' is no room of documents", f"the rooms are: {', '.join(_PREFIXES)}")
     is_name = snapshot.find_key(_PREFIXES[room] + typed) is not None
     place = replace(parse_place(typed, is_path=is_name), room=room)
     if room == "document" and typed.startswith(CORE_MARK) and snapshot.find(place.path) is None:

@@ -56,8 +56,14 @@ def storing(folder: Path) -> Iterator[None]:
     except OSError as error:
         reason, hint = _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
         raise StorageError(
-            f"'{os.fsdecode(error.filename or folder)}' cannot be used: {reason}", hint
+            f"'{asked_for(os.fsdecode(error.filename or folder))}' cannot be used: {reason}", hint
         ) from error
+
+
+def asked_for(path: str) -> str:
+    """The path as its user knows it: for a file that is only on its way to its name, the folder it goes to."""
+    folder, name = os.path.split(path)
+    return folder or "." if name.startswith(TEMPORARY_PREFIX) else path
 
 
 def check_is_there(folder: Path) -> None:
