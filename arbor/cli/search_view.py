@@ -145,7 +145,7 @@ def hit_lines(
     if explain:
         yield from _explanation(out, indent, hit)
     elif hit.audit.value == "HYBRID":
-        yield indent + out.style(f"partly proven: {clean_line('; '.join(hit.reasons))}", "dim")
+        yield from _aside(out, indent, f"partly proven: {clean_line('; '.join(hit.reasons))}")
     yield from _origins(session, indent, hit)
     for passage in hit.passages[: passages - 1]:
         yield from _further(out, indent, hit, passage)
@@ -161,8 +161,13 @@ def _explanation(out: Output, indent: str, hit: Hit) -> Iterator[str]:
     lines = [f"score {hit.score:.4f} from {', '.join(named)}"]
     lines += [f"{hit.audit.value} because {clean_line(reason)}" for reason in hit.reasons]
     for line in lines:
-        for start, end in wrap(line, out.width - len(indent)):
-            yield indent + out.style(line[start:end].rstrip(), "dim")
+        yield from _aside(out, indent, line)
+
+
+def _aside(out: Output, indent: str, text: str) -> Iterator[str]:
+    """A remark on a hit, broken to the width."""
+    for start, end in wrap(text, out.width - len(indent)):
+        yield indent + out.style(text[start:end].rstrip(), "dim")
 
 
 def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterator[str]:
@@ -183,7 +188,7 @@ def _named(session: Session, indent: str, hit: Hit, passages: int) -> Iterator[s
     )
     if lines:
         named = ", ".join(f"{line}{label}" for line, label in lines)
-        yield indent + out.style(f"also at line{'s' if len(lines) > 1 else ''} {named}", "dim")
+        yield from _aside(out, indent, f"also at line{'s' if len(lines) > 1 else ''} {named}")
     others = [path for path in hit.paths if path != hit.path]
     if others:
         yield indent + out.style(f"the same as {_some(session, others)}", "dim")
