@@ -36,6 +36,9 @@ _PART = re.compile(
 )
 _DOUBTED_CHARS = 3
 _NOTES_MAX = 3
+_WIDE_MINUS = "\uff0d\u2212\u2010\u2013\u2014"
+_WIDE_COLON = "\uff1a"
+_CURLY_QUOTES = "\u201c\u201d\u201e\uff02"
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
               "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
@@ -208,18 +211,23 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
 def _doubt(word: str, *, minus: bool) -> Iterator[str]:
     """What to say of a word that looks like a filter whose name was mistyped, or like an option.
 
-    A filter is one with its letters in another order or case, one of them missing, or an s too many.
+    A filter is one with its letters in another order or case, one of them missing, or an s too many. What begins like
+    -word, "phrase" or path: in the signs that Chinese and Japanese keyboards or word processors write is one too.
     """
+    act = "left out" if minus else "looked for"
+    if word[0] in _WIDE_MINUS and len(word) > 1 and not minus:
+        yield f"'{word}' was looked for; what holds a word is left out by -word, with the sign of the Latin keyboard"
+    elif word[0] in _CURLY_QUOTES:
+        yield f"'{word}' was {act} as words; a phrase stands in straight quotation marks"
     if minus and len(word) == 1 and word.isascii():
         yield f"'-{word}' left out what holds '{word}', as -word does"
-    name, colon, value = word.partition(":")
+    name, colon, value = word.replace(_WIDE_COLON, ":", 1).partition(":")
     lower = name.lower()
     if not colon or not value or value.startswith("//") or len(name) < _DOUBTED_CHARS:
         return
     for right in _FIELDS:
         shorter = {right[:at] + right[at + 1 :] for at in range(len(right))}
         if sorted(lower) == sorted(right) or lower == f"{right}s" or (lower in shorter and len(right) > 3):
-            act = "left out" if minus else "looked for"
             yield f"'{word}' was {act} as text; the filter is called {right}:"
 
 
