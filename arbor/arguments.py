@@ -40,8 +40,8 @@ def checked_desk(desk: Desk) -> Desk:
 def checked(function: Function) -> Function:
     """Check the arguments of a function by its annotations, as they are written.
 
-    Text, numbers, bytes, yes-or-no values and sequences of text are checked; other annotations are not. A path object
-    may stand for text, and one text for a sequence of one, as in `kb.add("notes")`.
+    A path object may stand for text, and one text for a sequence of one, as in `kb.add("notes")`. Values of arbor's own
+    classes are told by the name of the class, which need not be loaded for that.
 
     Raises:
         WrongType: by the function that is returned, before `function` is called.
@@ -128,13 +128,66 @@ def _bytes(what: str, value: Any) -> bytes:
 
 
 def _path(what: str, value: Any) -> Any:
-    if isinstance(value, (str, os.PathLike)):
-        return value
-    raise _wrong(what, "a path", value)
+    if not isinstance(value, (str, os.PathLike)):
+        raise _wrong(what, "a path", value)
+    try:
+        if b"\0" not in os.fsencode(value):
+            return value
+    except UnicodeEncodeError:
+        pass
+    raise WrongType(f"{what} must be a path, and this text can be none: {os.fspath(value)!r}")
 
 
 def _file_path(what: str, value: Any) -> Path:
     return Path(_path(what, value))
+
+
+def _paths(what: str, value: Any) -> list[Path]:
+    if isinstance(value, (str, os.PathLike)):
+        return [_file_path(what, value)]
+    return [_file_path(f"each of {what}", each) for each in _many(what, "a list of paths", value)]
+
+
+def _many(what: str, wanted: str, value: Any) -> list[Any]:
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, dict)):
+        return list(value)
+    raise _wrong(what, wanted, value)
+
+
+def _rows(wanted: str, *checks: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """Checks a sequence of tuples whose items are checked one by one."""
+
+    def check(what: str, value: Any) -> list[tuple[Any, ...]]:
+        rows = _many(what, f"a list of tuples ({wanted})", value)
+        for row in rows:
+            if not isinstance(row, tuple) or len(row) != len(checks):
+                raise _wrong(f"each of {what}", f"a tuple ({wanted})", row)
+        names = [f"'{name}' in {what}" for name in wanted.split(", ")]
+        return [
+            tuple(check(name, item) for name, check, item in zip(names, checks, row, strict=True))
+            for row in rows
+        ]
+
+    return check
+
+
+def _line(what: str, value: Any) -> int | None:
+    return None if value is None else _whole_number(what, value)
+
+
+def _called(what: str, value: Any) -> Any:
+    if callable(value):
+        return value
+    raise _wrong(what, "something that can be called", value)
+
+
+def _one_of(name: str) -> Callable[[str, Any], Any]:
+    def check(what: str, value: Any) -> Any:
+        if any(kind.__name__ == name for kind in type(value).__mro__):
+            return value
+        raise _wrong(what, f"of class {name}", value)
+
+    return check
 
 
 def _wrong(what: str, wanted: str, value: object) -> WrongType:
@@ -154,4 +207,23 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "bytes": _bytes,
     "StrPath": _path,
     "Path": _file_path,
+    "Sequence[Path]": _paths,
+    "Sequence[ByteSource]": lambda what, value: _many(what, "a list of sources", value),
+    "Sequence[tuple[str, bytes]]": _rows("path, oid", _text, _bytes),
+    "Sequence[tuple[str, int | None, int | None]]": _rows("path, first line, last line", _text, _line, _line),
+    **dict.fromkeys(
+        (
+            "Progress",
+            "Told",
+            "TransferProgress",
+            "receiving.TransferProgress",
+            "Fetch",
+            "Callable[[str], None]",
+        ),
+        _called,
+    ),
+    **{
+        name: _one_of(name)
+        for name in ("Criteria", "FetchOptions", "CloneOptions", "ConnectOptions", "PushRequest")
+    },
 }

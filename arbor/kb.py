@@ -314,7 +314,7 @@ class KnowledgeBase:
         branch, tag or remote-tracking branch leads to is told, and not only what the revision does.
 
         Raises:
-            UsageError: when the revision is unknown or there is no commit yet.
+            UsageError: when the revision is unknown or there is no commit yet, or for a limit below 0.
         """
         wanted = self.resolve_paths(paths, cwd) if paths else []
         yield from commit_log.iter_commits(self.repo, revision, wanted, limit=limit, follow=follow,

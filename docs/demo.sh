@@ -4,8 +4,18 @@ set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/arbor-demo.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
-run() { say "$@"; "$@"; }
+bold= plain=
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); fi
+say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; }
+run() { # as it would be typed: words with spaces in quotation marks
+  shown=
+  for word; do
+    case $word in *' '*) word="\"$word\"" ;; esac
+    shown="$shown$word "
+  done
+  say "${shown% }"
+  "$@"
+}
 
 mkdir "$work/kb"
 cp -R "$here/concepts" "$here/design" "$here/format" "$here/guides" "$work/kb/" 2>/dev/null || true

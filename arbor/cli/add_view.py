@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arbor.cli.failures import EXIT_PARTLY
-from arbor.cli.safe_text import clean_line, quote_path
+from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, few
 
@@ -34,15 +34,15 @@ def report_skipped(session: Session, result: AddResult, named: set[str], *, quie
     if quiet:
         return EXIT_PARTLY if failed else 0
     for path, message in result.warnings[:_MAX_LISTED]:
-        out.warning(f"{quote_path(path)}: {message}")
+        out.warning(f"{session.shown(path)}: {message}")
     if len(result.warnings) > _MAX_LISTED:
         out.warning(f"{len(result.warnings) - _MAX_LISTED:,} more warnings; --json lists them all")
     for path, reason in failed:
-        out.warning(f"skipped {quote_path(path)}: {clean_line(reason)}")
+        out.warning(f"skipped {session.shown(path)}: {clean_line(reason)}")
     for reason, what in _NO_DOCUMENTS.items():
         passed = sorted(
             path for path, why in result.skipped if why == reason and path.rstrip("/") not in named
         )
         if passed:
-            out.note(f"left out {count(len(passed), *what)}: {few(passed)}")
+            out.note(f"left out {count(len(passed), *what)}: {few([*map(session.shown, passed)])}")
     return EXIT_PARTLY if failed else 0

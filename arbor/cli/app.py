@@ -15,21 +15,20 @@ import click
 from click.shell_completion import CompletionItem
 
 from arbor import __version__
-from arbor.cli.catalogue import ALIASES, ELSEWHERE, NAMES, SECTIONS
+from arbor.cli.catalogue import ALIASES, NAMES, SECTIONS
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
 from arbor.cli.output import Output
 from arbor.cli.session import Session
-from arbor.errors import UsageError
+from arbor.errors import ColdDocument, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    import difflib
     import traceback
 else:
-    difflib = lazy_module("difflib")
     traceback = lazy_module("traceback")
 
 PROGRAM = "arbor"
+_HELP = "help"
 _COMPLETION_VARIABLE = "_ARBOR_COMPLETE"
 # Most objects that a command makes live until it ends; the default threshold of 700 has the collector walk
 # them over and over, which takes 7 % of the time of `status` on 20,000 documents.
@@ -72,11 +71,18 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command and its arguments; an unknown name ends with what was probably meant."""
+        """The command and its arguments; an unknown name ends with what was probably meant.
+
+        `help COMMAND` is read as `COMMAND --help`.
+        """
+        if args[0] == _HELP and not ctx.resilient_parsing:
+            names = [word for word in args[1:] if not word.startswith("-")]
+            if not names:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [names[0], "--help"]
         if args[0] not in NAMES and args[0] not in ALIASES and not ctx.resilient_parsing:
-            raise unknown_command(
-                args[0], difflib.get_close_matches(args[0], NAMES, n=1), ELSEWHERE.get(args[0], "")
-            )
+            raise unknown_command(args[0])
         return super().resolve_command(ctx, args)
 
     def main(
@@ -155,6 +161,9 @@ def _run(words: list[str], session: Session) -> int:
             result = arbor.invoke(ctx)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except ColdDocument as cold:
+        cold.hint = session.hint_from_here(cold.hint, (path for path, _ in cold.documents))
+        raise
     finally:
         session.close()
     return result if isinstance(result, int) else 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arbor.cli.safe_text import quote_path
+from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo.revisions import UnknownRevision
@@ -49,19 +49,19 @@ def find_place(session: Session, text: str) -> Place:
     for place in candidates:
         if _is_revision(kb, place.revision):
             raise UsageError(f"there is no document '{place.path}' in {place.revision}",
-                             f"run: arbor log -- {quote_path(place.path)}")  # fmt: skip
+                             f"run: arbor log -- {session.typed(place.path)}")  # fmt: skip
     if candidates and candidates[0].revision is not None and "@" in text and text[: text.index("@")]:
         kb.resolve(candidates[0].revision)  # names the revision that is not there, and the nearest one
     if whole is not None and next(kb.ls(whole), None) is not None:
-        raise UsageError(f"'{text}' is a folder", f"run: arbor ls {quote_path(text)}")
-    raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole or text))
+        raise UsageError(f"'{text}' is a folder", f"run: arbor ls {typed_path(text)}")
+    raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole, text))
 
 
-def _where_it_was(session: Session, path: str) -> str:
+def _where_it_was(session: Session, path: str | None, text: str) -> str:
     fs_root = session.open().fs_root
-    if fs_root is not None and (fs_root / path).is_file():
-        return f"it is in the folder but not tracked; run: arbor add {quote_path(path)}"
-    return f"it may be in an earlier version; run: arbor log -- {quote_path(path)}"
+    if path is not None and fs_root is not None and (fs_root / path).is_file():
+        return f"it is in the folder but not tracked; run: arbor add {typed_path(text)}"
+    return f"it may be in an earlier version; run: arbor log -- {typed_path(text)}"
 
 
 def _whole_path(session: Session, text: str) -> str | None:
@@ -161,7 +161,7 @@ def _check_path(session: Session, word: str, *, is_first: bool) -> None:
     on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
     if path == "" or on_disk or next(kb.ls(path), None) is not None:
         return
-    gone = f"a path that is gone goes after --, as in: arbor log -- {quote_path(word, spaces=True)}"
+    gone = f"a path that is gone goes after --, as in: arbor log -- {typed_path(word)}"
     if not is_first:
         raise UsageError(f"'{word}' is neither a revision nor a path", gone)
     sides = re.split(r"\.{2,3}", word, maxsplit=1)

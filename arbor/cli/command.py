@@ -52,11 +52,20 @@ class ArborCommand(click.Command):
             ctx.meta[PATHS_AFTER_DASHES] = tuple(args[at + 1 :])
             args = args[:at]
         if self.number_option:
-            args = [part for arg in args for part in _expand_number(arg, self.number_option)]
+            args = self._expand_numbers(args)
         if self.joined_option:
             end = args.index("--") if "--" in args else len(args)
             args = [f"{arg}=" if arg == self.joined_option else arg for arg in args[:end]] + args[end:]
         return super().parse_args(ctx, args)
+
+    def _expand_numbers(self, args: list[str]) -> list[str]:
+        """`-NUM` as the option with its number, except where it is that option's value."""
+        names = next(param.opts for param in self.params if self.number_option in param.opts)
+        return [
+            part
+            for before, arg in zip(["", *args], args, strict=False)
+            for part in ([arg] if before in names else _expand_number(arg, self.number_option))
+        ]
 
 
 def _keep_layout(text: str) -> str:

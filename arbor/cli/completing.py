@@ -84,7 +84,7 @@ def _documents(ctx: click.Context, incomplete: str) -> Iterator[str]:
     try:
         session = _session(ctx)
         for path, _ in session.open().ls():
-            typed = session.shown(path)
+            typed = session.path_from_here(path)
             if typed.startswith(incomplete):
                 yield typed
     except (ArborError, OSError):

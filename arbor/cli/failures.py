@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from arbor.cli.catalogue import ELSEWHERE, NAMES
 from arbor.cli.safe_text import quote_path
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
@@ -28,6 +30,7 @@ EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 _QUOTED = re.compile(r"'(.*)' is not one of ", re.DOTALL)
+_NO_INTEGER, _NO_NUMBER = "is not a valid integer range", "is no whole number"
 _SYSTEM_HINTS = {
     errno.ENOSPC: "free some space and run the command again; what was committed is safe",
     errno.EDQUOT: "free some space and run the command again; what was committed is safe",
@@ -75,22 +78,28 @@ def _usage(error: click.ClickException) -> Failure:
         message = f"no such option '{error.option_name}'"
         if error.option_name == "--json" and ctx is not None and ctx.parent is None:
             hint = "it goes after the command: arbor COMMAND --json"
-        elif error.possibilities:
-            hint = f"did you mean '{error.possibilities[0]}'?"
+        elif meant := _resembling(error.option_name, error.possibilities or ()):
+            hint = f"did you mean '{meant}'?"
         elif error.option_name == "-C":
             hint = "it goes before the command: arbor -C PATH COMMAND"
         return Failure(message, hint, EXIT_USAGE)
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         return _no_such_choice(error, list(error.param.type.choices), hint)
-    message = error.format_message().strip().rstrip(".")
+    message = error.format_message().strip().rstrip(".").replace(_NO_INTEGER, _NO_NUMBER)
     return Failure(message[:1].lower() + message[1:], hint, EXIT_USAGE)
+
+
+def _resembling(typed: str, options: Iterable[str]) -> str:
+    """The option that is most like what was typed; "" for none. That both begin with dashes is no likeness."""
+    names = {option.lstrip("-"): option for option in options}
+    return names.get(next(iter(difflib.get_close_matches(typed.lstrip("-"), names, n=1)), ""), "")
 
 
 def _no_such_choice(error: click.BadParameter, choices: list[str], hint: str) -> Failure:
     """A word that is none of a few; click lists them in small letters where any will do."""
     typed = _QUOTED.match(error.message)
     if typed is None:
-        return Failure(error.format_message().rstrip("."), hint, EXIT_USAGE)
+        return Failure(f"say which: one of {', '.join(choices)}", hint, EXIT_USAGE)
     name = next((name for name in error.param.opts if name.startswith("--")), "") if error.param else ""
     message = f"'{typed[1]}' is not one of {', '.join(choices)}{f' for {name}' if name else ''}"
     close = difflib.get_close_matches(typed[1].lower(), [choice.lower() for choice in choices], n=1)
@@ -98,13 +107,8 @@ def _no_such_choice(error: click.BadParameter, choices: list[str], hint: str) ->
     return Failure(message, f"did you mean '{meant}'?" if meant else hint, EXIT_USAGE)
 
 
-def unknown_command(name: str, close: list[str], elsewhere: str) -> UsageError:
-    """The error for a command that does not exist.
-
-    Args:
-        name: As typed.
-        close: The most similar command, where there is one.
-        elsewhere: What the word means here, "" where nothing is known.
-    """
-    hint = elsewhere or (f"did you mean '{close[0]}'?" if close else "run: arbor --help")
+def unknown_command(name: str) -> UsageError:
+    """The error for a command that does not exist, with what the word means here or what it resembles."""
+    close = difflib.get_close_matches(name.lower(), NAMES, n=1)
+    hint = ELSEWHERE.get(name.lower()) or (f"did you mean '{close[0]}'?" if close else "run: arbor --help")
     return UsageError(f"there is no command '{name}'", hint)

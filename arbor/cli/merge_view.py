@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arbor.cli.ripple_view import ripple_line
-from arbor.cli.safe_text import clean_line, quote_path
+from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError
@@ -84,7 +84,7 @@ def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResu
         )
     for name in [path for path in result.conflicts if path.startswith(CORE_MARK)][:_MAX_NAMED]:
         there = short(result.commit) if verb == "merge" else f"{short(result.commit)}~1"
-        typed = f"arbor core restore {quote_path(name.removeprefix(CORE_MARK))}"
+        typed = f"arbor core restore {typed_path(name.removeprefix(CORE_MARK))}"
         out.hint(f"take {clean_line(name)} from here: {typed} --at HEAD; from there: {typed} --at {there}")
     return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arbor.cli.safe_text import clean_line, quote_path
+from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count
 
@@ -132,7 +132,7 @@ def show_ripple(session: Session, ripple: Ripple) -> None:
     if ripple.reached:
         out.line("\nReached:")
     for reach in ripple.reached:
-        way = " > ".join(quote_path(step) for step in reach.path)
+        way = " > ".join(map(session.shown, reach.path))
         because = f"through commoner or rarer words: {', '.join(map(clean_line, reach.terms[:8]))}"
         out.line(f"  hop {reach.hop}  weight {reach.weight_milli / 1000:.2f}  {session.shown(reach.key)}")
         out.line(out.style(f"      {because if reach.terms else way}", "dim"))

@@ -17,6 +17,7 @@ _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 _UNSAFE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
 _UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
 _NEEDS_QUOTES = re.compile(f'[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]')
+_PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")
 _C_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
 _SPACES = re.compile(r"\s+")
 
@@ -79,6 +80,16 @@ def _quoted(char: str) -> str:
         return char
     errors = "surrogateescape" if 0xDC80 <= code <= 0xDCFF else "surrogatepass"
     return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))
+
+
+def typed_path(path: str) -> str:
+    """A path as it is typed in a shell, for hints: in single quotes where the shell would read it otherwise.
+
+    A leading dash would begin an option, so such a path starts from the folder.
+    """
+    if path.startswith("-"):
+        path = f"./{path}"
+    return path if _PLAIN_WORD.fullmatch(path) else "'" + path.replace("'", "'\\''") + "'"
 
 
 def cell_width(text: str) -> int:

@@ -19,9 +19,9 @@ LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta",
 _MAX_SNIPPET_LINES = 4
 _MAX_PATHS = 3
 _MARKDOWN_HEADING = re.compile("#{1,6} +")
-_HEADING_ENDS = r"(?:(?: *\{:? *[#.][^{}]*\})?(?: ++#*+)*+(?<!\S)|\Z)"
+_HEADING_ENDS = re.compile(r"(?:(?: *\{:? *[#.][^{}]*\})?(?: ++#*+)*(?<!\S)|\Z)")
 """A name that the heading was given, as in `{#name}`, and closing hashes; no word goes on after it."""
-_NOT_SHOWN = r"(?:[\\*_`!\[\]]|\[\[[^\[\]|]*\||\]\([^()]*\)|</?[A-Za-z][^<>]*>)*?"
+_NOT_SHOWN = re.compile(r"\[\[[^\[\]|]*+\||\]\([^()]*+\)|</?[A-Za-z][^<>]*+>|[\\*_`!\[\]]")
 """What can stand before any character of a heading that is shown without its markup: escapes, emphasis, links, tags."""
 _SIGNALS = ("lexical", "dense", "graph", "consensus", "quality", "freshness")
 Marks = tuple[tuple[int, int], ...]
@@ -147,7 +147,7 @@ def hit_lines(
     if explain:
         yield from _explanation(out, indent, hit)
     elif hit.audit.value == "HYBRID":
-        yield indent + out.style(f"partly proven: {clean_line('; '.join(hit.reasons))}", "dim")
+        yield from _aside(out, indent, f"partly proven: {clean_line('; '.join(hit.reasons))}")
     yield from _origins(session, indent, hit)
     for passage in hit.passages[: passages - 1]:
         yield from _further(out, indent, hit, passage)
@@ -163,8 +163,13 @@ def _explanation(out: Output, indent: str, hit: Hit) -> Iterator[str]:
     lines = [f"score {hit.score:.4f} from {', '.join(named)}"]
     lines += [f"{hit.audit.value} because {clean_line(reason)}" for reason in hit.reasons]
     for line in lines:
-        for start, end in wrap(line, out.width - len(indent)):
-            yield indent + out.style(line[start:end].rstrip(), "dim")
+        yield from _aside(out, indent, line)
+
+
+def _aside(out: Output, indent: str, text: str) -> Iterator[str]:
+    """A remark on a hit, broken to the width."""
+    for start, end in wrap(text, out.width - len(indent)):
+        yield indent + out.style(text[start:end].rstrip(), "dim")
 
 
 def _further(out: Output, indent: str, hit: Hit, passage: PassageHit) -> Iterator[str]:
@@ -185,7 +190,7 @@ def _named(session: Session, indent: str, hit: Hit, passages: int) -> Iterator[s
     )
     if lines:
         named = ", ".join(f"{line}{label}" for line, label in lines)
-        yield indent + out.style(f"also at line{'s' if len(lines) > 1 else ''} {named}", "dim")
+        yield from _aside(out, indent, f"also at line{'s' if len(lines) > 1 else ''} {named}")
     others = [path for path in hit.paths if path != hit.path]
     if others:
         yield indent + out.style(f"the same as {_some(session, others)}", "dim")
@@ -240,8 +245,17 @@ def _without_heading(snippet: str, marks: Marks, heading: Sequence[str]) -> tupl
 
 def _end_of_heading(snippet: str, start: int, heading: str) -> int:
     """Where a heading's line ends that begins at `start` with its markup; 0 where another text stands there."""
-    written = "".join(_NOT_SHOWN + re.escape(char) for char in heading) + _NOT_SHOWN + _HEADING_ENDS
-    found = re.compile(written).match(snippet, start) if heading else None
+    at = start
+    for char in heading:
+        while not snippet.startswith(char, at):
+            markup = _NOT_SHOWN.match(snippet, at)
+            if markup is None:
+                return 0
+            at = markup.end()
+        at += 1
+    while markup := _NOT_SHOWN.match(snippet, at):
+        at = markup.end()
+    found = _HEADING_ENDS.match(snippet, at) if heading else None
     return found.end() if found else 0
 
 

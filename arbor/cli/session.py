@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
+import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.cli.output import Output
 from arbor.cli.progress import Progress
-from arbor.cli.safe_text import quote_path
+from arbor.cli.safe_text import quote_path, typed_path
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 else:
     front_desk = lazy_module("arbor.kb")
     identity = lazy_module("arbor.cli.identity")
+
+CORE = "core:"
+"""What a core's name begins with where documents and cores are named alike."""
 
 
 class Session:
@@ -71,17 +76,34 @@ class Session:
 
     def document_or_core(self, typed: str) -> str:
         """A path as typed in this folder; a core's name, as searches print it, is the same in each."""
-        return typed if typed.startswith("core:") else self.kb_path(typed)
+        return typed if typed.startswith(CORE) else self.kb_path(typed)
 
     def shown(self, path: str) -> str:
-        """A KB path as a person in this folder would type it, quoted where it holds anything odd."""
+        """A KB path as a person in this folder would call it, quoted where it holds anything odd."""
+        return quote_path(self.path_from_here(path))
+
+    def typed(self, path: str) -> str:
+        """A KB path as a person in this folder types it in a shell, for hints."""
+        return typed_path(self.path_from_here(path))
+
+    def hint_from_here(self, hint: str, paths: Iterable[str]) -> str:
+        """A hint of the library, whose KB paths stand in it for a shell, as it is typed in this folder."""
+        for path in paths:
+            hint = hint.replace(shlex.quote(path), self.typed(path))
+        return hint
+
+    def path_from_here(self, path: str) -> str:
+        """A KB path relative to this folder; the name of a core as it is, see `document_or_core`."""
+        if path.startswith(CORE):
+            return path
         if self._here is None:
             fs_root = self.open().fs_root
             here = os.curdir if fs_root is None else os.path.relpath(self.cwd.resolve(), fs_root)
             self._here = here.replace(os.sep, "/")
         if self._here == os.curdir:
-            return quote_path(path)
-        return quote_path(posixpath.relpath(path, self._here) + ("/" if path.endswith("/") else ""))
+            return path
+        near = posixpath.relpath(path, self._here) + ("/" if path.endswith("/") else "")
+        return f"./{near}" if near.startswith(CORE) else near
 
     def progress(self, verb: str) -> Progress:
         """A progress bar beside the answer."""

@@ -143,9 +143,9 @@ def summary_of(statuses: Iterable[str]) -> str:
 
 
 def few(names: Sequence[str], most: int = 3) -> str:
-    """The first names and how many more there are."""
+    """The first names, made safe before, and how many more there are."""
     more = len(names) - most
-    return ", ".join(map(quote_path, names[:most])) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def origin_fields(origin: CoreOrigin) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from arbor.graph.standing import CONTESTED, Label, PeerGroup, Standing
 from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
+from arbor.objects.paths import path_fault
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve, resolve_range
@@ -226,6 +227,8 @@ class ConsensusDesk:
     @_healing
     def history(self, path: str, limit: int, progress: Progress | None = None) -> list[HistoryPoint]:
         """The consensus on a document at the last commits of this branch, newest first."""
+        if path_fault(path):
+            raise UsageError(f"there is no document '{path}'")
         points = []
         with self._at(self._repo.refs.head_oid(), progress) as live:
             fork = live.fork()

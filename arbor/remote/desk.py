@@ -20,6 +20,7 @@ from arbor.repo.branching import current_branch
 from arbor.repo.history import count_apart
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel, resolve
+from arbor.store.files import storing
 from arbor.store.refs import HEADS, TAGS
 
 if TYPE_CHECKING:
@@ -262,11 +263,17 @@ class ShareDesk:
     def create_bundle(
         self, fs_path: Path, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
     ) -> BundleInfo:
-        """Write branches and tags (all without `names`) to a file; raises UsageError when that would be nothing."""
+        """Write branches and tags (all without `names`) to a file.
+
+        Raises:
+            UsageError: when that would be nothing.
+            StorageError: when the system refuses to write there.
+        """
         rows, left_out = self._bundled(names, exclude)
-        return bundle.create_bundle(
-            self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL
-        )
+        with storing(fs_path):
+            return bundle.create_bundle(
+                self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL
+            )
 
     def stream_bundle(
         self, file: BinaryIO, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
@@ -285,8 +292,14 @@ class ShareDesk:
         return bundle.bundle_refs(self._repo, refs), [resolve(self._repo, text) for text in exclude]
 
     def verify_bundle(self, fs_path: Path) -> BundleReport:
-        """Check a bundle in full, against what is here; raises IntegrityError or RemoteError when it does not hold."""
-        return bundle_check.verify_bundle(fs_path, self._repo)
+        """Check a bundle in full, against what is here.
+
+        Raises:
+            IntegrityError, RemoteError: when it does not hold.
+            StorageError: when the file cannot be read.
+        """
+        with storing(fs_path):
+            return bundle_check.verify_bundle(fs_path, self._repo)
 
     def tracking(self, branch: str) -> tuple[int, int] | None:
         """(commits ahead, commits behind) of a branch against what it follows; None where it follows nothing."""

@@ -123,7 +123,7 @@ class BranchDesk:
         return oid.hex()
 
     def reflog(self, name: str = "HEAD") -> list[ReflogEntry]:
-        """The moves of HEAD or of a full ref name, newest first."""
+        """The moves of HEAD or of a full ref name, newest first; raises UsageError when no ref can be called so."""
         return self._repo.refs.reflog(name)
 
     def _finish(self, result: MergeResult, commit: bool) -> MergeResult:

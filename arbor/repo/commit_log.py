@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 
 from arbor.repo import describing, history, renames, revisions
 from arbor.repo.repository import Repository
@@ -25,7 +24,7 @@ def iter_commits(
         everywhere: Also what any branch, tag or remote-tracking branch leads to.
 
     Raises:
-        UsageError: when the revision is unknown or there is no commit yet.
+        UsageError: when the revision is unknown or there is no commit yet, or for a limit below 0.
     """
     names = describing.ref_names(repo)
     tips, exclude = _ends(repo, revision, names, everywhere=everywhere)
@@ -33,7 +32,7 @@ def iter_commits(
         entries = renames.iter_followed(repo, tips, paths, exclude=exclude)
     else:
         entries = history.iter_log(repo, tips, exclude=exclude, paths=() if "" in paths else paths)
-    for entry in islice(entries, limit):
+    for entry in history.at_most(entries, limit):
         refs = names.get(entry.oid, ())
         yield describing.describe_commit(entry.oid, entry.commit, refs, entry.followed)
 

@@ -224,10 +224,10 @@ class Settings:
             raise UsageError("there is no place for user-wide settings here")
         path = path.resolve()  # what a link stands for is changed, and the link stays
         with storing(path):
-            if user_wide:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            else:
+            if self._in_kb and not user_wide:
                 check_is_there(self._local.parent)
+            else:  # the user's own folder of settings is made with the first of them
+                path.parent.mkdir(parents=True, exist_ok=True)
             # From reading to writing, so that of two changes at once none is lost.
             with writer_lock(path.with_name(f"{path.name}.lock")):
                 data = path.read_bytes() if path.exists() else b""

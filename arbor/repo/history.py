@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
+from arbor.errors import UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.objects.model import Commit
 from arbor.repo.repository import Repository
 from arbor.repo.selections import is_glob, matcher_of
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,3 +254,10 @@ def _differs(repo: Repository, before: bytes, commit: Commit, paths: Sequence[st
 
 def _has_below(repo: Repository, root: bytes, folder: str) -> bool:
     return next(ledger.iter_entries(repo.store, root, folder), None) is not None
+
+
+def at_most(entries: Iterator[T], limit: int | None) -> Iterator[T]:
+    """The first `limit` of the entries, all where it is None; raises UsageError where it is below 0."""
+    if limit is not None and limit < 0:
+        raise UsageError(f"the number of commits must be 0 or more, not {limit}")
+    return islice(entries, None if limit is None else min(limit, sys.maxsize))

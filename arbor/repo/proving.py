@@ -6,6 +6,7 @@ checked as its reader will check it, by code that shares nothing with this modul
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,7 +50,13 @@ class Place:
     @property
     def hint(self) -> str:
         """What to type to see its passages."""
-        return f"run: arbor {'core show' if self.room == 'core' else 'show'} {self.path}"
+        return f"run: arbor {'core show' if self.room == 'core' else 'show'} {shlex.quote(self.path)}"
+
+    def no_such_passage(self, count: int) -> UsageError:
+        """The error for a number that none of the passages has."""
+        return UsageError(
+            f"'{self.path}' has {count:,} passage{'' if count == 1 else 's'}, numbered from 0", self.hint
+        )
 
 
 def parse_place(typed: str, is_path: bool = False) -> Place:
@@ -76,7 +83,12 @@ def find_place(snapshot: Snapshot, typed: str, room: str = "document") -> Place:
         snapshot: Where to look.
         typed: What was typed; as a document also `core:NAME`, which means a core unless a document is called so.
         room: `document` or `core`.
+
+    Raises:
+        UsageError: for another room.
     """
+    if room not in _PREFIXES:
+        raise UsageError(f"'{room}' is no room of documents", f"the rooms are: {', '.join(_PREFIXES)}")
     is_name = snapshot.find_key(_PREFIXES[room] + typed) is not None
     place = replace(parse_place(typed, is_path=is_name), room=room)
     if room == "document" and typed.startswith(CORE_MARK) and snapshot.find(place.path) is None:
@@ -112,7 +124,7 @@ def find_passage(snapshot: Snapshot, place: Place) -> int | None:
     if place.passage.isascii() and place.passage.isdigit() and len(place.passage) < 2 * _MIN_OID_DIGITS:
         index = int(place.passage)
         if index >= count:
-            raise UsageError(f"'{place.path}' has {count} passages, numbered from 0", place.hint)
+            raise place.no_such_passage(count)
         return index
     digits = place.passage.lower()
     found = [i for i, ref in enumerate(manifest.passages) if ref.oid.hex().startswith(digits)]
@@ -130,7 +142,8 @@ def _passage_of_line(spans: Iterable[tuple[int, int]], line: int, place: Place) 
         ending = last
     if not ending:
         raise UsageError(
-            f"'{place.path}' has no lines of text", f"prove it as a whole: arbor prove {place.path}"
+            f"'{place.path}' has no lines of text",
+            f"prove it as a whole: arbor prove {shlex.quote(place.path)}",
         )
     raise UsageError(f"'{place.path}' has no line {line}", f"its last line is {ending}")
 
@@ -165,13 +178,13 @@ def prove(
     snapshot = Snapshot(repo.store, root)
     manifest = snapshot.manifest(snapshot.document(value))
     if not 0 <= index < len(manifest.passages):
-        raise UsageError(f"'{path}' has {len(manifest.passages)} passages, numbered from 0", place.hint)
+        raise place.no_such_passage(len(manifest.passages))
     leaves = [ref.oid for ref in manifest.passages]
     inclusion = tuple(merkle.inclusion_path(leaves, index))
     if not repo.store.has(leaves[index]) and value in snapshot.tiers().cold:
         older = None if commit_oid == repo.refs.head_oid() else commit_oid
         raise ColdDocument(f"'{path}' is cold here, and a proof of a passage holds its text",
-                           f"run: {to_rehydrate(path, older)}")  # fmt: skip
+                           f"run: {to_rehydrate(path, older)}", ((path, value),))  # fmt: skip
     passage = repo.store.get_kind(leaves[index], Kind.CHUNK)
     return _checked(
         Proof("passage", commit_oid, commit_data, key, nodes, document_data, index, inclusion, passage)

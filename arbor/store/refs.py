@@ -249,7 +249,13 @@ class Refs:
             self.set_head(new, who, reason)
 
     def reflog(self, name: str) -> list[ReflogEntry]:
-        """The moves of a ref (or "HEAD"), newest first; lines that do not fit their checksum are left out."""
+        """The moves of a ref (or "HEAD"), newest first; lines that do not fit their checksum are left out.
+
+        Raises:
+            UsageError: when no ref can be called so.
+        """
+        if name != "HEAD":
+            check_ref_name(name)
         try:
             lines = (self._logs / name).read_text("utf-8", errors="replace").split("\n")[:-1]
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):

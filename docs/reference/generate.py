@@ -212,7 +212,7 @@ knowledge base; `docs/guides/proofs.md` has the details."""
 INTRODUCTION = """\
 Standard output holds the answer and nothing else; hints, warnings and progress go to standard error. Paths that you
 type are relative to the folder you are in; in `--json`, and where `diff`, `show` and `log` list changes, they are from
-the top, as git has them. `-h` or `--help` after any command shows what is printed here.
+the top, as git has them. `-h` or `--help` after any command, or `arbor help COMMAND`, shows what is printed here.
 
 **JSON.** `--json` makes the answer one JSON object whose `schema` names the command and a version; keys are only
 added to a version, never removed or given another meaning. It is on one line, and indented where a terminal reads it.

@@ -467,6 +467,13 @@ def test_the_users_own_settings_lie_where_the_system_wants_them(
     assert user_config_path() == platformdirs.user_config_path("arbor") / "config.toml"
 
 
+def test_the_first_setting_of_all_makes_the_folder_for_it(cli: Cli, tmp_path: Path) -> None:
+    new = {"ARBOR_CONFIG": str(tmp_path / "home/.config/arbor/config.toml")}
+    cli("config", "--global", "--unset", "user.name", env=new)
+    cli("config", "--global", "user.name", "Grace", env=new)
+    assert cli("config", "--global", "user.name", env=new).out == "Grace\n"
+
+
 def test_no_index_leaves_it_to_the_next_search(kb: Cli) -> None:
     kb.write("new.md", "# A quince\n")
     kb("add", ".")

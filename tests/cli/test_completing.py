@@ -44,20 +44,20 @@ def test_outside_of_a_knowledge_base_nothing_breaks(tmp_path: Path) -> None:
     assert complete(tmp_path, "arbor log ma") == []
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_the_bash_script_completes(kb: Cli, tmp_path: Path) -> None:
-    program = tmp_path / "bin/arbor"
-    program.parent.mkdir()
+def complete_in_bash(kb: Cli, bin_path: Path, word: str) -> str:
+    """What bash puts on the command line for the word after `arbor cat`, as its script answers."""
+    program = bin_path / "arbor"
+    program.parent.mkdir(exist_ok=True)
     program.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in command_line()) + ' "$@"\n')
     program.chmod(0o755)
     ask = (
-        'eval "$(arbor completion bash)"; COMP_WORDS=(arbor cat notes/m); COMP_CWORD=2; _arbor_completion arbor; '
+        'eval "$(arbor completion bash)"; COMP_WORDS=(arbor cat "$0"); COMP_CWORD=2; _arbor_completion arbor; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     environment = process_environment(kb.folder)
     environment["PATH"] = f"{program.parent}:{environment['PATH']}"
     done = subprocess.run(
-        ["bash", "--norc", "-c", ask],
+        ["bash", "--norc", "-c", ask, word],
         cwd=kb.folder,
         env=environment,
         capture_output=True,
@@ -65,4 +65,26 @@ def test_the_bash_script_completes(kb: Cli, tmp_path: Path) -> None:
         timeout=60,
         check=True,
     )
-    assert done.stdout == "notes/merkle.md\n"
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("notes/m", "notes/merkle.md"),
+        ("a", r"a\ note\,\ \'\*\'.md"),
+        ('"a', "a note, '*'.md"),
+        (r"a\ n", r"a\ note\,\ \'\*\'.md"),
+        ("q", r"q\"uote.md"),
+        ("zh", "zh/默克尔.md"),
+        ("--nothing", ""),
+    ],
+)
+def test_the_bash_script_completes_so_that_bash_reads_the_path(
+    typed: str, completed: str, kb: Cli, tmp_path: Path
+) -> None:
+    kb.write("a note, '*'.md", "text\n")
+    kb.write('q"uote.md', "text\n")
+    kb.commit("odd names")
+    assert complete_in_bash(kb, tmp_path / "bin", typed) == f"{completed}\n"

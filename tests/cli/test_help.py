@@ -86,3 +86,37 @@ def test_every_command_answers_in_json_and_says_with_which_keys(name: str) -> No
     assert any("--json" in option.opts for option in options(name))
     assert load(name).fields
     assert all(load(name).fields.values())
+
+
+def test_help_is_asked_for_as_in_git(cli: Cli) -> None:
+    assert cli("help").out == cli("help", "-h").out == cli("--help").out
+    assert cli("help", "log").out == cli("log", "--help").out
+    assert cli("help", "remote", "add").out == cli("remote", "--help").out
+    assert cli("help", "rehydrate-cold").out == cli("rehydrate-cold", "--help").out
+    assert "did you mean 'log'?" in cli("help", "lgo", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("STATUS",), "did you mean 'status'?"),
+        (("clean",), "arbor removes no file that it does not track; arbor status lists them"),
+        (("search", "x", "--mod", "STRICT"), "did you mean '--mode'?"),
+        (("merge", "--continue"), "run: arbor merge --help"),  # it is not much like --offline
+        (("gc", "--prune"), "run: arbor gc --help"),
+        (("remote", "add", "origin"), "run: arbor remote --help"),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_what_is_like_it(
+    words: tuple[str, ...], hint: str, cli: Cli
+) -> None:
+    assert cli(*words, code=2).err.splitlines()[-1] == f"hint: {hint}"
+
+
+def test_an_action_that_is_missing_is_asked_for_by_its_names(cli: Cli) -> None:
+    assert cli("bundle", code=2).err.startswith("error: say which: one of create, verify, list\n")
+
+
+def test_a_number_of_commits_is_blamed_for_itself(cli: Cli) -> None:
+    assert "'-n' / '--max-count': -5 is not in the range x>=0" in cli("log", "-n", "-5", code=2).err
+    assert "'few' is no whole number" in cli("log", "-n", "few", code=2).err

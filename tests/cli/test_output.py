@@ -96,6 +96,13 @@ def test_lines_follow_the_width_of_the_terminal(kb: Cli) -> None:
         assert first.endswith("STRICT")
 
 
+def test_why_a_hit_is_proven_in_part_is_told_within_the_width(kb: Cli) -> None:
+    _, shown = run_on_terminal(kb.folder, "search", "path:notes/merkle.md", columns=50)
+    lines = COLOUR.sub("", shown).splitlines()
+    assert [line for line in lines if "partly proven" in line]
+    assert [line for line in lines if len(line) > 50] == []
+
+
 def test_what_fits_the_screen_is_not_paged(kb: Cli, tmp_path: Path) -> None:
     mark = tmp_path / "paged"
     code, shown = run_on_terminal(kb.folder, "log", env={"PAGER": f"touch {mark}"})

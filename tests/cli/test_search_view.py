@@ -27,6 +27,7 @@ from tests.cli.harness import Cli
         ("## Plain", "Plain", "## Plain"),
         ("## C# body", "C#", "body"),
         ("Plain body", "Plain", "Plain body"),
+        ("## " + r"\*" * 60 + "x", "*" * 40, "## " + r"\*" * 60 + "x"),
         ("## Plain" + " #" * 200 + "x", "Plain", "## Plain" + " #" * 200 + "x"),
     ],
 )

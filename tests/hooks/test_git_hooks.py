@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 import arbor
 from arbor.kb import KnowledgeBase
@@ -328,3 +329,10 @@ def test_a_folder_outside_of_git_is_refused(tmp_path: Path) -> None:
     kb = arbor.init(tmp_path / "kb")
     with pytest.raises(arbor.errors.UsageError, match="not inside a git repository"):
         git_hooks.install_hooks(kb.fs_root)  # type: ignore[arg-type]
+
+
+def test_the_framework_shows_what_the_check_says_also_where_it_passes() -> None:
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())}
+    assert hooks["arbor-ripple"]["verbose"] is True  # else warnings and labels would be hidden
+    assert hooks["arbor-ripple"]["entry"] == "arbor hook run pre-commit"
+    assert hooks["arbor-follow"]["stages"] == ["post-commit", "post-merge", "post-checkout", "post-rewrite"]

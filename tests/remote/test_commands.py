@@ -264,7 +264,7 @@ def test_what_is_no_name_is_not_taken_for_one(ada: Cli) -> None:
 
 def test_a_bundle_cannot_be_written_into_no_folder(ada: Cli) -> None:
     failed = ada("bundle", "create", "../nowhere/all.bundle", code=3)
-    assert failed.err.rstrip().endswith("/nowhere'")
+    assert failed.err.rstrip().endswith("/nowhere' cannot be used: no such file or directory")
 
 
 def test_a_push_to_a_branch_that_is_checked_out_says_what_to_do(ada: Cli) -> None:

@@ -258,3 +258,32 @@ def test_days_by_name() -> None:
     midnight = int(datetime(2024, 6, 15, tzinfo=UTC).timestamp())
     assert parse_query("tree since:today", NOW).since == midnight
     assert parse_query("tree since:yesterday", NOW).since == midnight - 86_400
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("\uff0d東京 首都", "begins with another sign: -東京"),
+        ("首都 \u2013draft", "begins with another sign: -draft"),
+        ("\u201c東京タワー\u201d", "straight ones"),
+        ("tides \u201cpull of the moon\u201d", "straight ones"),
+        ("首都 -\uff02東京\uff02", "was left out without its quotation mark"),
+        ("首都 path\uff1a日記", "the filter is called path:"),
+        ("title\uff1aガイド", "the filter is called title:"),
+    ],
+)
+def test_the_signs_of_other_keyboards_are_plain_text_and_that_is_told(typed: str, told: str) -> None:
+    [note] = parse_query(typed, NOW).notes
+    assert told in note
+
+
+def test_wide_signs_in_a_text_are_nothing_to_tell() -> None:
+    for text in (
+        "東京：首都",
+        "10\uff1a30 に",
+        "a\u2013b",
+        "\u2014 首都",
+        "彼は\u201cはい\u201dと",
+        "「東京」",
+    ):
+        assert parse_query(text, NOW).notes == ()

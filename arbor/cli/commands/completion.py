@@ -5,13 +5,40 @@ from __future__ import annotations
 import os
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, get_completion_class
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
+
+
+class _BashComplete(BashComplete):
+    """As click has it, but a word goes to the command line as it is typed: `a note.md` with its space quoted.
+
+    Bash puts the quotation mark back that the word begins with; in any other word each sign is quoted by itself.
+    """
+
+    source_template = """\
+%(complete_func)s() {
+    local IFS=$'\\n' line value typed=${COMP_WORDS[COMP_CWORD]}
+    COMPREPLY=()
+    while read -r line; do
+        value=${line#*,}
+        case ${line%%%%,*} in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain)
+                [[ $typed == [\\'\\"]* ]] || printf -v value %%q "$value"
+                COMPREPLY+=("$value")
+                ;;
+        esac
+    done < <(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD="$COMP_CWORD" %(complete_var)s=bash_complete "$1")
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
 
 
 FIELDS = {"shell": "which shell it is for", "script": "what the shell is to read"}
@@ -33,7 +60,7 @@ def command(ctx: click.Context, session: Session, shell: str | None, as_json: bo
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SHELLS:
         raise UsageError("which shell is it for?", f"run: arbor completion {' | '.join(SHELLS)}")
-    found = get_completion_class(name)
+    found = _BashComplete if name == "bash" else get_completion_class(name)
     assert found is not None
     script = found(ctx.find_root().command, {}, "arbor", "_ARBOR_COMPLETE").source()
     if as_json:

@@ -144,7 +144,7 @@ def _show(session: Session, core: CoreInfo) -> None:
         if value:
             out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
     for origin in core.sources:
-        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{quote_path(origin.path)} passage {origin.index} "
+        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{session.shown(origin.path)} passage {origin.index} "
                  f"{short(origin.leaf.hex())} of {short(origin.document.hex())}"
                  f"{', changed since' if origin.changed else ''}")  # fmt: skip
     out.line()
@@ -191,7 +191,7 @@ def _show_state(session: Session, state: CoreState) -> None:
     problem = f": {clean_line(state.problem)}" if state.problem else ""
     out.line(f"{out.style(state.state, *_STYLES[state.state])} core:{quote_path(state.name)}{problem}")
     for change in state.changes:
-        where = f" to {quote_path(change.now)}" if change.now else ""
+        where = f" to {session.shown(change.now)}" if change.now else ""
         still = ", its passages are still there" if change.same_passages and change.what == "changed" else ""
         since = f" since {short(change.commit)} ({moment(change.seconds, 0)})" if change.commit else ""
-        out.line(f"  {quote_path(change.path)} {change.what}{where}{since}{still}")
+        out.line(f"  {session.shown(change.path)} {change.what}{where}{since}{still}")

@@ -32,7 +32,8 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
     An address is a folder, a bundle, ssh://, HOST:PATH, http(s)://, or an object store's.
     """
     if len(words) != ACTIONS[action]:
-        raise UsageError(f"arbor remote {action} takes {ACTIONS[action]} words, not {len(words)}")
+        takes = f"{ACTIONS[action] or 'no'} word{'' if ACTIONS[action] == 1 else 's'}"
+        raise UsageError(f"arbor remote {action} takes {takes}, not {len(words)}", "run: arbor remote --help")
     kb = session.open()
     set_identity(kb)
     desk = kb.sharing

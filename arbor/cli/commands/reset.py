@@ -11,7 +11,7 @@ from arbor.cli.command import arbor_command, json_option, offline_option, quiet_
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
-from arbor.cli.safe_text import quote_path
+from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
@@ -44,7 +44,7 @@ def command(session: Session, revision: str, soft: bool, mixed: bool, hard: bool
         kb.resolve(revision)
     except UsageError as error:
         if next(kb.ls(session.kb_path(revision)), None) is not None:
-            hint = f"to take it out of the next commit, run: arbor restore -S {quote_path(revision)}"
+            hint = f"to take it out of the next commit, run: arbor restore -S {typed_path(revision)}"
             raise UsageError(f"'{revision}' is a document and no revision", hint) from error
         raise
     if mode == "hard":

@@ -1,0 +1,93 @@
+"""What is suggested can be typed: in a shell, and in the folder that one is in."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+
+from arbor.cli.safe_text import typed_path
+from tests.cli.harness import Cli
+
+NAMES = [
+    "a b.md",
+    "it's.md",
+    "Q&A; $HOME `x`.md",
+    "-dash.md",
+    "潮汐.md",
+    "~x",
+    "#1",
+    "*.md",
+    'q"uote.md',
+    "plain.md",
+]
+
+
+def hint(cli: Cli, *words: str, code: int = 2) -> list[str]:
+    """The words of the command that the hint ends in."""
+    _, _, typed = cli(*words, code=code).err.partition("hint: ")[2].rpartition("arbor ")
+    return shlex.split(typed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shell_reads_a_path_of_a_hint_as_that_path(name: str) -> None:
+    words = ["sh", "-c", f"printf %s {typed_path(name)}"]
+    printed = subprocess.run(words, capture_output=True, check=True).stdout.decode()
+    assert printed.removeprefix("./") == name
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "*.md"])
+def test_a_document_to_be_added_is_named_so_that_add_takes_it(name: str, kb: Cli) -> None:
+    kb.write(f"sub dir/{name}", "text\n")
+    sub = Cli(kb.folder / "sub dir")
+    typed = hint(sub, "cat", "--", name)
+    assert typed[0] == "add"
+    sub(*typed)
+    assert kb("status", "--porcelain", "-z").out == f"A  sub dir/{name}\0"
+
+
+def test_a_document_that_is_gone_is_looked_for_from_here(kb: Cli) -> None:
+    kb.write("sub dir/a note.md", "text\n")
+    kb.commit("one more")
+    sub = Cli(kb.folder / "sub dir")
+    sub("rm", "a note.md")
+    kb("commit", "-m", "and gone")
+    (kb.folder / "sub dir").mkdir(exist_ok=True)
+    for asked in ("a note.md", "a note.md@HEAD"):
+        typed = hint(sub, "cat", asked)
+        assert typed == ["log", "--", "a note.md"]
+        assert sub(*typed).out.count("commit ") == 2
+
+
+def test_a_cold_document_is_brought_back_by_what_is_typed_here(kb: Cli) -> None:
+    path = kb.write("sub dir/a note.md", "some text\n")
+    kb.commit("one more")
+    sub = Cli(kb.folder / "sub dir")
+    sub("evict", "--cold", "--force", "a note.md")
+    path.unlink()
+    assert hint(sub, "prove", "a note.md:1", code=1) == ["rehydrate-cold", "a note.md"]
+    typed = hint(sub, "cat", "a note.md", code=1)
+    kb.write("elsewhere/a note.md", "some text\n")
+    sub(*typed[:-1], "../elsewhere")
+    assert sub("cat", "a note.md").out == "some text\n"
+
+
+def test_the_passages_of_a_document_are_named_for_a_shell(kb: Cli) -> None:
+    kb.write("a note.md", "text\n")
+    kb.commit("one more")
+    done = kb("prove", "a note.md#7", code=2)
+    assert "has 1 passage, numbered from 0" in done.err
+    assert kb(*hint(kb, "prove", "a note.md#7")).out.startswith("a note.md\n")
+
+
+def test_a_core_has_the_same_name_in_every_folder(kb: Cli) -> None:
+    kb("distill", "--with", "lead", "notes/merkle.md")
+    notes = Cli(kb.folder / "notes")
+    assert "  added  core:lead/notes/merkle.md\n" in notes("status").out
+    kb("commit", "-m", "A core")
+    place = notes("search", "hashed", "kind:core").out.split()[1].removesuffix(":1")
+    assert place == "core:lead/notes/merkle.md"
+    notes("prove", place)
+    assert "made from merkle.md\n" in notes("search", "hashed", "kind:core").out
+    assert " merkle.md passage 0 " in notes("core", "show").out
