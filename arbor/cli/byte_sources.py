@@ -34,7 +34,13 @@ class Places:
 
 @contextlib.contextmanager
 def open_places(
-    session: Session, named: Sequence[str], *, offline: bool, private: bool, no_robots: bool
+    session: Session,
+    named: Sequence[str],
+    *,
+    offline: bool,
+    private: bool,
+    no_robots: bool,
+    as_copies: bool = False,
 ) -> Iterator[Places]:
     """The places that a person named and, unless `offline`, every remote and the web.
 
@@ -44,6 +50,7 @@ def open_places(
         offline: Ask no remote that was not named, and nothing on the web.
         private: Addresses of private networks may be fetched.
         no_robots: Without asking `robots.txt`.
+        as_copies: What they give is to be relied on, so none of them may be this knowledge base.
 
     Raises:
         UsageError: when a name is none of these.
@@ -71,7 +78,7 @@ def open_places(
     fetch = (
         None if offline else fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
     )
-    places = on_demand.FarPlaces(connect_options(session), session.out.warning)
+    places = on_demand.FarPlaces(connect_options(session), session.out.warning, repo if as_copies else None)
     try:
         yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)
     finally:

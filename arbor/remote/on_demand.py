@@ -8,6 +8,7 @@ from pathlib import Path
 from arbor.errors import ArborError
 from arbor.remote.chunks import fetch_chunks
 from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.own_store import may_be_own
 from arbor.remote.remotes import list_remotes
 from arbor.remote.wire import Transport
 from arbor.repo.copies import (
@@ -29,9 +30,16 @@ Warn = Callable[[str], None]
 
 
 class FarPlaces:
-    """Places at the other end of a connection: each connects when it is first asked, and `close` ends them all."""
+    """Places at the other end of a connection: each connects when it is first asked, and `close` ends them all.
 
-    def __init__(self, options: ConnectOptions, warn: Warn) -> None:
+    Args:
+        options: How to reach them.
+        warn: Told of each that cannot be asked.
+        own: The repository whose copies they are to be, so that it is no copy of itself; None where that is no matter.
+    """
+
+    def __init__(self, options: ConnectOptions, warn: Warn, own: Repository | None = None) -> None:
+        self._own = own
         self._options = options
         self._warn = warn
         self._opened: list[Transport] = []
@@ -53,7 +61,10 @@ class FarPlaces:
                 self._warn(f"{name}: {error.message}")
                 return []
 
-        return ChunkSource(name, identity, fetch)
+        own = self._own
+        if own is None or is_file:
+            return ChunkSource(name, identity, fetch)
+        return ChunkSource(name, identity, fetch, lambda known: may_be_own(own, fetch, known))
 
     def close(self) -> None:
         """Close the connections."""

@@ -387,9 +387,12 @@ class ChunkSource:
     forks = False
 
     def __init__(
-        self, name: str, identity: bytes, fetch: Callable[[Sequence[bytes]], Iterable[tuple[bytes, bytes]]]
-    ) -> None:
+        self, name: str, identity: bytes, fetch: Callable[[Sequence[bytes]], Iterable[tuple[bytes, bytes]]],
+        is_own: Callable[[bytes], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """Args: `is_own` says of a chunk that was given whether the place is this store; None where nobody asks."""
         self._name = name
+        self._is_own = is_own
         self._identity = identity
         self._fetch = fetch
         self._at_hand: dict[bytes, bytes] = {}
@@ -412,7 +415,11 @@ class ChunkSource:
         if not self._asked.issuperset(oids):
             self.prepare([wanted])
         chunks = {oid: self._at_hand[oid] for oid in oids if oid in self._at_hand}
-        return Found(self._name, self._identity, None, chunks) if chunks else None
+        if chunks and self._is_own is not None:
+            self._identity = b"" if self._is_own(next(iter(chunks))) else self._identity
+            self._is_own = None
+        problem = "" if self._identity else f"'{self._name}' is this knowledge base itself, which is no copy"
+        return Found(self._name, self._identity, None, chunks, problem=problem) if chunks else None
 
 
 def prepare_sources(sources: Iterable[ByteSource], wanted: Sequence[Wanted]) -> None:

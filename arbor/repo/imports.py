@@ -188,7 +188,7 @@ def _git_items(
         if fault:
             skipped.append((raw.decode("utf-8", "replace"), fault))
         else:
-            wanted.append((path, oid, f"{origin}#{quote(name)}"))
+            wanted.append((path, oid, f"{origin}#{quote(raw)}"))  # as git has it: it knows no other spelling
     blobs = iter_blobs(git_command(fs_path), [oid for _, oid, _ in wanted])
     for (path, _, uri), data in zip(wanted, blobs, strict=True):
         yield Item(path, data, uri)

@@ -9,6 +9,7 @@ from arbor.errors import ConflictError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.model import Document
+from arbor.repo.cold_needs import Need, absent, refuse_absent
 from arbor.repo.ingest import Sink, store_extraction
 from arbor.repo.merge_cores import CoreMerge, is_core
 from arbor.repo.merge_moves import Moves, find_moves
@@ -21,6 +22,9 @@ from arbor.text.reading import extract
 _MARK_CHARS_PER_DEPTH = 2
 """Markers inside of a base are longer, as in git: they must not be taken for those around them."""
 
+
+PARENT_OF = "parent of "
+"""What a revert calls the side that it merges, before the commit that it undoes."""
 
 _PACKED_TYPES = frozenset([PDF.media_type, DOCX.media_type])
 """Kinds of files that have text, and are none."""
@@ -98,7 +102,7 @@ def merge_ledgers(how: Merging, base_root: bytes, our_root: bytes, their_root: b
         else:
             _merge_key(how, merged, moves.ours.get(key, key), change, ours)
     _merge_cores(how, merged, ours, theirs, our_root)
-    _mark_moves(how.repo, merged, moves, ours, theirs)
+    _mark_moves(how, merged, moves, ours, theirs)
     merged.changes = {key: value for key, value in merged.changes.items()
                       if ledger.find(store, our_root, key) != value}  # fmt: skip
     if not how.depth:
@@ -107,17 +111,28 @@ def merge_ledgers(how: Merging, base_root: bytes, our_root: bytes, their_root: b
 
 
 def _mark_moves(
-    repo: Repository, merged: Merged, moves: Moves, ours: Mapping[str, Change], theirs: Mapping[str, Change]
+    how: Merging, merged: Merged, moves: Moves, ours: Mapping[str, Change], theirs: Mapping[str, Change]
 ) -> None:
-    """Documents that one side moved and the other removed or moved elsewhere are for a person to decide on."""
-    marks: list[tuple[str, bytes | None, str]] = []
+    """Documents that one side moved and the other removed or moved elsewhere are for a person to decide on.
+
+    Raises:
+        ColdDocument: when the text of one is not here.
+    """
+    marks: list[tuple[str, bytes | None, str, str]] = []
+    parent_of = how.their_name.removeprefix(PARENT_OF)
+    there_at = how.their_name if parent_of == how.their_name else f"{parent_of}~1"
     for old, here, there in moves.apart:
         reason = f"renamed from {_path(old)}: here to {_path(here)}, there to {_path(there)}"
-        marks += [(here, ours[here].after, reason), (there, theirs[there].after, reason)]
-    marks += [(new, theirs[new].after, "deleted here, renamed there") for _, new in moves.deleted_here]
-    marks += [(new, ours[new].after, "renamed here, deleted there") for _, new in moves.deleted_there]
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
-    for key, oid, reason in marks:
+        marks += [(here, ours[here].after, reason, "HEAD"), (there, theirs[there].after, reason, there_at)]
+    for _, new in moves.deleted_here:
+        marks.append((new, theirs[new].after, "deleted here, renamed there", there_at))
+    for _, new in moves.deleted_there:
+        marks.append((new, ours[new].after, "renamed here, deleted there", "HEAD"))
+    snapshot = Snapshot(how.repo.store, ledger.EMPTY_LEDGER)
+    refuse_absent(
+        absent(how.repo, [Need(_path(key), oid, rev) for key, oid, _, rev in marks if oid is not None])
+    )
+    for key, oid, reason, _ in marks:
         if oid is not None:
             merged.conflicts.setdefault(key, Conflict(_bytes_of(snapshot, oid), reason))
 

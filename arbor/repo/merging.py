@@ -12,7 +12,7 @@ from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.cold_needs import Versions, needs_of_revert, needs_of_versions, refuse_absent
 from arbor.repo.history import is_ancestor, merge_bases
 from arbor.repo.merge_bases import find_base
-from arbor.repo.merge_ledgers import Merging, merge_ledgers
+from arbor.repo.merge_ledgers import PARENT_OF, Merging, merge_ledgers
 from arbor.repo.moving import Move, move_files, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
@@ -167,7 +167,7 @@ def _three_way(
 ) -> MergeResult:  # fmt: skip
     with repo.store.writer() as writer:
         merged = merge_ledgers(
-            Merging(repo, writer, typed if parents else f"parent of {typed}"),
+            Merging(repo, writer, typed if parents else f"{PARENT_OF}{typed}"),
             base_root,
             stage.base,
             their_root,

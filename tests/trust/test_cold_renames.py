@@ -104,6 +104,18 @@ def test_without_a_free_place_it_is_refused(cli: Cli) -> None:
     assert files(cli)["a.md"] == files(cli)["x/c.md"] == TEXT
 
 
+def test_two_names_for_a_cold_document_name_it(cli: Cli) -> None:
+    """A person has to choose, and needs the text for it; where it is wanted is said as it can be typed."""
+    cli("mv", "a.md", "d.md")
+    cli("commit", "-m", "moved here")
+    refused = cli("merge", "moved", "--offline", code=1).err
+    assert "'d.md' in HEAD" in refused
+    assert "arbor rehydrate-cold --at HEAD d.md --from PLACE" in refused
+    assert files(cli)["d.md"] == TEXT
+    cli("rehydrate", "d.md")
+    assert "conflict: d.md" in cli("merge", "moved", "--offline", code=13).out
+
+
 @pytest.mark.parametrize(
     "fault", [OSError(5, "Input/output error"), KeyboardInterrupt()], ids=["fails", "is killed"]
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.harness import IDENTITY, Cli
+from tests.remote.test_http import serving
 from tests.trust.conftest import long_note
 
 NOTES = {f"n{number}.md": long_note(3, f"n{number}") for number in range(4)}
@@ -90,6 +92,44 @@ def test_two_copies_are_two_places(pair: tuple[Cli, Cli], tmp_path: Path) -> Non
     hub("bundle", "create", str(tmp_path / "kb.bundle"))
     second("evict", "n0.md", "--copies", "2", "--from", str(tmp_path / "kb.bundle"))
     assert is_cold(second, "n0.md")
+
+
+@pytest.fixture
+def served(pair: tuple[Cli, Cli]) -> Iterator[tuple[Cli, str]]:
+    """The bare knowledge base, and an address at which it is served."""
+    hub, _ = pair
+    with serving(hub.folder) as url:
+        yield hub, url
+
+
+@pytest.mark.parametrize("way", ["http", "file", "link"])
+def test_this_knowledge_base_by_another_way_is_no_copy(
+    served: tuple[Cli, str], tmp_path: Path, way: str
+) -> None:
+    """Neither over its own server, nor by an address or another name of its folder."""
+    hub, url = served
+    hub("remote", "remove", "origin")
+    (tmp_path / "link").symlink_to(hub.folder)
+    place = {"http": url, "file": hub.folder.as_uri(), "link": str(tmp_path / "link")}[way]
+    packs = sorted(path.name for path in (hub.folder / "packs").iterdir())
+    refused = hub("evict", "n0.md", "--from", place, code=1)
+    assert "no other copy was found" in refused.err
+    if way != "link":
+        assert "is this knowledge base itself" in refused.err
+    assert not is_cold(hub, "n0.md")
+    assert sorted(path.name for path in (hub.folder / "packs").iterdir()) == packs, (
+        "nothing is left of the question"
+    )
+    assert hub("cat", "n0.md").out == NOTES["n0.md"]
+
+
+def test_a_server_is_a_copy_for_others(served: tuple[Cli, str], pair: tuple[Cli, Cli]) -> None:
+    _, second = pair
+    second("remote", "set-url", "origin", served[1])
+    drop_files(second)
+    second("evict", "n0.md", "n1.md")
+    assert is_cold(second, "n0.md")
+    assert second("cat", "n0.md").out == NOTES["n0.md"]
 
 
 def test_a_cold_document_is_read_from_its_remote_when_it_is_asked_for(

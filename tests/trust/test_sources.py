@@ -629,6 +629,20 @@ def test_a_folder_of_a_repository_alone(make_kb: MakeKb, repository: Path) -> No
     assert git_sources.read_git_source(kb.document("sub/c.md").source_uri) == b"# sub/c.md\n\nfirst\n"
 
 
+def test_a_name_in_git_is_asked_for_as_git_has_it(make_kb: MakeKb, repository: Path) -> None:
+    """A document's path is in Unicode form C; the name in the commit is whatever bytes it is."""
+    kb = make_kb()
+    blob = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=repository, input=b"# Caf\n",
+                          capture_output=True, check=True).stdout.decode().strip()  # fmt: skip
+    git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},cafe\u0301 #1.md")
+    git(repository, "commit", "-q", "-m", "a name in form D")
+    imports.import_git(kb.repo, f"git+file://{repository}", prefix="g")
+    kb.commit("import", index=False)
+    states = sources.recheck(kb.repo, kb.snapshot(), kb.snapshot().paths("g/caf"), Fetcher(LOCAL))
+    assert "fresh" in {state.state for state in states if state.path == "g/caf\u00e9 #1.md"}
+    assert kb.trust.evict(["g/caf\u00e9 #1.md"]).evicted
+
+
 def test_a_git_source_is_asked_and_is_a_copy(
     make_kb: MakeKb, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
