@@ -9,7 +9,7 @@ from arbor.errors import UsageError
 from arbor.remote.messages import FULL, check_filter, parse_filter
 from arbor.repo.branching import current_branch
 from arbor.repo.repository import Repository
-from arbor.repo.upstreams import list_upstreams, read_upstream, write_upstream
+from arbor.repo.upstreams import list_upstreams, read_upstream, upstream_key, write_upstream
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")
@@ -106,12 +106,13 @@ def rename_remote(repo: Repository, old: str, new: str) -> None:
             moved = f"{REMOTES}{new}/" + ref[len(f"{REMOTES}{old}/") :]
             repo.refs.move(moved, repo.refs.read(moved), oid, repo.who(), f"remote: renamed from {old}")
             repo.refs.move(ref, oid, None, repo.who(), f"remote: renamed to {new}")
-        repo.settings.set(f"remote.{new}.url", remote.url)
+        settings: dict[str, str | None] = {f"remote.{new}.url": remote.url}
         if remote.filter:
-            repo.settings.set(f"remote.{new}.filter", remote.filter)
+            settings[f"remote.{new}.filter"] = remote.filter
         for branch, upstream in _followers(repo, old).items():
-            write_upstream(repo, branch, new + upstream[len(old) :])
-        repo.settings.set(f"remote.{old}", None)
+            settings[upstream_key(branch)] = new + upstream[len(old) :]
+        # At once and at the end: cut off before it, the same command goes on from what it has moved.
+        repo.settings.set_all({**settings, f"remote.{old}": None})
 
 
 def _followers(repo: Repository, remote: str) -> dict[str, str]:

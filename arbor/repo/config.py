@@ -211,7 +211,13 @@ class Settings:
         return found
 
     def set(self, name: str, value: Any, *, user_wide: bool = False) -> None:
-        """Set (or with None remove) a value and keep the file's comments, its place behind a link, and its mode.
+        """Set (or with None remove) a value; see `set_all`."""
+        self.set_all({name: value}, user_wide=user_wide)
+
+    def set_all(self, values: Mapping[str, Any], *, user_wide: bool = False) -> None:
+        """Set (or with None remove) values, all of them or none.
+
+        The file's comments, its place behind a link, and its mode are kept.
 
         Raises:
             UsageError: when the file cannot be read as TOML, or there is no user-wide file here.
@@ -231,7 +237,9 @@ class Settings:
             # From reading to writing, so that of two changes at once none is lost.
             with writer_lock(path.with_name(f"{path.name}.lock")):
                 data = path.read_bytes() if path.exists() else b""
-                write_atomically(path, _changed(data, str(path), name, value), keep_mode=True)
+                for name, value in values.items():
+                    data = _changed(data, str(path), name, value)
+                write_atomically(path, data, keep_mode=True)
 
     def _read(self, path: Path | None) -> dict[str, Any]:
         if path is None:

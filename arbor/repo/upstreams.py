@@ -10,7 +10,7 @@ from arbor.store.refs import REMOTES
 
 def read_upstream(repo: Repository, branch: str) -> str:
     """What a branch follows, such as `origin/main`; "" where it follows nothing."""
-    return str(repo.settings.get(_key(branch)) or "") if branch else ""
+    return str(repo.settings.get(upstream_key(branch)) or "") if branch else ""
 
 
 def is_gone(repo: Repository, upstream: str) -> bool:
@@ -26,7 +26,7 @@ def is_gone(repo: Repository, upstream: str) -> bool:
 def write_upstream(repo: Repository, branch: str, upstream: str) -> None:
     """Let a branch follow a remote's branch, or with "" nothing."""
     if upstream or read_upstream(repo, branch):
-        repo.settings.set(_key(branch), upstream or None)
+        repo.settings.set(upstream_key(branch), upstream or None)
 
 
 def list_upstreams(repo: Repository) -> dict[str, str]:
@@ -49,5 +49,6 @@ def move_upstream(repo: Repository, old: str, new: str) -> None:
     write_upstream(repo, old, "")
 
 
-def _key(branch: str) -> str:
+def upstream_key(branch: str) -> str:
+    """The setting that holds what a branch follows."""
     return f"branch.{branch}.upstream"

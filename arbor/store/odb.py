@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -86,7 +87,9 @@ class ObjectStore:
         """
         found: dict[str, Path] = {}
         for _ in range(_REFRESH_TRIES):
-            again = {path.stem: path for path in self.folder.glob("*.pack") if _PACK_NAME.match(path.name)}
+            # Not by `glob`, to which a folder that may not be listed is an empty one.
+            names = os.listdir(self.folder) if self.folder.is_dir() else ()
+            again = {Path(name).stem: self.folder / name for name in names if _PACK_NAME.match(name)}
             if again == found:
                 break
             found = again

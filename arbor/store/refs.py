@@ -124,11 +124,15 @@ class Refs:
         return _parse_stored_oid(_unchecked(data, f"ref '{name}'"), f"ref '{name}'")
 
     def iter_names(self, prefix: str = "refs/") -> Iterator[str]:
-        """The full names that start with `prefix`, in order."""
+        """The full names that start with `prefix`, in order.
+
+        Raises:
+            OSError: when a folder cannot be listed: what it holds must not count as gone.
+        """
         found = []
         check_is_there(self._folder)
         # Of a prefix that goes on below "refs/" only the folder that it names is walked.
-        for folder, _, files in os.walk(self._folder / prefix.rpartition("/")[0]):
+        for folder, _, files in os.walk(self._folder / prefix.rpartition("/")[0], onerror=_raise_unless_gone):
             below = Path(folder).relative_to(self._folder).as_posix()
             found += [f"{below}/{file}" for file in files if not file.startswith(TEMPORARY_PREFIX)]
         yield from sorted(name for name in found if name.startswith(prefix))
@@ -309,6 +313,12 @@ class Refs:
             except OSError:
                 return
             folder = folder.parent
+
+
+def _raise_unless_gone(error: OSError) -> None:
+    """What a walk that passes over no folder does; one can go while others are walked."""
+    if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        raise error
 
 
 def _one_line(text: str) -> str:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+from itertools import count
+from pathlib import Path
+
 import pytest
 
+from arbor.errors import StorageError
+from arbor.remote.remotes import list_remotes, rename_remote
+from arbor.repo.repository import open_repository
+from arbor.repo.upstreams import read_upstream
 from tests.cli.harness import Cli
+from tests.remote.people import clone_to, make_kb, notes
 
 pytestmark = pytest.mark.usefixtures("steady")
 
@@ -135,3 +146,34 @@ def test_one_that_no_ref_can_be_called_is_gone(ada: Cli) -> None:
     ada("config", "branch.main.upstream", "origin/a..b")
     assert "is not there" in ada("status").out
     assert "(gone)" in ada("branch").out
+
+
+def test_renaming_a_remote_that_was_cut_off_anywhere_is_done_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_kb(tmp_path / "a", notes(2))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    real = os.replace
+    for step in count(1):
+        folder = shutil.copytree(tmp_path / "b", tmp_path / f"at{step}")
+        repo, calls = open_repository(folder), count(1)
+
+        def cut_off(source: str, target: str, calls: count[int] = calls, step: int = step) -> None:
+            if next(calls) == step:
+                raise OSError(errno.ENOSPC, "full")
+            real(source, target)
+
+        failed = False
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", cut_off)
+            try:
+                rename_remote(repo, "origin", "up")
+            except StorageError:
+                failed = True
+        if not failed:
+            break
+        rename_remote(open_repository(folder), "origin", "up")
+        assert [remote.name for remote in list_remotes(open_repository(folder))] == ["up"]
+        assert read_upstream(open_repository(folder), "main") == "up/main"
+        assert [name for name in repo.refs.iter_names("refs/remotes/") if "origin" in name] == []
+    assert step > 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 import arbor
 from arbor import KnowledgeBase
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, StorageError
 from arbor.objects.ids import Kind, object_id
 from arbor.repo.gc import collect, needed_objects, stored_objects
 from arbor.store.files import TEMPORARY_PREFIX
@@ -241,3 +243,33 @@ def test_a_repository_opened_before_sees_what_was_merged(make_kb: MakeKb, tmp_pa
         rewrite_packs(kb.repo.store, kb.repo.store.packs())
     assert b"".join(other.cat("n3.md", "HEAD")) == b"# Note 3\n"
     other.close()
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.EMFILE])
+@pytest.mark.parametrize("folder", ["refs", "refs/heads", "refs/heads/team", "refs/tags", "packs"])
+def test_nothing_is_dropped_where_a_folder_cannot_be_listed(
+    make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch, folder: str, code: int
+) -> None:
+    kb = make_kb({"a.md": "one\n"})
+    for name in ("team/side", "side"):
+        kb.branches.create(name, "main")
+        kb.branches.switch(name)
+        fill(kb, {f"{name}.md": long_note(3, name)}, name)
+    kb.branches.switch("main")
+    kb.branches.tag("kept", "side", message="kept")
+    kb.branches.delete("side", force=True)
+    shutil.rmtree(kb.folder / "logs")
+    stored = stored_objects(kb.repo.store)
+    real_scan, real_list = os.scandir, os.listdir
+
+    def refuse(path: object) -> None:
+        if isinstance(path, (str, Path)) and Path(path) == kb.folder / folder:
+            raise OSError(code, os.strerror(code), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", lambda path=".": (refuse(path), real_scan(path))[1])
+        patch.setattr(os, "listdir", lambda path=".": (refuse(path), real_list(path))[1])
+        with pytest.raises((OSError, StorageError)):
+            collect(arbor.open(kb.fs_root or kb.folder).repo, grace_s=0)
+    assert stored_objects(kb.repo.store) == stored
+    assert kb.verify().ok
