@@ -19,7 +19,7 @@ LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta",
 _MAX_SNIPPET_LINES = 4
 _MAX_PATHS = 3
 _MARKDOWN_HEADING = re.compile("#{1,6} +")
-_HEADING_ENDS = re.compile(r"(?:(?: *\{:? *[#.][^{}]*\})?(?: ++#*+)*(?<!\S)|\Z)")
+_HEADING_ENDS = re.compile(r"(?:(?: *\{:? *[#.][^{}]*\})?(?: [ #]*+)?(?<!\S)|\Z)")
 """A name that the heading was given, as in `{#name}`, and closing hashes; no word goes on after it."""
 _NOT_SHOWN = re.compile(r"\[\[[^\[\]|]*+\||\]\([^()]*+\)|</?[A-Za-z][^<>]*+>|[\\*_`!\[\]]")
 """What can stand before any character of a heading that is shown without its markup: escapes, emphasis, links, tags."""
