@@ -220,7 +220,7 @@ def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes)
     kept = {key: value for key, value in waiting.changes.items() if key not in recorded.changes}
     conflicts = tuple(path for path in waiting.conflicts if DOCUMENTS + path not in recorded.changes)
     left = replace(waiting, base=root, changes={}, conflicts=conflicts).with_changes(repo.store, kept)
-    if left.changes or left.in_progress:
+    if left.changes or left.conflicts or left.merge_parents:
         write_stage(repo.folder, left)
     else:
         clear_stage(repo.folder)

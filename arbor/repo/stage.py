@@ -49,7 +49,7 @@ class Stage:
     @property
     def in_progress(self) -> str:
         """`merge` or `revert`, whichever waits to be finished; "" for neither."""
-        return "merge" if self.merge_parents else "revert" if self.conflicts else ""
+        return "merge" if self.merge_parents else "revert" if self.conflicts or self.message else ""
 
     def refuse_unfinished(self) -> None:
         """Nothing new begins while a merge or a revert waits to be finished; raises ConflictError."""

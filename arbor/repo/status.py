@@ -70,6 +70,7 @@ class Status:
         upstream_gone: Whether nothing is known of the upstream: it is gone there, or was never pushed.
         interrupted: The command that was moving files when it was interrupted; "" for none.
         way_out: What to type then.
+        reverting: Whether a revert waits for its commit.
     """
 
     branch: str
@@ -85,11 +86,13 @@ class Status:
     upstream_gone: bool = False
     interrupted: str = ""
     way_out: str = ""
+    reverting: bool = False
 
     @property
     def clean(self) -> bool:
-        """Whether nothing differs and nothing is untracked."""
-        return not (self.staged or self.unstaged or self.untracked or self.merging or self.interrupted)
+        """Whether nothing differs, nothing is untracked, and nothing waits to be finished."""
+        waits = self.merging or self.reverting or self.interrupted
+        return not (self.staged or self.unstaged or self.untracked or waits)
 
 
 def tracked_files(repo: Repository, stage: Stage) -> Entries:
@@ -139,7 +142,7 @@ def get_status(repo: Repository) -> Status:
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
                   tuple(listing.skipped), bool(stage.merge_parents),
                   *_compare_upstream(repo, branch, head_oid), record.command if record else "",
-                  record.hint if record else "")  # fmt: skip
+                  record.hint if record else "", stage.in_progress == "revert")  # fmt: skip
 
 
 def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int, bool]:

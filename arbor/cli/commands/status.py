@@ -30,6 +30,7 @@ FIELDS = {
     "head": "oid of the current commit; null before the first",
     "clean": "whether nothing differs and nothing is untracked",
     "merging": "whether a merge waits for its commit",
+    "reverting": "whether a revert waits for its commit",
     "interrupted": "the command that was moving files when it was interrupted; null for none",
     "upstream": "what the branch follows, `name`, and how many commits it is `ahead` and `behind` of what was last "
     "seen there (null where it is `gone`: removed there, or never pushed); null where it follows nothing",
@@ -65,7 +66,7 @@ def command(
     if as_json:
         session.out.json("status", {
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
-            "merging": state.merging, "interrupted": state.interrupted or None,
+            "merging": state.merging, "reverting": state.reverting, "interrupted": state.interrupted or None,
             "upstream": _upstream_fields(state),
             "staged": [change_fields(change) for change in state.staged],
             "unstaged": [change_fields(change) for change in state.unstaged],
@@ -161,6 +162,8 @@ def _for_people(session: Session, state: Status, *, is_whole: bool) -> None:
         out.line("A merge waits to be committed.")
     elif any(change.status == "U" for change in state.unstaged):
         out.line("A revert waits for its conflicts to be resolved.")
+    elif state.reverting:
+        out.line("A revert waits to be committed.")
     _section(session, "Staged:", state.staged, "green")
     _section(session, "Changed, not staged:", state.unstaged, "red")
     if state.untracked:
