@@ -90,6 +90,8 @@ def merge(
 def revert(repo: Repository, revision: str) -> MergeResult:
     """Stage the undoing of a commit: its parent merged in, with the commit itself as the base.
 
+    Where that changes nothing (kind `up-to-date`) no revert is in progress afterwards.
+
     Raises:
         UsageError: when the revision is unknown or a merge.
         ConflictError: when something is staged or local changes are in the way.
@@ -172,6 +174,8 @@ def _three_way(
             stage.base,
             their_root,
         )
+    if not (parents or merged.changes or merged.conflicts):
+        return MergeResult("up-to-date", theirs.hex())
     documents = [
         Change(key[len(DOCUMENTS) :], ledger.find(repo.store, stage.base, key), value)
         for key, value in sorted(merged.changes.items())

@@ -92,9 +92,9 @@ class Status:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing differs and nothing is untracked."""
-        in_progress = self.merging or self.reverting or self.interrupted
-        return not (self.staged or self.unstaged or self.untracked or in_progress)
+        """Whether nothing differs, nothing is untracked, and nothing waits to be finished."""
+        waits = self.merging or self.reverting or self.interrupted
+        return not (self.staged or self.unstaged or self.untracked or waits)
 
 
 def tracked_files(repo: Repository, stage: Stage) -> Entries:

@@ -14,7 +14,7 @@ from arbor.kb import KnowledgeBase
 from arbor.repo import merging
 from arbor.repo.merge_text import holds_markers
 from arbor.repo.merging import MergeResult
-from tests.repo.kit import new_kb, record
+from tests.repo.kit import new_kb, record, write
 
 TEXT = "".join(f"line {n}\n" for n in range(30))
 
@@ -448,6 +448,34 @@ def test_nothing_begins_while_a_revert_waits(tmp_path: Path) -> None:
         kb.branches.abort_revert()
     assert (tmp_path / "a.md").read_text() == "three\n"
     assert kb.status().clean
+
+
+@pytest.mark.parametrize("conflict", [True, False])
+def test_a_revert_is_in_progress_until_it_is_committed(tmp_path: Path, conflict: bool) -> None:
+    kb = new_kb(tmp_path, {"a.md": "one\n", "b.md": "one\n"})
+    record(kb, {"a.md": "two\n", "b.md": "two\n"}, "two")
+    record(kb, {"a.md" if conflict else "c.md": "three\n"}, "three")
+    assert kb.branches.revert("HEAD~1", commit=False).conflicts == (("a.md",) if conflict else ())
+    write(tmp_path, {"a.md": "resolved\n"})
+    kb.add(["a.md"])
+    assert kb.status().reverting
+    with pytest.raises(ConflictError, match="a revert is in progress"):
+        kb.branches.switch("x", create=True)
+    kb.branches.abort_revert()
+    assert kb.status().clean
+    assert (tmp_path / "b.md").read_text() == "two\n"
+
+
+def test_a_revert_of_what_is_undone_already_leaves_nothing_behind(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "one\n"})
+    record(kb, {"a.md": "two\n"}, "two")
+    assert kb.branches.revert("HEAD").kind == "merged"
+    head = kb.resolve()
+    assert kb.branches.revert("HEAD~1").kind == "up-to-date"
+    assert kb.resolve() == head
+    assert kb.status().clean
+    record(kb, {"b.md": "new\n"}, "new")
+    assert next(iter(kb.log())).message == "new"
 
 
 def test_markers_are_looked_for_in_one_pass() -> None:

@@ -30,7 +30,7 @@ FIELDS = {
     "head": "oid of the current commit; null before the first",
     "clean": "whether nothing differs and nothing is untracked",
     "merging": "whether a merge waits for its commit",
-    "reverting": "whether a revert does",
+    "reverting": "whether a revert waits for its commit",
     "interrupted": "the command that was moving files when it was interrupted; null for none",
     "upstream": "what the branch follows, `name`, and how many commits it is `ahead` and `behind` of what was last "
     "seen there (null where it is `gone`: removed there, or never pushed); null where it follows nothing",
