@@ -67,7 +67,7 @@ class Extraction:
         media_type: For example `text/markdown`; `application/octet-stream` where no text can be read.
         title: From the content alone (front matter, first heading, `<title>`); empty when there is none.
         encoding: Codec name of the passages (`utf-8`, `gb18030`, …); empty for files without text.
-        extractor: Name and version of the reader, for example `markdown/2`.
+        extractor: Name and version of the reader, for example `markdown/3`.
         chunker: Name and version of the rules that cut the passages.
         passages: In text order. Where `original` is empty, their data joined is the file, byte for byte.
         original: The file in pieces where the passages do not partition it (HTML, PDF, binary files);

@@ -61,7 +61,7 @@ class World:
             "utf-8",
             len(data),
             blake3(data).digest(),
-            "markdown/2",
+            "markdown/3",
             "structural/1",
             "bytes/1",
             1,

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from arbor.objects.links import expand_links
 from arbor.text.readers.markdown import clean_title, find_structure
 from arbor.text.reading import extract
 
@@ -56,6 +57,24 @@ def headings(text: str) -> list[tuple[int, str]]:
         ("<!-- x --> y\n# A\n", [(1, "A")]),
         ("```\n<!--\n```\n# A\n", [(1, "A")]),
         ("<!--\n```\n-->\n# A\n", [(1, "A")]),
+        ("<!-->\n# A\n", [(1, "A")]),
+        ("<pre>\n# raw\n\n# raw\n</pre>\n# A\n", [(1, "A")]),
+        ("  <PRE class='x'>\n# raw\n</Script> # raw\n# A\n", [(1, "A")]),
+        ("<pre>x</pre>\n# A\n", [(1, "A")]),
+        ("<pre\n# raw\n", []),
+        ("<presto>\n# A\n", [(1, "A")]),
+        ("    <pre>\n# A\n", [(1, "A")]),
+        ("words <pre>\n# A\n</pre>\n", [(1, "A")]),
+        ("words\n<script>\n# raw\n</script>\n# A\n", [(1, "A")]),
+        ("<style>\n# raw {}\n\nraw\n===\n</style>\n# A\n", [(1, "A")]),
+        ("<textarea>\r\n# raw\r\n</textarea>\r\n# A\r\n", [(1, "A")]),
+        ("<?php\n# raw\n?>\n# A\n", [(1, "A")]),
+        ("<?\n\nraw ?> raw\n===\n", []),
+        ("<!DOCTYPE x [\n# raw\n>\n# A\n", [(1, "A")]),
+        ("<![CDATA[\n# raw >\n]]>\n# A\n", [(1, "A")]),
+        ("<div>\n\n# A\n\n</div>\n", [(1, "A")]),
+        ("<pre>\n```\n</pre>\n# A\n", [(1, "A")]),
+        ("```\n<pre>\n```\n# A\n", [(1, "A")]),
     ],
 )
 def test_headings(text: str, expected: list[tuple[int, str]]) -> None:
@@ -106,11 +125,18 @@ def test_the_title(text: str, title: str) -> None:
     assert extract(text.encode(), "a.md").title == title
 
 
+def test_links_in_raw_html_are_kept() -> None:
+    text = b"<pre>\n<a href='b.md'>b</a>\n</pre>\n<!--\n[c](c.md)\n-->\n[d](d.md)\n"
+    links = expand_links(extract(text, "a.md").link_rows, text)
+    assert sorted(link.target for link in links) == ["b.md", "d.md"]
+
+
 def test_a_given_title_takes_its_place() -> None:
     assert extract(b"# A\n", "a.md", title="Given").title == "Given"
 
 
-PARTS = ["# A\n", "## B c\n", "words\n", "\n", "```\n", "~~~\n", "````\n", "    # code\n", "<!--\n", "-->\n\n",
+PARTS = ["<pre>\n", "x </script> y\n", "<?a\n", "b ?>\n", "<![CDATA[\n", "]]>\n",
+         "# A\n", "## B c\n", "words\n", "\n", "```\n", "~~~\n", "````\n", "    # code\n", "<!--\n", "-->\n\n",
          "- item\n", "> quote\n",
          "### C ###\n", "#tag\n", "Under\n===\n", "\nLine\n---\n", "|a|\n"]  # fmt: skip
 

@@ -117,5 +117,5 @@ def test_what_shows_no_headings_keeps_the_recorded_path(extractor: str) -> None:
 
 
 def test_without_the_text_before_the_recorded_path_stands() -> None:
-    passage = SharedPassage("markdown/2", "words\n\n## Sub\n\ntext\n", ("A", "B"), False, lambda: None)
+    passage = SharedPassage("markdown/3", "words\n\n## Sub\n\ntext\n", ("A", "B"), False, lambda: None)
     assert find_heading_path(passage, 18) == ("A", "B")

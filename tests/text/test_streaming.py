@@ -38,6 +38,8 @@ def test_the_same_passages_as_in_one_go(
 @given(pieces=st.lists(st.sampled_from(PIECES), min_size=200, max_size=800), read_bytes=st.integers(50, 3000))
 @example(pieces=["```\n", *["x = 1\n"] * 900, "```\n", "# A\n\nwords"], read_bytes=100)
 @example(pieces=["<!--\n", *["# no\n"] * 900, "-->\n", "# A\n\nwords"], read_bytes=100)
+@example(pieces=["<pre>\n", *["# no\n"] * 900, "</pre>\n", "# A\n\nwords"], read_bytes=100)
+@example(pieces=["<?\n", *["# no\n"] * 900, "?>\n", "# A\n\nwords"], read_bytes=100)
 @example(pieces=["---\n", "a: 1\n" * 900, "---\n", "# A\n\nwords"], read_bytes=100)
 @example(pieces=["\ufeff# A\n", "words\n" * 900], read_bytes=100)
 def test_long_texts_with_all_there_is(pieces: list[str], read_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Markdown: headings, fenced code, comments, front matter and links, as in CommonMark and Obsidian."""
+"""Markdown: headings, fenced code, raw HTML, comments, front matter and links, as in CommonMark and Obsidian."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from arbor.text.front_matter import FRONT_MATTER_OPENERS, find_title, read_front
 from arbor.text.links import LinkFinder, find_front_matter_links
 from arbor.text.readers.reading_result import Reading, Streamer
 
-EXTRACTOR_ID = "markdown/2"
+EXTRACTOR_ID = "markdown/3"
 
 _EVENT = re.compile(
     rb"\n[ \t>]{0,64}+(?=[#<=\-`~*+0-9])(?:"
     rb"#(#{0,5})(?:[ \t]([^\n]{0,%d}+)|(?=\r?\n)|\Z)"  # 1, 2: a heading's other hashes, its text
-    rb"|<(!--)"  # 3: a comment begins
+    rb"|<(!--|\?|!\[CDATA\[|![A-Za-z]|(?i:pre|script|style|textarea)(?=[ \t>\r\n]|\Z))"  # 3: raw HTML begins
     rb"|=(={0,200}+)[ \t]{0,64}+\r?(?=\n|\Z)"  # 4: a line under a heading of level 1
     rb"|-(-{1,200}+)[ \t]{0,64}+\r?(?=\n|\Z)"  # 5: a line under a heading of level 2
     rb"|(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,16}+)?"  # fenced code can begin as an item of a list
@@ -27,12 +27,18 @@ _EVENT = re.compile(
 )
 """A line that may begin or end something, with the line end before it. One pass finds them all."""
 
-_HEADING_TEXT, _COMMENT_BEGINS, _FENCES = 2, 3, 6
+_HEADING_TEXT, _HTML_BEGINS, _FENCES = 2, 3, 6
 _UNDERLINES = {4: 1, 5: 2}
 _INDENTS = b" \t>"
 
 _FENCE = re.compile(rb"\n[ \t>]{0,64}+(`{3,}+|~{3,}+)[ \t]*+\r?(?=\n|\Z)")
 _COMMENT = b"<!--"
+_HTML_ENDS = {b"<?": b"?>", b"<![CDATA[": b"]]>"}
+_RAW_ELEMENT_ENDS = re.compile(rb"</(?:pre|script|style|textarea)>", re.IGNORECASE)
+"""The line that ends raw HTML is the one that holds the sign for what began it (CommonMark 0.31, HTML blocks 1 to 5).
+
+Others end at a blank line, and what looks like a heading in them is meant as one more often than not.
+"""
 _REST_OF_LINE = b"\n"
 _NOT_A_PARAGRAPH = re.compile(rb"[ \t]*+(?:[#>|<`~=-]|[*+][ \t]|\d{1,9}[.)][ \t]|\r?\Z)|    |\t")
 
@@ -83,7 +89,7 @@ def read(text: bytes, policy: ChunkPolicy) -> Reading:
 
 
 def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
-    """Find headings, fenced code and comments.
+    """Find headings, fenced code, raw HTML and comments.
 
     Args:
         buffer: As the chunker defines it; up to 1 KiB before `start` is looked at.
@@ -110,11 +116,11 @@ def find_structure(buffer: bytes, start: int, opener: bytes = b"") -> Structure:
             title = clean_title(match[2])
             marks.append(_new(Mark, (line, match.end(), 1 + len(match[1]), title)))
         elif kind in _UNDERLINES:
-            text = _find_underlined(buffer, start, line - 1)
+            text = _find_underlined(buffer, covered, line - 1)
             if text:
                 marks.append(Mark(line - 1 - len(text), match.end(), _UNDERLINES[kind], clean_title(text)))
         else:
-            opener = match[kind] if kind >= _FENCES else _COMMENT
+            opener = match[kind] if kind >= _FENCES else b"<" + match[kind]
             block = _read_block(buffer, line, match.end(), opener)
             covered = block.end
             blocks.append(block)
@@ -164,8 +170,8 @@ def _find_underlined(buffer: bytes, start: int, line_end: int) -> bytes:
 def _read_block(buffer: bytes, start: int, position: int, opener: bytes) -> Block:
     """Find the end of a block whose inside goes on at `position`: the end of the buffer when nothing closes it."""
     size = len(buffer)
-    if opener == _COMMENT:
-        closer = buffer.find(b"-->", position)
+    if opener[:1] == b"<":
+        closer = buffer.find(b"-->", start) if opener == _COMMENT else _find_html_end(buffer, start, opener)
         line_end = buffer.find(b"\n", closer) if closer >= 0 else -1
         end = line_end + 1 or size
         return _new(Block, (start, end, opener, closer if closer >= 0 else end))
@@ -178,13 +184,23 @@ def _read_block(buffer: bytes, start: int, position: int, opener: bytes) -> Bloc
     return Block(start, size, opener, size)
 
 
+def _find_html_end(buffer: bytes, start: int, opener: bytes) -> int:
+    """Where the sign stands that ends raw HTML, -1 where none does; what began it can be part of it, as in `<!-->`."""
+    if opener[1:2] in b"!?":
+        return buffer.find(_HTML_ENDS.get(opener, b">"), start)
+    found = _RAW_ELEMENT_ENDS.search(buffer, start)
+    return found.start() if found else -1
+
+
 def _blank_out(buffer: bytes, blocks: list[Block]) -> bytes:
-    """The buffer with line ends in place of blocks; what is between them keeps its place."""
+    """The buffer with line ends in place of blocks but raw HTML, whose links count; all the rest keeps its place."""
     if not blocks:
         return buffer
     pieces = []
     done = 0
-    for start, end, _, _ in blocks:
+    for start, end, opener, _ in blocks:
+        if opener != _COMMENT and opener.startswith(b"<"):
+            continue
         pieces.append(buffer[done:start])
         pieces.append(b"\n" * (end - start))
         done = end
