@@ -392,7 +392,7 @@ class KnowledgeBase:
             limit: Documents to show.
             at: A revision; HEAD without.
             passages: Passages to show of each document.
-            raw: The query is an FTS5 expression.
+            raw: The query is an FTS5 expression; its hits have no highlights.
             kind: Only documents of this kind: `surface` or `core`; "" for all.
             rank: A ranking profile: `relevance`, `ripple`, or one of `arbor.toml`.
             working_copy: Also look at files that are not committed as they are: only in VISUAL mode, which does without

@@ -19,8 +19,10 @@ LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta",
 _MAX_SNIPPET_LINES = 4
 _MAX_PATHS = 3
 _MARKDOWN_HEADING = re.compile("#{1,6} +")
-_HEADING_ENDS = re.compile(r"(?: *\{:? *[#.][^{}]*\})?[ #]*")
-"""A name that the heading was given, as in `{#name}`, and closing hashes."""
+_HEADING_ENDS = r"(?:(?: *\{:? *[#.][^{}]*\})?(?: [ #]*+)?(?<!\S)|\Z)"
+"""A name that the heading was given, as in `{#name}`, and closing hashes; no word goes on after it."""
+_NOT_SHOWN = r"(?:[\\*_`!\[\]]|\[\[[^\[\]|]*\||\]\([^()]*\)|</?[A-Za-z][^<>]*>)*?"
+"""What can stand before any character of a heading that is shown without its markup: escapes, emphasis, links, tags."""
 _SIGNALS = ("lexical", "dense", "graph", "consensus", "quality", "freshness")
 Marks = tuple[tuple[int, int], ...]
 
@@ -228,15 +230,19 @@ def _quote(out: Output, indent: str, hit: Hit | PassageHit) -> Iterator[str]:
 def _without_heading(snippet: str, marks: Marks, heading: Sequence[str]) -> tuple[str, Marks]:
     """The path is that of the first match, so the snippet can begin with any heading of it."""
     found = _MARKDOWN_HEADING.match(snippet) if heading else None
-    shown = [part for part in heading if found is not None and snippet.startswith(part, found.end())]
-    if found is None or not shown:
+    if found is None:
         return snippet, marks
-    rest = _HEADING_ENDS.match(snippet, found.end() + max(map(len, shown)))
-    assert rest is not None, "the pattern matches nothing at all, too"
-    cut = rest.end()
-    if cut == len(snippet):
+    cut = max(_end_of_heading(snippet, found.end(), part) for part in heading)
+    if cut in (0, len(snippet)):
         return snippet, marks
     return snippet[cut:], tuple((start - cut, end - cut) for start, end in marks if start >= cut)
+
+
+def _end_of_heading(snippet: str, start: int, heading: str) -> int:
+    """Where a heading's line ends that begins at `start` with its markup; 0 where another text stands there."""
+    written = "".join(_NOT_SHOWN + re.escape(char) for char in heading) + _NOT_SHOWN + _HEADING_ENDS
+    found = re.compile(written).match(snippet, start) if heading else None
+    return found.end() if found else 0
 
 
 def _highlighted(out: Output, text: str, start: int, end: int, marks: Marks) -> str:

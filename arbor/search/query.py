@@ -161,7 +161,7 @@ def parse_raw_query(text: str) -> Query:
     """A query that goes to FTS5 as it is; raises UsageError when it is empty or too long."""
     text = _readable(text)
     if not text.strip():
-        raise UsageError("the raw query is empty", "write an FTS5 expression: 'body : merkle NEAR proof'")
+        raise UsageError("the raw query is empty", "write an FTS5 expression: 'body : NEAR(merkle proof)'")
     return Query(text, raw=text.replace("\0", " "))
 
 

@@ -32,7 +32,7 @@ FIELDS = {
     "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content, those that path: asks for "
     "first), `document`, "
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
-    "`heading`, `text`, `snippet`, `highlights`, `line` (of the first of them), `score`, "
+    "`heading`, `text`, `snippet`, `highlights` (none with --raw), `line` (of the first of them), `score`, "
     "`scores` (`raw` and `normalised` of each signal), "
     "`label`, `contested` (true where somebody says that it contradicts another document, or is contradicted; else "
     "false), `audit`, `reasons`, `sources` (of a core: `path`, `document`, `index`, `leaf` of each passage that it "
@@ -92,7 +92,7 @@ class SearchCommand(ArborCommand):
               help="Also files not committed as they are, as VISUAL hits.")  # fmt: skip
 @click.option("--no-working-copy", "working_copy", type=bool, flag_value=False, default=None,
               help="Not those files, with --mode VISUAL.")  # fmt: skip
-@click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression.")
+@click.option("--raw", is_flag=True, help="WORDS are an FTS5 expression; no matches are marked.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when nothing is found.")
 @click.option("--proof", is_flag=True, help="With --json: attach the proof of each hit's best passage.")
 @click.option("--porcelain", is_flag=True,
