@@ -146,12 +146,26 @@ def file_identity(fs_path: Path) -> bytes:
     return f"file {status.st_dev} {status.st_ino}".encode()
 
 
-def owner_of(fs_path: Path) -> bytes:
-    """The knowledge base that a file lies in; b"" for none."""
-    for folder in fs_path.parents:
-        if is_kb_folder(folder / PRIVATE_FOLDER):
-            return _store_identity(folder / PRIVATE_FOLDER)
-    return b""
+class Owners:
+    """The knowledge bases that files lie in, looked for once a folder: a source is asked for many files of each."""
+
+    def __init__(self) -> None:
+        self._by_folder: dict[Path, bytes] = {}
+
+    def owner_of(self, fs_path: Path) -> bytes:
+        """The knowledge base that a file lies in; b"" for none. Links in the path have been followed."""
+        owner, passed = b"", []
+        for folder in fs_path.parents:
+            known = self._by_folder.get(folder)
+            if known is not None:
+                owner = known
+                break
+            passed.append(folder)
+            if is_kb_folder(folder / PRIVATE_FOLDER):
+                owner = _store_identity(folder / PRIVATE_FOLDER)
+                break
+        self._by_folder.update(dict.fromkeys(passed, owner))
+        return owner
 
 
 def _store_identity(folder: Path) -> bytes:
@@ -178,6 +192,7 @@ class FolderSource:
     def __init__(self, folder: Path, private: Path | None = None) -> None:
         self._folder = folder
         self._private = private.resolve() if private is not None else None
+        self._owners = Owners()
         self._by_size: dict[int, list[Path]] | None = None
         self._by_name: dict[str, list[tuple[int, Path]]] | None = None
 
@@ -202,7 +217,9 @@ class FolderSource:
             real = fs_path.resolve(strict=True)
             if self._private is not None and real.is_relative_to(self._private):
                 return None
-            return Found(str(fs_path), file_identity(real), read_copy(real, size), owner=owner_of(real))
+            return Found(
+                str(fs_path), file_identity(real), read_copy(real, size), owner=self._owners.owner_of(real)
+            )
         except (OSError, ArborError, RuntimeError):
             return None
 
@@ -281,6 +298,7 @@ class UriSource:
     ) -> None:
         self._fetch = fetch
         self._may_open = may_open
+        self._owners = Owners()
         self._private = private.resolve() if private is not None else None
 
     @property
@@ -326,7 +344,7 @@ class UriSource:
             return Found(
                 uri, b"", problem=f"'{uri}' is in this knowledge base's own folder, which is no copy"
             )
-        return Found(uri, file_identity(real), read_copy(real, size), owner=owner_of(real))
+        return Found(uri, file_identity(real), read_copy(real, size), owner=self._owners.owner_of(real))
 
 
 class StoreSource:

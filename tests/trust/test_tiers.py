@@ -15,7 +15,7 @@ import arbor
 from arbor import KnowledgeBase
 from arbor.errors import ColdDocument, ConflictError, UsageError
 from arbor.objects.ids import Kind
-from arbor.repo import adding, evicting, rehydrating
+from arbor.repo import adding, copies, evicting, places, rehydrating
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.copies import (
     ByteSource,
@@ -832,3 +832,31 @@ def test_the_packs_of_a_cold_document_are_not_listed_once_a_passage(
     with pytest.raises(ColdDocument):
         list(kb.cat("a.md", "HEAD"))
     assert len(listed) < 10
+
+
+def test_the_owner_of_a_file_is_looked_for_once_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("kb", "kb/notes/inner"):
+        arbor.init(tmp_path / name)
+    (tmp_path / "other").mkdir()
+    asked: list[Path] = []
+
+    def is_kb_folder(folder: Path) -> bool:
+        asked.append(folder)
+        return places.is_kb_folder(folder)
+
+    monkeypatch.setattr(copies, "is_kb_folder", is_kb_folder)
+    owners = copies.Owners()
+    files = ["kb/a.md", "kb/notes/b.md", "kb/notes/inner/c.md", "kb/notes/inner/d/e.md", "other/f.md", "g.md"]
+    found = {name: owners.owner_of(tmp_path / name) for name in files}
+    assert (
+        found["kb/a.md"]
+        == found["kb/notes/b.md"]
+        != found["kb/notes/inner/c.md"]
+        == found["kb/notes/inner/d/e.md"]
+    )
+    assert b"" not in (found["kb/a.md"], found["kb/notes/inner/c.md"])
+    assert found["other/f.md"] == found["g.md"]
+    assert {name: owners.owner_of(tmp_path / name) for name in reversed(files)} == found
+    assert len(asked) == len(set(asked))
