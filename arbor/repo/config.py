@@ -23,6 +23,7 @@ POLICY_FILE = "arbor.toml"
 LOCAL_FILE = "config.toml"
 DEFAULT_MAX_FILE_BYTES = 64 * 1024 * 1024
 _MAX_TOML_BYTES = 1 << 20
+_VALUE_LINES_MAX = 50
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 LOCAL_KEYS: dict[str, type] = {
@@ -37,10 +38,11 @@ LOCAL_KEYS: dict[str, type] = {
     "pull.require_signed": bool,
 }
 """Local settings and their types. `remote.NAME.url` and `branch.NAME.*` belong to the remotes."""
-OPEN_TABLES = ("remote.", "branch.")
+OPEN_KEYS = {"remote": ("url", "filter"), "branch": ("upstream",)}
+"""The settings of a table for each remote or branch; all are text."""
+_WORDS = {"color.ui": ("auto", "always", "never", "true", "false")}
 _A_TYPE = {str: "text in quotation marks", bool: "true or false"}
 
-_NAMED_SECTIONS = ("branch", "remote")
 SECTIONS = ("chunking", "add", "ripple", "ranking", "vocabulary", "search", "hooks")
 
 
@@ -185,8 +187,12 @@ class Settings:
         return None
 
     def table(self, name: str) -> dict[str, Any]:
-        """A whole table of the KB's own file, such as `remote`."""
-        value = self._read(self._local).get(name, {})
+        """A whole table of the KB's own file, such as `remote`; raises UsageError when something is of another type."""
+        tree = self._read(self._local)
+        for key, value in _flatten({name: tree.get(name, {})}).items():
+            if _kind_of(key) is not None or key == name:
+                _typed(key, value, self._local)
+        value = tree.get(name, {})
         return value if isinstance(value, dict) else {}
 
     def items(self) -> dict[str, Any]:
@@ -202,13 +208,9 @@ class Settings:
         Raises:
             UsageError: when the file cannot be read at all.
         """
-        found = []
-        for name, value in _flatten(self._read(self._local)).items():
-            if name not in LOCAL_KEYS and not name.startswith(OPEN_TABLES):
-                found.append(f"there is no setting '{name}'")
-            elif name in LOCAL_KEYS and type(value) is not LOCAL_KEYS[name]:
-                found.append(f"'{name}' is {_A_TYPE[LOCAL_KEYS[name]]}, not {value!r}")
-        return found
+        items = _flatten(self._read(self._local)).items()
+        problems = {name: _problem(name, value) for name, value in items}
+        return [f"{_line_of(self._local, name)}{problem}" for name, problem in problems.items() if problem]
 
     def set(self, name: str, value: Any, *, user_wide: bool = False) -> None:
         """Set (or with None remove) a value and keep the file's comments, its place behind a link, and its mode.
@@ -267,7 +269,7 @@ def _changed(data: bytes, file: str, name: str, value: Any) -> bytes:
 def _parts(name: str) -> list[str]:
     """The keys that a dotted name leads through: as in git, a branch's own name may have dots in it."""
     parts = name.split(".")
-    if parts[0] in _NAMED_SECTIONS and len(parts) > 3:
+    if parts[0] in OPEN_KEYS and len(parts) > 3:
         return [parts[0], ".".join(parts[1:-1]), parts[-1]]
     return parts
 
@@ -278,26 +280,92 @@ def parse_setting(name: str, text: str) -> Any:
     Raises:
         UsageError: when the setting is unknown or the text is not of its type.
     """
-    kind = LOCAL_KEYS.get(name)
-    if kind is None and not name.startswith(OPEN_TABLES):
-        raise UsageError(f"'{name}' is not a setting", f"the settings are: {', '.join(LOCAL_KEYS)}")
+    kind = check_setting(name)
     if kind is bool:
         if text.lower() not in ("true", "false", "yes", "no", "on", "off", "1", "0"):
             raise UsageError(f"'{name}' is true or false, not '{text}'")
         return text.lower() in ("true", "yes", "on", "1")
-    if name == "color.ui" and text not in ("auto", "always", "never", "true", "false"):
-        raise UsageError(f"'color.ui' is auto, always or never, not '{text}'")
+    if name in _WORDS and text not in _WORDS[name]:
+        raise UsageError(_problem(name, text))
     return text
+
+
+def check_setting(name: str) -> type:
+    """The type of a setting; raises UsageError when there is none of this name."""
+    kind = _kind_of(name)
+    if kind is None:
+        raise UsageError(f"'{name}' is not a setting", _allowed(name))
+    return kind
 
 
 def _typed(name: str, value: Any, path: Path | None) -> Any:
     """The value, when it has the type of the setting: a protection in the wrong words must not be off in silence."""
-    kind = LOCAL_KEYS.get(name)
-    if kind is not None and type(value) is not kind:
-        raise UsageError(
-            f"{path}: '{name}' is {_A_TYPE[kind]}, not {value!r}", f"run: arbor config {name} VALUE"
-        )
+    if _kind_of(name) is not type(value) and (problem := _problem(name, value)):
+        hint = f"run: arbor config {name} VALUE" if _kind_of(name) else "mend the file, or move it away"
+        raise UsageError(f"{path}: {_line_of(path, name)}{problem}", hint)
     return value
+
+
+def _kind_of(name: str) -> type | None:
+    """The type of a setting; None where there is no such setting."""
+    parts = _parts(name)
+    if len(parts) == 3 and parts[1] and parts[2] in OPEN_KEYS.get(parts[0], ()):
+        return str
+    return LOCAL_KEYS.get(name)
+
+
+def _problem(name: str, value: Any) -> str:
+    """What is wrong with a value in a settings file; "" for nothing."""
+    kind = _kind_of(name)
+    if kind is None:
+        is_table = name in OPEN_KEYS or any(key.startswith(f"{name}.") for key in LOCAL_KEYS)
+        return (
+            f"'{name}' is a table, not {value!r}"
+            if is_table
+            else f"there is no setting '{name}'; {_allowed(name)}"
+        )
+    if type(value) is not kind:
+        return f"'{name}' is {_A_TYPE[kind]}, not {value!r}"
+    if name in _WORDS and value not in _WORDS[name]:
+        return f"'{name}' is auto, always or never, not '{value}'"
+    return ""
+
+
+def _allowed(name: str) -> str:
+    section = name.partition(".")[0]
+    near = [f"{section}.NAME.{key}" for key in OPEN_KEYS.get(section, ())]
+    near = near or [key for key in LOCAL_KEYS if key.startswith(f"{section}.")]
+    of = f" of '{section}'" if near else ""
+    return f"the settings{of} are: {', '.join(near or LOCAL_KEYS)}"
+
+
+def _line_of(path: Path | None, name: str) -> str:
+    """`line N: ` for the line of a settings file at which a name gets its value; "" where that cannot be told.
+
+    The parser tells no lines: the file's head is read until the name is in it, at the lines that hold its last part.
+    """
+    try:
+        lines = path.read_text("utf-8").split("\n") if path is not None else []
+    except (OSError, ValueError):
+        return ""
+    key = _parts(name)[-1]
+    for number, line in enumerate(lines, 1):
+        if key not in line or _has(lines[: number - 1], name) is not False:
+            continue
+        heads = (
+            _has(lines[:end], name) for end in range(number, min(len(lines), number + _VALUE_LINES_MAX) + 1)
+        )
+        if next((found for found in heads if found is not None), False):
+            return f"line {number}: "
+    return ""
+
+
+def _has(lines: list[str], name: str) -> bool | None:
+    """Whether lines give a name a value; None where they end within one."""
+    try:
+        return name in _flatten(tomllib.loads("\n".join(lines)))
+    except ValueError:
+        return None
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -16,6 +16,7 @@ import arbor
 from arbor.errors import StorageError, UsageError
 from arbor.repo.config import (
     DEFAULT_MAX_FILE_BYTES,
+    LOCAL_KEYS,
     Policy,
     Settings,
     parse_policy,
@@ -247,11 +248,63 @@ def test_a_protection_in_the_wrong_words_is_not_off_in_silence(tmp_path: Path) -
     with pytest.raises(UsageError, match=r"'pull\.require_signed' is true or false, not 'true'"):
         kb.config_get("pull.require_signed")
     assert [finding.problem for finding in kb.verify().damaged] == [
-        "'pull.require_signed' is true or false, not 'true'",
-        "there is no setting 'usev.name'",
+        "line 2: 'pull.require_signed' is true or false, not 'true'",
+        f"line 4: there is no setting 'usev.name'; the settings are: {', '.join(LOCAL_KEYS)}",
     ]
     kb.config_set("pull.require_signed", "true")
     assert kb.config_get("pull.require_signed") is True
+
+
+@pytest.mark.parametrize(
+    "name", [*LOCAL_KEYS, "remote.origin.url", "remote.origin.filter", "branch.a.b.upstream"]
+)
+@pytest.mark.parametrize(
+    "value", ["3", "-1", "nan", "1e400", "9" * 99, "[1]", "2026-01-01", '"""\n\nx"""', "true"]
+)
+def test_every_setting_of_a_wrong_type_says_its_line(tmp_path: Path, name: str, value: str) -> None:
+    kind = LOCAL_KEYS.get(name, str)
+    if (kind is bool and value == "true") or (kind is str and value.startswith('"') and name != "color.ui"):
+        return
+    kb = new_kb(tmp_path)
+    table, key = name.rsplit(".", 1)
+    table = table.replace("a.b", '"a.b"')
+    (kb.folder / "config.toml").write_text(f"# {key} = 1\n\n\n[{table}]\n# the {key}\n{key} = {value}\n")
+    [finding] = kb.verify().damaged
+    assert finding.problem.startswith(f"line 6: '{name}' is ")
+    if name != "color.ui" or not value.startswith('"'):
+        with pytest.raises(UsageError, match=f"config.toml: line 6: '{name}' is "):
+            kb.config_get(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("remote = 3\n", "line 1: 'remote' is a table, not 3"),
+        ("user = 3\n", "line 1: 'user' is a table, not 3"),
+        ("[remote.origin]\nurl = '/x'\nuurl = 'y'\n",
+         "line 3: there is no setting 'remote.origin.uurl'; the settings of 'remote' are: "),
+        ("[sign]\nkeys = 1\n",
+         "line 2: there is no setting 'sign.keys'; the settings of 'sign' are: sign.key, sign.commits, "),
+        ("user.nam = 'x'\n", "line 1: there is no setting 'user.nam'; the settings of 'user' are: user.name"),
+    ],
+)  # fmt: skip
+def test_what_is_no_setting_says_its_line_and_what_there_is(tmp_path: Path, text: str, problem: str) -> None:
+    kb = new_kb(tmp_path)
+    (kb.folder / "config.toml").write_text(text)
+    [finding] = kb.verify().damaged
+    assert finding.problem.startswith(problem)
+
+
+def test_remotes_and_upstreams_of_a_wrong_type_are_no_bug(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path)
+    (kb.folder / "config.toml").write_text("[remote.origin]\nurl = '/x'\nfilter = 4\n")
+    with pytest.raises(
+        UsageError, match=r"line 3: 'remote\.origin\.filter' is text in quotation marks, not 4"
+    ):
+        kb.sharing.remotes()
+    (kb.folder / "config.toml").write_text("[branch.main]\nupstream = 3\n")
+    with pytest.raises(UsageError, match=r"line 2: 'branch\.main\.upstream' is text"):
+        kb.sharing.tracking("main")
 
 
 def test_settings_changed_at_once_are_all_kept(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from arbor.cli.identity import user_config_path
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.errors import AnswerNo, UsageError
-from arbor.repo.config import LOCAL_KEYS, OPEN_TABLES, Settings, parse_setting
+from arbor.repo.config import Settings, check_setting, parse_setting
 
 FIELDS = {"settings": "each setting in force by its name (only the one asked for or changed, when one was)"}
 _ACTIONS = ("get", "set", "unset", "list")
@@ -76,9 +76,7 @@ def _understand(words: tuple[str, ...], *, unset: bool) -> tuple[str, str, str |
 def _get(session: Session, settings: Settings | None, name: str) -> Any:
     value = settings.get(name) if settings else session.open().config_get(name)
     if value is None:
-        known = name in LOCAL_KEYS or name.startswith(OPEN_TABLES)
-        if not known:
-            raise UsageError(f"'{name}' is not a setting", f"the settings are: {', '.join(LOCAL_KEYS)}")
+        check_setting(name)
         raise AnswerNo(f"'{name}' is not set", f"run: arbor config {name} VALUE")
     return value
 
