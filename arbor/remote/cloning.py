@@ -168,9 +168,11 @@ def _new_folder(
         yield folder
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
         (folder / _MARKER).unlink()
-    except (Interrupted, KeyboardInterrupt):
+    except (Interrupted, KeyboardInterrupt) as stop:
         if not any(chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack"))):
             _clear(target, existed=existed)
+        elif isinstance(stop, KeyboardInterrupt):
+            stop.add_note(f"what has come so far is in '{target}': the same command goes on from there")
         raise
     except BaseException:
         _clear(target, existed=existed)

@@ -17,6 +17,7 @@ from arbor.cli import main
 from arbor.cli.failures import describe_failure
 from arbor.index import access
 from arbor.kb import KnowledgeBase
+from arbor.repo.fresh_files import FreshFiles
 from tests.cli.harness import Cli, command_line, process_environment, run_process
 
 
@@ -94,6 +95,30 @@ def test_an_interrupt_after_the_commit_says_that_it_was_made(
     after = kb("log", "-1", "--oneline").out.split()[0]
     assert before != after
     assert done.err == f"commit {after} was made; the search index follows with the next search\n"
+
+
+def test_an_interrupted_clone_says_what_is_there(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KnowledgeBase, "reindex", interrupt)
+        done = kb("clone", ".", "../whole", code=130)
+    assert (
+        done.err
+        == f"the clone in {kb.folder}/../whole is whole; its search index follows with the first search\n"
+    )
+    whole = Cli(kb.folder.parent / "whole")
+    assert whole("verify").code == 0
+    assert whole("search", "first", "--json").json["rev"]
+    with monkeypatch.context() as patched:
+        patched.setattr(FreshFiles, "write", interrupt)
+        done = kb("clone", ".", "../part", code=130)
+    assert (
+        done.err == f"what has come so far is in '{kb.folder}/../part': the same command goes on from there\n"
+    )
+    kb("clone", ".", "../part")
+    assert Cli(kb.folder.parent / "part")("status", "--json").json["clean"] is True
 
 
 def test_an_interrupt_while_the_command_line_loads(monkeypatch: pytest.MonkeyPatch) -> None:

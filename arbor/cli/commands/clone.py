@@ -96,8 +96,14 @@ def command(
             settings=config.Settings(user_config_path()), require_signed=require_signed,
         )  # fmt: skip
     if not (bare or no_index or no_checkout or not result.commit):
-        with front_desk.open_kb(target) as kb:
-            kb.reindex()
+        try:
+            with front_desk.open_kb(target) as kb:
+                kb.reindex()
+        except KeyboardInterrupt as stop:
+            stop.add_note(
+                f"the clone in {quote_path(str(target))} is whole; its search index follows with the first search"
+            )
+            raise
     _show(session, result, as_json)
     warn_of_secret(session, url)
 
