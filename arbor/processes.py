@@ -37,6 +37,11 @@ def can_fork() -> bool:
         return False
 
 
+def will_fork(tasks: Sequence[object], at_least: int = 2) -> bool:
+    """Whether `map_forked` starts processes for these tasks."""
+    return len(tasks) >= max(at_least, 2) and can_fork()
+
+
 def worker_count() -> int:
     """Cores that this process may use, eight at most."""
     try:
@@ -63,7 +68,7 @@ def map_forked(
     Raises:
         Exception: what `function` raised, in the order of the tasks.
     """
-    if len(tasks) < max(at_least, 2) or not can_fork():
+    if not will_fork(tasks, at_least):
         if meanwhile:
             meanwhile()
         yield from map(function, tasks)

@@ -14,7 +14,7 @@ from arbor.errors import ColdDocument, IntegrityError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import decode_document
 from arbor.objects.passages import decode_parts
-from arbor.processes import can_fork, map_forked
+from arbor.processes import map_forked
 from arbor.repo.checkout import write_missing
 from arbor.repo.copies import (
     ByteSource,
@@ -217,11 +217,7 @@ def _fetch_round(
         return taken
 
     batches = _batches(wanted)
-    parts = (
-        list(map_forked(work, batches))
-        if can_fork() and may_fork(sources)
-        else [work(batch) for batch in batches]
-    )
+    parts = list(map_forked(work, batches)) if may_fork(sources) else [work(batch) for batch in batches]
     results = [result for part in parts for result in part.results]
     with repo.lock():
         with store.writer() as writer:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arbor.errors import ArborError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import file_hash
-from arbor.processes import can_fork
+from arbor.processes import will_fork
 from arbor.repo.config import Policy
 from arbor.repo.ingest import READ_AT_ONCE_BYTES, store_extraction
 from arbor.repo.snapshot import Snapshot
@@ -92,7 +92,7 @@ def store_files(
     with store.writer() as writer:
         parts = (
             write_prepared(writer, store.holds, store_batch, batches)
-            if len(batches) > 1 and can_fork()
+            if will_fork(batches)
             else (store_batch(writer, batch) for batch in batches)
         )
         for part in parts:

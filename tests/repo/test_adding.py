@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import arbor
+from arbor import processes
 from arbor.errors import IntegrityError, PartlyDone, StorageError, UsageError
 from arbor.repo import adding, storing_files, worktree
 from arbor.repo.stage import UNKNOWN, size_of
@@ -622,7 +623,7 @@ def test_many_files_are_prepared_by_several_processes(
     assert read_all(kb) == files_in(tmp_path)
     assert kb.verify().ok
     alone = new_kb(tmp_path / "other")
-    monkeypatch.setattr(storing_files, "can_fork", lambda: False)
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
     record(alone, files)
     assert alone.snapshot("HEAD").ledger_root == kb.snapshot("HEAD").ledger_root
 
