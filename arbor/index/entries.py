@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol, overload
 from arbor.errors import IntegrityError
 from arbor.index.language import declared_language, guess_language
 from arbor.objects.ids import Kind
-from arbor.objects.model import ChunkRef, Document, decode_document
+from arbor.objects.model import ChunkRef, Document
 from arbor.objects.passages import decode_passages
-from arbor.repo.file_bytes import ObjectSource
+from arbor.repo.file_bytes import ObjectSource, read_document
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_text
@@ -71,7 +71,7 @@ def read_entry(
         IntegrityError: when the document or its manifest is absent or damaged. Passages that cannot be read
             make an entry without bodies instead.
     """
-    document = decode_document(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
+    document = read_document(source, oid)
     passages = decode_passages(source.get_kind(document.manifest, Kind.MANIFEST))
     texts: Sequence[str] | None = None
     if whole:

@@ -13,9 +13,9 @@ from arbor.objects.model import (
     Derivation,
     Document,
     decode_derivation,
-    decode_document,
     encode_document,
 )
+from arbor.repo.file_bytes import read_document
 from arbor.repo.snapshot import CORES, Snapshot, shown_path
 from arbor.store.odb import ObjectStore
 
@@ -93,7 +93,7 @@ def _sources_below(store: ObjectStore, cores: list[bytes]) -> Iterator[CoreSourc
         if oid in opened:
             continue
         opened.add(oid)
-        document = decode_document(store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        document = read_document(store, oid)
         for source in get_derivation(store, document).sources:
             yield source
             if source.path.startswith(CORES):
@@ -112,7 +112,7 @@ def broken_source(store: ObjectStore, derivation: Derivation) -> str:
 def _broken(store: ObjectStore, source: CoreSource) -> str:
     shown = shown_path(source.path)
     try:
-        document = decode_document(store.get_kind(source.document, Kind.DOCUMENT), trusted=True)
+        document = read_document(store, source.document)
     except IntegrityError as error:
         return f"the document of source '{shown}' cannot be read: {error.message}"
     if source.count != document.passage_count:

@@ -14,6 +14,7 @@ from arbor.repo.cores import MANUAL
 from arbor.repo.distillers.contract import Distiller
 from arbor.repo.distillers.registry import find_distiller, takes
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
+from arbor.repo.file_bytes import read_document
 from arbor.repo.kb_statistics import DocumentFinder
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
@@ -194,7 +195,7 @@ class CoreChecker:
         if any(other[:2] != source[:2] for other in derivation.sources):
             return "differs"  # a distiller makes a core of one document
         store = self._repo.store
-        document = decode_document(store.get_kind(source.document, Kind.DOCUMENT), trusted=True)
+        document = read_document(store, source.document)
         manifest = decode_manifest(store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
         encoding = passage_encoding(document)
         texts = tuple(

@@ -20,7 +20,6 @@ from arbor.objects.model import (
     Derivation,
     Document,
     Manifest,
-    decode_document,
     decode_manifest,
     encode_derivation,
     encode_document,
@@ -28,6 +27,7 @@ from arbor.objects.model import (
 )
 from arbor.objects.paths import path_fault
 from arbor.repo.core_binding import CoreOrigin, Find, get_derivation, origins_of
+from arbor.repo.file_bytes import read_document
 from arbor.repo.ingest import CANONICALISATION, Sink, document_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
@@ -232,7 +232,7 @@ def list_cores(repo: Repository, snapshot: Snapshot | None = None) -> dict[str, 
 
 def read_core(store: ObjectStore, name: str, oid: bytes, find: Find) -> CoreInfo:
     """A core with its text and derivation; raises IntegrityError when an object of it is absent or damaged."""
-    document = decode_document(store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+    document = read_document(store, oid)
     derivation = get_derivation(store, document)
     manifest = decode_manifest(store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
     encoding = passage_encoding(document)

@@ -13,8 +13,8 @@ from itertools import product
 from arbor.errors import IntegrityError
 from arbor.objects import codec
 from arbor.objects.ids import Kind, object_id
-from arbor.objects.model import ChunkRef, Document, Manifest, decode_document, decode_manifest
-from arbor.repo.file_bytes import ObjectSource, iter_pieces
+from arbor.objects.model import ChunkRef, Document, Manifest, decode_manifest
+from arbor.repo.file_bytes import ObjectSource, iter_pieces, read_document
 from arbor.repo.ingest import READ_AT_ONCE_BYTES
 from arbor.repo.snapshot import passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
@@ -39,7 +39,7 @@ def fits(ref: ChunkRef, data: bytes, encoding: str) -> bool:
 
 def read_parts(source: ObjectSource, oid: bytes) -> tuple[Document, Manifest]:
     """A document and its manifest; raises IntegrityError when they cannot be had."""
-    document = decode_document(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
+    document = read_document(source, oid)
     return document, decode_manifest(source.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
 
 

@@ -14,11 +14,11 @@ from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import Kind
-from arbor.objects.model import decode_document
 from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
 from arbor.repo.cold_words import words_to_keep
 from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources
+from arbor.repo.file_bytes import read_document
 from arbor.repo.gc import packed_bytes
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
@@ -144,7 +144,7 @@ def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wa
     wanted = []
     for oid in in_stored_order(repo.store, paths):
         at = paths[oid]
-        document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        document = read_document(reader, oid)
         if document.kind == "core":
             raise UsageError(f"'{at[0]}' is a core, and cores are never evicted")
         manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))

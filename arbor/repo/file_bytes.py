@@ -11,6 +11,7 @@ from arbor.errors import IntegrityError
 from arbor.objects import codec
 from arbor.objects.columns import DOCUMENT_FILE_HASH, DOCUMENT_MANIFEST
 from arbor.objects.ids import Kind
+from arbor.objects.model import Document, decode_document
 from arbor.objects.passages import chunk_oids
 
 
@@ -19,6 +20,11 @@ class ObjectSource(Protocol):
 
     def get_kind(self, oid: bytes, kind: Kind) -> bytes:
         """The bytes of an object of this kind, hashed now; raises IntegrityError when they cannot be had."""
+
+
+def read_document(source: ObjectSource, oid: bytes) -> Document:
+    """The document of an oid; raises IntegrityError when it is absent or damaged."""
+    return decode_document(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
 
 
 def iter_file(source: ObjectSource, oid: bytes) -> Iterator[bytes]:

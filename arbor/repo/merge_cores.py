@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
-from arbor.objects.model import Derivation, Document, decode_document
+from arbor.objects.model import Derivation, Document
 from arbor.repo.core_binding import Find, changed_sources, get_derivation
 from arbor.repo.cores import MANUAL
+from arbor.repo.file_bytes import read_document
 from arbor.repo.snapshot import CORES
 from arbor.store.odb import ObjectStore
 
@@ -74,7 +74,7 @@ class CoreMerge:
         return CoreChoice(max(current or [ours.after, theirs.after]), is_stale=not current)
 
     def _read(self, oid: bytes) -> tuple[Document, Derivation]:
-        document = decode_document(self._store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        document = read_document(self._store, oid)
         return document, get_derivation(self._store, document)
 
     def _find(self, key: str) -> bytes | None:

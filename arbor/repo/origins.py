@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from arbor.errors import UsageError
-from arbor.objects.ids import Kind, file_hash
-from arbor.objects.model import Document, decode_document
+from arbor.objects.ids import file_hash
+from arbor.objects.model import Document
+from arbor.repo.file_bytes import read_document
 from arbor.repo.repository import Repository
 from arbor.repo.worktree import read_file
 
@@ -28,4 +29,4 @@ def follows_source(repo: Repository, oid: bytes, fs_path: Path, source: str) -> 
 
 
 def _read(repo: Repository, oid: bytes) -> Document:
-    return decode_document(repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+    return read_document(repo.store, oid)

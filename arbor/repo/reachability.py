@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from arbor.errors import IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES, Kind
-from arbor.objects.model import decode_commit, decode_document, decode_tag, derivation_documents
+from arbor.objects.model import decode_commit, decode_tag, derivation_documents
 from arbor.objects.passages import chunk_oids
+from arbor.repo.file_bytes import read_document
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.stage import decode_stage
@@ -113,7 +114,7 @@ class Reach:
         while waiting:
             sources: set[bytes] = set()
             for oid in in_stored_order(self._repo.store, waiting):
-                document = decode_document(self._reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+                document = read_document(self._reader, oid)
                 self.needed.manifests.setdefault(document.manifest, []).append(oid)
                 if document.derivation:
                     self.needed.others.add(document.derivation)

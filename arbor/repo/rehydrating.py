@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import ColdDocument, IntegrityError
 from arbor.objects.ids import Kind, object_id
-from arbor.objects.model import decode_document
 from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
 from arbor.repo.checkout import write_missing
@@ -26,6 +25,7 @@ from arbor.repo.copies import (
     may_fork,
     prepare_sources,
 )
+from arbor.repo.file_bytes import read_document
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.store.frames import FrameCollector
@@ -164,7 +164,7 @@ def _gather(repo: Repository, paths: dict[bytes, list[str]]) -> list[Wanted]:
     wanted = []
     for oid in in_stored_order(repo.store, paths):
         at = paths[oid]
-        document = decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        document = read_document(reader, oid)
         manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
         wanted.append(Wanted(oid, document, manifest, tuple(at)))
     return wanted

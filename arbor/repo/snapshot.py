@@ -16,11 +16,10 @@ from arbor.objects.model import (
     ChunkRef,
     Document,
     Manifest,
-    decode_document,
     decode_manifest,
     encode_document,
 )
-from arbor.repo.file_bytes import iter_pieces
+from arbor.repo.file_bytes import iter_pieces, read_document
 from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
 
@@ -117,7 +116,7 @@ class Snapshot:
 
     def document(self, oid: bytes) -> Document:
         """The document of an oid; raises IntegrityError when it is absent or damaged."""
-        return decode_document(self.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        return read_document(self.store, oid)
 
     def manifest(self, document: Document) -> Manifest:
         """The manifest of a document; raises IntegrityError when it is absent or damaged."""

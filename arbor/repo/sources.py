@@ -14,12 +14,13 @@ from hashlib import blake2b
 from urllib.parse import unquote, urlsplit
 
 from arbor.errors import ArborError, RemoteError, UsageError
-from arbor.objects.ids import Kind, file_hash
-from arbor.objects.model import Document, decode_document
+from arbor.objects.ids import file_hash
+from arbor.objects.model import Document
 from arbor.objects.paths import MAX_NAME_BYTES, check_path, path_fault
 from arbor.repo.adding import AddResult, add_bytes
 from arbor.repo.copies import MayOpen, UriSource, Wanted
 from arbor.repo.fetching import Answer, Fetcher, SourceGone
+from arbor.repo.file_bytes import read_document
 from arbor.repo.git_sources import GIT_SCHEME
 from arbor.repo.known_sources import KnownSource, OwnFiles, read_known, remember
 from arbor.repo.repository import Repository
@@ -209,7 +210,7 @@ def _with_source(
     repo: Repository, documents: Iterable[tuple[str, bytes]]
 ) -> Iterator[tuple[str, bytes, Document]]:
     for path, oid in documents:
-        document = decode_document(repo.store.get_kind(oid, Kind.DOCUMENT), trusted=True)
+        document = read_document(repo.store, oid)
         if urlsplit(document.source_uri).scheme in ("http", "https", "file", GIT_SCHEME):
             yield path, oid, document
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.objects import ledger
-from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
-from arbor.objects.model import decode_document
 from arbor.repo.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
+from arbor.repo.file_bytes import read_document
 from arbor.repo.gc import packed_bytes
 from arbor.repo.history import ancestors
 from arbor.repo.known_sources import OwnFiles
@@ -180,10 +179,7 @@ def _in_history(repo: Repository) -> Iterator[tuple[str, bytes]]:
 
 def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
     reader = SequentialReader(repo.store)
-    return {
-        oid: decode_document(reader.get_kind(oid, Kind.DOCUMENT), trusted=True).size
-        for oid in in_stored_order(repo.store, oids)
-    }
+    return {oid: read_document(reader, oid).size for oid in in_stored_order(repo.store, oids)}
 
 
 def last_changes(repo: Repository, paths: set[str]) -> dict[str, int]:
