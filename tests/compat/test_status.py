@@ -31,7 +31,7 @@ NAMES = [
     "n/o",
 ]
 TEXTS = ["one\n", "two\n", "three\n", ""]
-RULES = ["", "x/\n", "x/\nnew/\n", "*.md\n!a.md\n", "n\n/z/*\n", "y/\n!x/\n"]
+RULES = ["", "x/\n", "x/\n!x/b.md\n", "x/\nnew/\n", "*.md\n!a.md\n", "n\n/z/*\n", "y/\n!x/\n"]
 
 
 def git(folder: Path, *words: str) -> bool:
@@ -126,6 +126,7 @@ def step(pair: Pair, source: random.Random) -> None:
         lambda: edit(pair, name, source.choice(TEXTS)),
         lambda: delete(pair, name),
         lambda: edit(pair, source.choice([".gitignore", "x/.gitignore"]), source.choice(RULES)),
+        lambda: edit(pair, ".gitignore", source.choice(RULES)),
         lambda: pair.both(["rm", "-q", "--cached", "--", name], "rm", [name], cached=True),
         lambda: pair.both(["add", "-A"], "add"),
         lambda: pair.both(["add", "-A"], "add"),
