@@ -7,6 +7,7 @@ would be found by whoever reads the commit.
 from __future__ import annotations
 
 import inspect
+import io
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -181,6 +182,12 @@ def _called(what: str, value: Any) -> Any:
     raise _wrong(what, "something that can be called", value)
 
 
+def _binary_file(what: str, value: Any) -> Any:
+    if callable(getattr(value, "write", None)) and not isinstance(value, io.TextIOBase):
+        return value
+    raise _wrong(what, "a file opened for writing bytes", value)
+
+
 def _one_of(name: str) -> Callable[[str, Any], Any]:
     def check(what: str, value: Any) -> Any:
         if any(kind.__name__ == name for kind in type(value).__mro__):
@@ -208,9 +215,12 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "StrPath": _path,
     "Path": _file_path,
     "Sequence[Path]": _paths,
+    "BinaryIO": _binary_file,
     "Sequence[ByteSource]": lambda what, value: _many(what, "a list of sources", value),
     "Sequence[tuple[str, bytes]]": _rows("path, oid", _text, _bytes),
-    "Sequence[tuple[str, int | None, int | None]]": _rows("path, first line, last line", _text, _line, _line),
+    "Sequence[tuple[StrPath, int | None, int | None]]": _rows(
+        "path, first line, last line", _text, _line, _line
+    ),
     **dict.fromkeys(
         (
             "Progress",

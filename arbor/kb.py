@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +133,11 @@ def clone(
     return made
 
 
+def _follow_tiers(repo: Repository, documents: Collection[bytes]) -> AbstractContextManager[None]:
+    """A function of its own, which loads what it needs late and refers to no repository: that would keep it open."""
+    return following_tiers.following_tiers(repo, documents)
+
+
 @checked_desk
 class KnowledgeBase:
     """An open knowledge base. Methods mirror the commands; reading is safe from several threads.
@@ -144,7 +150,7 @@ class KnowledgeBase:
         self.repo = repo
         self._asker: asking.Asker | None = None
         self._opening = threading.Lock()
-        repo.following_tiers = lambda documents: following_tiers.following_tiers(repo, documents)
+        repo.tiers_follower = _follow_tiers
 
     def __enter__(self) -> KnowledgeBase:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,8 @@ def kb(tmp_path: Path) -> KnowledgeBase:
         lambda kb: kb.trust.add_core("c", "text", [("a.md", "1", None)]),
         lambda kb: kb.sharing.fetch("origin", options={"prune": True}),
         lambda kb: kb.sharing.bring_back([("a.md", "oid")]),
+        lambda kb: kb.sharing.stream_bundle("a.bundle"),
+        lambda kb: kb.sharing.stream_bundle(io.StringIO()),
         lambda kb: arbor.init(3),
         lambda kb: arbor.open(None),
         lambda kb: arbor.clone(kb, "x"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import shlex
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterable
+from typing import IO
 
 from arbor.errors import RemoteError
 from arbor.remote.addresses import Address
@@ -23,7 +24,7 @@ _READ_BYTES = 1 << 16
 _END_S = 5.0
 _LISTEN_S = 0.5  # a connection that ssh shares may keep standard error open for good
 _SAID_BYTES = 4000
-_CAN_SELECT = sys.platform != "win32"  # there, pipes cannot be waited for
+_CAN_WAIT = sys.platform != "win32"  # there, pipes cannot be waited for
 
 
 def ssh_arguments(
@@ -64,7 +65,7 @@ class SshTransport:
         self._said = b""
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
-        if _CAN_SELECT and self._process.stdin is not None:
+        if _CAN_WAIT and self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
 
     def _listen(self) -> None:
@@ -94,7 +95,7 @@ class SshTransport:
         """Write what the other side takes now, and wait until it takes something; how many bytes."""
         stdin = self._process.stdin
         assert stdin is not None
-        if _CAN_SELECT and not select.select([], [stdin], [], self._wait_s)[1]:
+        if _CAN_WAIT and not _is_ready(stdin, selectors.EVENT_WRITE, self._wait_s):
             raise RemoteError(f"the other side has taken nothing for {self._wait_s:.0f} seconds")
         return stdin.write(view) or 0
 
@@ -121,7 +122,7 @@ class SshTransport:
     def _read_some(self) -> bytes:
         stdout = self._process.stdout
         assert stdout is not None
-        if _CAN_SELECT and not select.select([stdout], [], [], self._wait_s)[0]:
+        if _CAN_WAIT and not _is_ready(stdout, selectors.EVENT_READ, self._wait_s):
             raise RemoteError(f"the other side has said nothing for {self._wait_s:.0f} seconds")
         data = os.read(stdout.fileno(), _READ_BYTES)
         self._answered = self._answered or bool(data)
@@ -141,3 +142,10 @@ class SshTransport:
         self._listener.join(_LISTEN_S)
         if self._process.stderr is not None and not self._listener.is_alive():
             self._process.stderr.close()
+
+
+def _is_ready(pipe: IO[bytes], event: int, wait_s: float) -> bool:
+    """Whether a pipe can be read or written within so many seconds, however many files the process has open."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, event)
+        return bool(selector.select(wait_s))

@@ -45,7 +45,7 @@ ADDED_FILE = "added-packs"
 _STALE_S = 3600.0
 _MAX_FORMAT_BYTES = 1024
 
-FollowingTiers = Callable[[Collection[bytes]], contextlib.AbstractContextManager[None]]
+TiersFollower = Callable[["Repository", Collection[bytes]], contextlib.AbstractContextManager[None]]
 """What is entered before the tier of some documents changes and left after it: how the search index follows, say."""
 
 
@@ -59,7 +59,7 @@ class Repository:
         self.refs = Refs(folder)
         self.settings = Settings(folder / LOCAL_FILE, user_config, in_kb=True)
         self.identity: tuple[str, str] | None = None
-        self.following_tiers: FollowingTiers = lambda documents: contextlib.nullcontext()
+        self.tiers_follower: TiersFollower | None = None
 
     @contextlib.contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
@@ -89,6 +89,10 @@ class Repository:
                     before = [pack.name for pack in self.store.packs()]
                     repacking.merge_packs(self.store)
                     whole_packs.follow_merge(self, before)
+
+    def following_tiers(self, documents: Collection[bytes]) -> contextlib.AbstractContextManager[None]:
+        """What derived state does around a block that lets these documents change their tier."""
+        return self.tiers_follower(self, documents) if self.tiers_follower else contextlib.nullcontext()
 
     @contextlib.contextmanager
     def changing_stage(self) -> Iterator[Stage]:

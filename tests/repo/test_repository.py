@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -204,3 +206,14 @@ def test_a_knowledge_base_that_has_gone_while_it_was_open_is_told_and_not_begun_
             use()
     assert not (tmp_path / "kb").exists()
     kb.close()
+
+
+def test_a_knowledge_base_that_is_dropped_gives_its_files_back_at_once(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a\n"})
+    repo = weakref.ref(kb.repo)
+    gc.disable()
+    try:
+        del kb
+        assert repo() is None, "it waits for the cycle collector, with its packs open"
+    finally:
+        gc.enable()
