@@ -162,15 +162,10 @@ class Owners:
                 break
             passed.append(folder)
             if is_kb_folder(folder / PRIVATE_FOLDER):
-                owner = _store_identity(folder / PRIVATE_FOLDER)
+                owner = StoreSource.identity_of(folder / PRIVATE_FOLDER)
                 break
         self._by_folder.update(dict.fromkeys(passed, owner))
         return owner
-
-
-def _store_identity(folder: Path) -> bytes:
-    """What two names of one knowledge base have in common."""
-    return b"store " + file_identity(folder / "packs")
 
 
 def read_copy(fs_path: Path, size: int) -> bytes:
@@ -351,14 +346,20 @@ class StoreSource:
     """The object store of another knowledge base on this machine."""
 
     def __init__(self, arbor_folder: Path, own: ObjectStore) -> None:
-        self._folder = arbor_folder
+        self.folder = arbor_folder
         self._store = ObjectStore(arbor_folder / "packs")
-        self._is_own = _shares_files(arbor_folder / "packs", own.folder)
+        is_own = _shares_files(arbor_folder / "packs", own.folder)
+        self.identity = b"" if is_own else self.identity_of(arbor_folder)
+
+    @staticmethod
+    def identity_of(arbor_folder: Path) -> bytes:
+        """What two names of one knowledge base have in common."""
+        return b"store " + file_identity(arbor_folder / "packs")
 
     @property
     def name(self) -> str:
         """The folder."""
-        return str(self._folder)
+        return str(self.folder)
 
     def find(self, wanted: Wanted) -> Found | None:
         """The chunks it has, read and hashed now."""
@@ -370,8 +371,12 @@ class StoreSource:
                 continue
         if not chunks:
             return None
-        identity = b"" if self._is_own else _store_identity(self._folder)
-        return Found(str(self._folder), identity, None, chunks)
+        return Found(self.name, self.identity, None, chunks)
+
+    def lacking(self, oids: Iterable[bytes]) -> set[bytes]:
+        """Those of the chunks that are not stored there now."""
+        self._store.refresh()
+        return set(self._store.absent(oids))
 
     def close(self) -> None:
         """Give file handles back."""

@@ -20,6 +20,7 @@ from arbor.repo.cold_words import words_to_keep
 from arbor.repo.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources
 from arbor.repo.file_bytes import read_document
 from arbor.repo.gc import packed_bytes
+from arbor.repo.held_copies import gone_since, held_still
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import passage_encoding
@@ -117,7 +118,26 @@ def evict(
     lost = tuple(item for item in good if not item.copies)
     if dry_run or not good:
         return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost, already)
-    return replace(_make_cold(repo, wanted, good, refused, lost, copies), already=already)
+    with held_still(repo, sources):
+        kept = good if force else _still_good(wanted, good, sources)
+        refused += tuple(item for item in kept if item.problem)
+        good = [item for item in kept if not item.problem]
+        if not good:
+            return EvictReport("cold", (), refused, 0, 0, 0, lost, already)
+        return replace(_make_cold(repo, wanted, good, refused, lost, copies), already=already)
+
+
+def _still_good(
+    wanted: Sequence[Wanted], good: Sequence[Eviction], sources: Sequence[ByteSource]
+) -> list[Eviction]:
+    """The same, with a problem where a knowledge base has let go of a copy since it was found."""
+    chunks = {each.oid: each.chunk_oids() for each in wanted}
+    gone = gone_since(sources, {bytes.fromhex(item.document): item.copies for item in good}, chunks)
+    return [
+        replace(item, copies=(), problem=f"'{place}' has let go of it just now") if place else item
+        for item in good
+        for place in [gone.get(bytes.fromhex(item.document), "")]
+    ]
 
 
 def _gone(repo: Repository, wanted: Sequence[Wanted]) -> set[bytes]:
@@ -218,29 +238,27 @@ def _make_cold(
     repo: Repository, wanted: Sequence[Wanted], good: Sequence[Eviction], refused: tuple[Eviction, ...],
     lost: tuple[Eviction, ...], copies: int,
 ) -> EvictReport:  # fmt: skip
+    """Call it with the writer lock held."""
     going = {bytes.fromhex(item.document) for item in good}
     words = keywords_of(repo, [each for each in wanted if each.oid in going])
-    with repo.lock():
-        tiers = read_tiers(repo.folder).with_tier(going, "cold")
-        reach = Reach(repo)
-        cores = reach.walk().cores & going
-        if cores:
-            raise UsageError("a document among them is a core, and cores are never evicted")
-        kept = reach.chunks(without=tiers.cold)
-        chunks = {oid for each in wanted if each.oid in going for oid in each.chunk_oids()}
-        unwanted = chunks - kept
-        details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
-        Journal(repo.folder).append("evict", details)
-        with repo.following_tiers(going):
-            write_cold_words(repo.folder, read_cold_words(repo.folder) | words)
-            write_tiers(repo.folder, tiers)
-        before = packed_bytes(repo.store)
-        done = drop_objects(repo.store, unwanted)
-        merge_packs(repo.store)
-        freed = before - packed_bytes(repo.store)
-        return EvictReport(
-            "cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost
-        )
+    tiers = read_tiers(repo.folder).with_tier(going, "cold")
+    reach = Reach(repo)
+    cores = reach.walk().cores & going
+    if cores:
+        raise UsageError("a document among them is a core, and cores are never evicted")
+    kept = reach.chunks(without=tiers.cold)
+    chunks = {oid for each in wanted if each.oid in going for oid in each.chunk_oids()}
+    unwanted = chunks - kept
+    details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
+    Journal(repo.folder).append("evict", details)
+    with repo.following_tiers(going):
+        write_cold_words(repo.folder, read_cold_words(repo.folder) | words)
+        write_tiers(repo.folder, tiers)
+    before = packed_bytes(repo.store)
+    done = drop_objects(repo.store, unwanted)
+    merge_packs(repo.store)
+    freed = before - packed_bytes(repo.store)
+    return EvictReport("cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost)
 
 
 def keywords_of(repo: Repository, wanted: Sequence[Wanted]) -> dict[bytes, str]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import arbor
+from arbor.repo import evicting, held_copies
+from arbor.repo.copies import ByteSource
+from arbor.repo.evicting import EvictReport
+from arbor.repo.repository import Repository
 from tests.cli.harness import IDENTITY, Cli
 from tests.remote.test_http import serving
 from tests.trust.conftest import long_note
@@ -146,3 +154,49 @@ def test_a_cold_document_is_read_from_its_remote_when_it_is_asked_for(
     assert (again.out, again.err) == (NOTES["n0.md"], "")
     third("remote", "remove", "origin")
     assert third.run("cat", "n1.md").err.startswith("error: the document is cold")
+
+
+def test_two_that_evict_at_once_do_not_both_let_go(
+    pair: tuple[Cli, Cli], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub, second = pair
+    drop_files(second)
+    places = (hub.folder, second.folder / ".arbor")
+    both_have_checked, take_hold = threading.Barrier(2, timeout=30), evicting.held_still
+
+    def held_still(
+        repo: Repository, sources: Sequence[ByteSource]
+    ) -> contextlib.AbstractContextManager[None]:
+        both_have_checked.wait()
+        return take_hold(repo, sources)
+
+    monkeypatch.setattr(evicting, "held_still", held_still)
+
+    def evict(folder: Path, other: Path) -> EvictReport:
+        with arbor.open(folder) as kb:
+            return kb.trust.evict("*.md", places=[other])
+
+    with ThreadPoolExecutor(2) as pool:
+        reports = list(pool.map(evict, places, reversed(places)))
+    assert sorted(len(report.evicted) for report in reports) == [0, len(NOTES)]
+    [refused] = [report.refused for report in reports if report.refused]
+    assert len(refused) == len(NOTES)
+    assert all("has let go of it" in item.problem for item in refused)
+    assert hub("verify").code == second("verify").code == 0
+    for report, cli in zip(reports, pair, strict=True):
+        if report.evicted:
+            cli("rehydrate", "--all", "--from", str(places[report is reports[0]]))
+            assert not is_cold(cli, "n0.md")
+
+
+def test_a_knowledge_base_where_nothing_may_be_written_is_a_copy_all_the_same(
+    pair: tuple[Cli, Cli], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub, second = pair
+    drop_files(second)
+
+    def writer_lock(fs_path: Path) -> contextlib.AbstractContextManager[None]:
+        raise PermissionError(13, "Permission denied", str(fs_path))
+
+    monkeypatch.setattr(held_copies, "writer_lock", writer_lock)
+    assert "4 documents" in second("evict", "*.md", "--from", str(hub.folder)).out
