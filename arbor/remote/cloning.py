@@ -13,12 +13,12 @@ from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.remote.fetching import (
     FetchOptions,
-    advertised,
     choose_refs,
     require_prerequisites,
 )
 from arbor.remote.first_checkout import check_out_all
 from arbor.remote.messages import AT, FULL, Advertisement, RemoteRef
+from arbor.remote.negotiating import advertised
 from arbor.remote.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.remote.transfer import Arrival, TransferOptions, download

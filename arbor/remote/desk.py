@@ -16,7 +16,6 @@ from arbor.remote import remotes
 from arbor.remote.connecting import ConnectOptions, connect, recorded_url
 from arbor.remote.messages import COLD, FULL, RemoteRef, parse_filter
 from arbor.remote.remotes import Remote
-from arbor.repo.branching import current_branch
 from arbor.repo.history import count_apart
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel, resolve
@@ -177,7 +176,7 @@ class ShareDesk:
             UsageError: when there is nothing to merge.
             RemoteError: when the other side fails, or has rolled the branch back.
         """
-        mine = current_branch(self._repo)
+        mine = self._repo.refs.current_branch()
         followed = remotes.upstream_of(self._repo, mine) if mine else None
         fetched = self.fetch(remote, options, connecting=connecting, progress=progress,
                              require_signed=require_signed)  # fmt: skip
@@ -316,7 +315,7 @@ class ShareDesk:
 
     def _full_name(self, name: str) -> str:
         if name in ("HEAD", "@"):
-            branch = current_branch(self._repo)
+            branch = self._repo.refs.current_branch()
             if not branch:
                 raise UsageError(
                     "HEAD is detached: a bundle holds branches and tags", "make a branch there first"
@@ -336,7 +335,7 @@ class ShareDesk:
             if any(char in remote for char in "/:.\\"):
                 return None, remote
             return remotes.get_remote(self._repo, remote), ""
-        chosen = found or remotes.choose_remote(self._repo, None, current_branch(self._repo))
+        chosen = found or remotes.choose_remote(self._repo, None, self._repo.refs.current_branch())
         return chosen, chosen.url
 
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import RemoteError, UsageError
 from arbor.remote.connectivity import Checked, complete_commits, descends
-from arbor.remote.messages import Advertisement, RemoteRef, decode_advertisement
-from arbor.remote.negotiating import find_haves
+from arbor.remote.messages import Advertisement, RemoteRef
+from arbor.remote.negotiating import ROLLED_BACK, advertised, find_haves
 from arbor.remote.remotes import followed_there
 from arbor.remote.transfer import Arrival, TransferOptions, download
-from arbor.remote.wire import Transport, take_message
+from arbor.remote.wire import Transport
 from arbor.repo.repository import Repository
 from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.repo.witness import Seen, read_witnessed, remember
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
-ROLLED_BACK = "the other side has rolled it back from what it showed before"
 TAG_MOVED = "the tag is another one here"
 IN_THE_WAY = "is in the way here"
 
@@ -98,11 +97,6 @@ class FetchResult:
     def rejected(self) -> tuple[RefChange, ...]:
         """The refs that were not moved."""
         return tuple(change for change in self.changes if change.status == "rejected")
-
-
-def advertised(transport: Transport) -> Advertisement:
-    """The refs of the other side; raises RemoteError when it does not answer well."""
-    return decode_advertisement(take_message(transport.call("refs", {})))
 
 
 def fetch(

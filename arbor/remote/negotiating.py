@@ -1,4 +1,7 @@
-"""Which commits both sides have: asked for in batches that grow, until no more than what is missing will be sent."""
+"""What the other side shows, and which commits both have.
+
+Those are asked for in batches that grow, until no more than what is missing will be sent.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from arbor.remote.limits import MAX_HAVES
-from arbor.remote.messages import Advertisement, decode_oids
+from arbor.remote.messages import Advertisement, decode_advertisement, decode_oids
 from arbor.remote.wire import Transport, take_message
 from arbor.repo.history import ancestors
 from arbor.repo.repository import Repository
 from arbor.store.refs import REMOTES
 
 _FIRST_BATCH = 64
+ROLLED_BACK = "the other side has rolled it back from what it showed before"
+
+
+def advertised(transport: Transport) -> Advertisement:
+    """The refs of the other side; raises RemoteError when it does not answer well."""
+    return decode_advertisement(take_message(transport.call("refs", {})))
 
 
 def find_haves(

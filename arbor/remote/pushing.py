@@ -10,7 +10,6 @@ from arbor.objects.ids import OID_BYTES
 from arbor.remote.accepting import NOT_FORWARD, TAG_EXISTS
 from arbor.remote.connectivity import complete_commits
 from arbor.remote.enumerating import select_missing
-from arbor.remote.fetching import ROLLED_BACK, advertised
 from arbor.remote.limits import HELD_BYTES
 from arbor.remote.messages import (
     Advertisement,
@@ -20,7 +19,7 @@ from arbor.remote.messages import (
     decode_results,
     encode_updates,
 )
-from arbor.remote.negotiating import find_haves
+from arbor.remote.negotiating import ROLLED_BACK, advertised, find_haves
 from arbor.remote.receiving import TransferProgress, quarantine_key
 from arbor.remote.sending import count_objects, iter_frames, parse_held, plan_frames
 from arbor.remote.wire import Message, Transport, take_message

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from arbor.errors import UsageError
 from arbor.remote.pushing import PushSpec
 from arbor.remote.remotes import upstream_of
-from arbor.repo.branching import current_branch
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref, resolve
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
@@ -57,7 +56,7 @@ def plan_push(repo: Repository, remote: str, request: PushRequest) -> list[PushS
 
 
 def _current(repo: Repository) -> PushSpec:
-    branch = current_branch(repo)
+    branch = repo.refs.current_branch()
     if not branch:
         raise UsageError("HEAD is detached: there is no current branch to push", "name a branch")
     oid = repo.refs.read(HEADS + branch)
@@ -104,7 +103,7 @@ def _parse(repo: Repository, text: str) -> PushSpec:
 
 def _head(repo: Repository, there: str) -> PushSpec:
     """HEAD as in git: the current branch, to its own name or to another one; detached, only with another name."""
-    branch = current_branch(repo)
+    branch = repo.refs.current_branch()
     if not there and not branch:
         raise UsageError("HEAD is detached: its commit has no name there", "write it as HEAD:BRANCH")
     name = there if there.startswith("refs/") else HEADS + (there or branch)

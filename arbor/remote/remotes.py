@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from arbor.errors import UsageError
 from arbor.remote.messages import FULL, check_filter, parse_filter
-from arbor.repo.branching import current_branch
 from arbor.repo.repository import Repository
 from arbor.repo.upstreams import list_upstreams, read_upstream, upstream_key, write_upstream
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
@@ -151,7 +150,7 @@ def upstream_of(repo: Repository, branch: str) -> tuple[Remote, str] | None:
 
 def followed_there(repo: Repository, remote: str) -> str:
     """Full name of the branch of this remote that the current branch follows; "" where it follows none of it."""
-    branch = current_branch(repo)
+    branch = repo.refs.current_branch()
     followed = upstream_of(repo, branch) if branch else None
     return HEADS + followed[1] if followed is not None and followed[0].name == remote else ""
 

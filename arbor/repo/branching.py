@@ -50,12 +50,6 @@ class TagInfo:
     signed: bool = False
 
 
-def current_branch(repo: Repository) -> str:
-    """Short name of the branch HEAD follows; "" where it is detached."""
-    head = repo.refs.head()
-    return head.removeprefix(HEADS) if isinstance(head, str) else ""
-
-
 def list_branches(repo: Repository, *, remotes: bool = False) -> list[Branch]:
     """The local branches, or the remote-tracking ones."""
     prefix = REMOTES if remotes else HEADS
@@ -319,7 +313,7 @@ def switch(
         elif oid is None:
             upstream, oid = _find_remote_branch(repo, target)
         ref, is_new = HEADS + target, create or bool(upstream)
-        came_from = current_branch(repo) or (repo.refs.head_oid() or b"").hex()
+        came_from = repo.refs.current_branch() or (repo.refs.head_oid() or b"").hex()
 
         def move_ref() -> None:
             if is_new:
@@ -341,7 +335,7 @@ def switch(
 
 def _follow_unborn(repo: Repository, name: str) -> None:
     """Let HEAD follow a branch that begins with the first commit."""
-    repo.refs.set_head(_branch_ref(name), repo.who(), f"switch: from {current_branch(repo)} to {name}")
+    repo.refs.set_head(_branch_ref(name), repo.who(), f"switch: from {repo.refs.current_branch()} to {name}")
 
 
 def _new_branch_at(repo: Repository, name: str, start: str) -> bytes:

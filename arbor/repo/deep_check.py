@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError
+from arbor.lazy import lazy_module
 from arbor.objects import codec
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Document, Manifest, decode_manifest
 from arbor.repo.file_bytes import ObjectSource, iter_pieces, read_document
-from arbor.repo.ingest import READ_AT_ONCE_BYTES
 from arbor.repo.snapshot import passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
 from arbor.text.extraction import ChunkPolicy, Extraction
-from arbor.text.readers import FORMATS
-from arbor.text.reading import extract
 
-_EXTRACTED = frozenset(form.media_type for form in FORMATS if not form.is_text)
+if TYPE_CHECKING:
+    from arbor.repo import ingest
+    from arbor.text import readers, reading
+else:  # whoever only measures passages reads no file again
+    ingest = lazy_module("arbor.repo.ingest")
+    readers = lazy_module("arbor.text.readers")
+    reading = lazy_module("arbor.text.reading")
 
 
 def fits(ref: ChunkRef, data: bytes, encoding: str) -> bool:
@@ -61,15 +66,20 @@ def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPol
         [each for each, _ in manifest.original] or [ref.oid for ref in manifest.passages],
         document.file_hash,
     )
-    if manifest.passages and not manifest.original and document.media_type in _EXTRACTED:
+    if manifest.passages and not manifest.original and _is_extracted(document):
         raise IntegrityError("it holds a text, and its media type is that of no text")
-    if document.size > READ_AT_ONCE_BYTES and not manifest.original:
+    if document.size > ingest.READ_AT_ONCE_BYTES and not manifest.original:
         # Hashed as they are read, and not read again: a file of this size was read as a stream, which looks for less.
         deque(pieces, maxlen=0)
     else:
         data = b"".join(pieces)
         if document.kind == "surface":
             _compare(source, document, manifest, data, policies)
+
+
+def _is_extracted(document: Document) -> bool:
+    """Whether a document's media type is one whose text is taken out of an original."""
+    return any(form.media_type == document.media_type for form in readers.FORMATS if not form.is_text)
 
 
 def _compare(
@@ -98,9 +108,9 @@ def _compare(
 
 
 def _read_again(document: Document, data: bytes, policies: Sequence[ChunkPolicy]) -> Iterator[Extraction]:
-    for form, policy in product(FORMATS, policies):
+    for form, policy in product(readers.FORMATS, policies):
         if form.media_type == document.media_type:
-            made = extract(data, f"x{form.suffixes[0]}", policy, extractor=document.extractor)
+            made = reading.extract(data, f"x{form.suffixes[0]}", policy, extractor=document.extractor)
             remade = made.media_type, made.extractor, made.chunker
             if remade == (document.media_type, document.extractor, document.chunker):
                 yield made

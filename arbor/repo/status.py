@@ -136,7 +136,7 @@ def safe_states(entries: Entries, now_ns: int, looked_at: Iterable[str] | None =
 
 def get_status(repo: Repository) -> Status:
     """Compare HEAD, stage and work tree; what was found unchanged is remembered for the next time."""
-    head, stage = repo.refs.head(), repo.stage()
+    stage = repo.stage()
     head_oid = repo.refs.head_oid()
     tracked = tracked_files(repo, stage)
     staged = tuple(change for change in staged_changes(repo, stage) if change.path not in stage.conflicts)
@@ -148,7 +148,7 @@ def get_status(repo: Repository) -> Status:
         listing = scan(repo.fs_root, tracked=tracked)
         unstaged = _unstaged(repo, stage, repo.fs_root, tracked, listing, looked_ns)
         untracked = _collapse(listing.files.keys() - tracked.keys(), Folders(tracked))
-    branch = head.removeprefix("refs/heads/") if isinstance(head, str) else ""
+    branch = repo.refs.current_branch()
     record = repo.interrupted()
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
                   tuple(listing.skipped), bool(stage.merge_parents), stage.in_progress == "revert",

@@ -83,6 +83,8 @@ class PackIndex:
         """The place of an oid, or None."""
         data, base, key = self._data, self._rows, oid[:KEY_BYTES]
         low, end = self._fanout[oid[0]], self._fanout[oid[0] + 1]
+        if low == end:  # as mostly in a small pack
+            return None
         high = end
         while low < high:  # by hand: `bisect` with a key costs half as much again
             middle = (low + high) // 2

@@ -144,6 +144,11 @@ class Refs:
         below = self.iter_names(f"{name}/")
         return [other for other in (*above, *below) if self.read(other) is not None]
 
+    def current_branch(self) -> str:
+        """Short name of the branch that HEAD follows; "" where it is detached. Raises as `head`."""
+        head = self.head()
+        return head.removeprefix(HEADS) if isinstance(head, str) else ""
+
     def head(self) -> str | bytes:
         """The branch that HEAD follows (full name), or an oid where it is detached.
 

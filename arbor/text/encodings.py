@@ -8,9 +8,15 @@ from __future__ import annotations
 import codecs
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
+from arbor.lazy import lazy_module
 from arbor.objects.model import ENCODINGS
-from arbor.text.detection import detect_unusual_encoding
+
+if TYPE_CHECKING:
+    from arbor.text import detection
+else:
+    detection = lazy_module("arbor.text.detection")
 
 UTF8 = "utf-8"
 
@@ -30,7 +36,7 @@ def detect_encoding(data: bytes) -> str:
             pass
         else:
             return UTF8
-    return detect_unusual_encoding(data)
+    return detection.detect_unusual_encoding(data)
 
 
 def decode_passage(data: bytes, encoding: str) -> str:

@@ -13,10 +13,10 @@ import pytest
 
 from arbor.remote import http_connections
 from arbor.remote.connecting import connect
-from arbor.remote.fetching import advertised
 from arbor.remote.http_connections import Connections
 from arbor.remote.limits import Limits
 from arbor.remote.messages import FetchRequest, encode_fetch_request
+from arbor.remote.negotiating import advertised
 from arbor.remote.wire import CONTENT_TYPE, encode_packet, request_packets
 from arbor.repo.repository import open_repository
 from tests.remote.people import change, clone_to, fetch_from, make_kb, notes

@@ -12,7 +12,7 @@ import pytest
 from arbor.errors import ConflictError, IntegrityError, RemoteError, UsageError
 from arbor.objects.proofs import log_state
 from arbor.remote.connecting import connect
-from arbor.remote.fetching import ROLLED_BACK
+from arbor.remote.negotiating import ROLLED_BACK
 from arbor.remote.pushing import PushSpec, push
 from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching

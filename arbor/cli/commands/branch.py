@@ -60,7 +60,7 @@ def command(
             "-r, -a and --show-current list branches, and change none", "run: arbor branch --help"
         )
     if show_current and not as_json:
-        current = branching.current_branch(kb.repo)
+        current = kb.repo.refs.current_branch()
         if current:
             session.out.line(clean_line(current))
         return
@@ -76,7 +76,7 @@ def command(
         _follow(session, names, upstream, unset_upstream=unset_upstream, quiet=as_json)
     elif move:
         *old, new = _at_least_one(names)
-        current = old[0] if old else branching.current_branch(kb.repo)
+        current = old[0] if old else kb.repo.refs.current_branch()
         branching.rename_branch(kb.repo, _at_least_one([current] if current else [])[0], new, force=force)
     elif names:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
@@ -91,7 +91,7 @@ def _follow(
     if upstream == "" or (upstream is not None and unset_upstream):
         raise UsageError("name what the branch is to follow, or say --unset-upstream")
     kb = session.open()
-    current = branching.current_branch(kb.repo)
+    current = kb.repo.refs.current_branch()
     [branch] = _at_least_one(names or ([current] if current else []))
     kb.sharing.follow(branch, upstream or "")
     if not quiet:
@@ -116,7 +116,7 @@ def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None
              "upstream_gone": b.upstream_gone}
             for b in found
         ]  # fmt: skip
-        out.json("branch", {"branches": rows, "current": branching.current_branch(repo) or None})
+        out.json("branch", {"branches": rows, "current": repo.refs.current_branch() or None})
         return
     for branch in found:
         mark = "*" if branch.current else " "
