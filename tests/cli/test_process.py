@@ -156,6 +156,19 @@ def test_names_beyond_the_locale(kb: Cli) -> None:
     assert b"zh/" in done.stdout
 
 
+def test_a_locale_that_names_files_otherwise(kb: Cli) -> None:
+    old = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    kb.write("é漢.md", "# Elsewhere\n")
+    kb.commit("a name beyond ASCII")
+    kb.write("ü.md", "# Über\n")
+    assert run_process(kb.folder, "status", "--porcelain", "-z", env=old).stdout.decode() == "?? ü.md\0"
+    assert run_process(kb.folder, "add", ".", env=old).returncode == 0
+    assert kb("status", "--porcelain", "-z").out == "A  ü.md\0"
+    assert run_process(kb.folder, "ls", env=old).stdout.isascii(), (
+        "what is printed keeps the locale's encoding"
+    )
+
+
 def test_closed_streams(kb: Cli) -> None:
     for closed in (">&-", "2>&-", "<&-"):
         line = " ".join(f"'{word}'" for word in command_line("status"))
