@@ -27,12 +27,21 @@ MAX_REPEATS = 4
 
 
 class RankedUnit(NamedTuple):
-    """A unit that takes part in ranking: its tokens, FTS5's words for it, how many passages have it."""
+    """A unit that takes part in ranking.
+
+    Attributes:
+        unit: The unit.
+        tokens: Its tokens.
+        expression: FTS5's words for it.
+        frequency: How many passages have it.
+        beginning: What was typed in front of a `*`, where the unit is one of those that stand for it.
+    """
 
     unit: Unit
     tokens: tuple[str, ...]
     expression: str
     frequency: int
+    beginning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +141,13 @@ def _ranked_units(
     query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, notes: list[str]
 ) -> tuple[RankedUnit, ...]:
     """The units that are in an index at all, with how common they are, in the order of the query."""
+    beginnings: dict[Unit, str] = {}
     units: list[Unit] = []
     for term in query.terms:
         if term.kind == "prefix" and len(units) <= MAX_READ_UNITS:
-            units += [] if is_one_letter(term) else _required_units(term, tokenizer)
+            required = [] if is_one_letter(term) else _required_units(term, tokenizer)
+            beginnings |= dict.fromkeys(required, term.text)
+            units += required
         else:
             units += units_of(term)
     if len(units) > MAX_READ_UNITS:
@@ -150,7 +162,7 @@ def _ranked_units(
         parts = tokens[unit.text]
         frequency = sum(_frequency(session, unit, parts) for session in sessions)
         if frequency:
-            ranked.append(RankedUnit(unit, parts, unit_expression(unit), frequency))
+            ranked.append(RankedUnit(unit, parts, unit_expression(unit), frequency, beginnings.get(unit, "")))
     for term in dict.fromkeys(filter(is_one_letter, query.terms)):
         ranked += _frequent_words(term, sessions, tokenizer, notes)
     return tuple(ranked)
@@ -174,7 +186,7 @@ def _frequent_words(
             f"'{term.text}*' stands for many words: the {MAX_LETTER_WORDS} most frequent of them were used"
         )
     for token in ordered[:MAX_LETTER_WORDS]:
-        yield RankedUnit(Unit(token), (token,), quote(token), frequencies[token])
+        yield RankedUnit(Unit(token), (token,), quote(token), frequencies[token], term.text)
 
 
 def _frequency(session: Session, unit: Unit, tokens: tuple[str, ...]) -> int:
@@ -188,18 +200,25 @@ def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...
 
     Leaving out a word that is in more than half of the rows changes no order: FTS5 gives it an idf of
     0.000001. Stop words are left out because they cost time and, measured, quality. If nothing would be left,
-    all stay.
+    all stay. Of a beginning with a common word, the rare ones that begin so too are no reason to leave that
+    word out: `communi*` is `community` first of all, and not the one note with `communique`.
     """
-    content = tuple(unit for unit in ranked if unit.unit.text not in STOP_WORDS)
-    rare = tuple(unit for unit in content if unit.frequency <= COMMON_SHARE * rows)
-    return rare or content or ranked
+    content = tuple(each for each in ranked if not _is_stop_word(each.unit))
+    rare = tuple(each for each in content if each.frequency <= COMMON_SHARE * rows)
+    common = {each.beginning for each in content if each.frequency > COMMON_SHARE * rows} - {""}
+    return rare if any(each.beginning not in common for each in rare) else content or ranked
+
+
+def _is_stop_word(unit: Unit) -> bool:
+    """Whether a unit carries no subject; `can*` does, as it is `canvas` too."""
+    return unit.text in STOP_WORDS and not unit.prefix
 
 
 def _lacks_telling_words(query: Query, ranked: tuple[RankedUnit, ...]) -> bool:
     """Whether words of the query tell something, and the index has none of them: only stop words are left."""
-    if any(unit.unit.text not in STOP_WORDS for unit in ranked):
+    if any(not _is_stop_word(each.unit) for each in ranked):
         return False
-    return any(unit.text not in STOP_WORDS for term in query.terms for unit in units_of(term))
+    return any(not _is_stop_word(unit) for term in query.terms for unit in units_of(term))
 
 
 def _rarest(units: tuple[RankedUnit, ...], count: int) -> tuple[RankedUnit, ...]:

@@ -248,6 +248,15 @@ def test_the_status_of_some_paths(kb: Cli) -> None:
     assert kb("status", "zh").out.endswith("\nNothing differs there.\n")
 
 
+def test_a_file_that_is_tracked_no_more_has_two_lines(kb: Cli) -> None:
+    """As in git: its deletion is staged, and the file is there, untracked."""
+    kb("rm", "--cached", "notes/merkle.md")
+    kb.write("notes/proofs.md", "changed\n")
+    listed = "D  notes/merkle.md\n M notes/proofs.md\n?? notes/merkle.md\n"
+    assert kb("status", "-s").out == kb("status", "--porcelain").out == listed
+    assert kb("status", "--porcelain", "-z", "notes/m*").out == "D  notes/merkle.md\0?? notes/merkle.md\0"
+
+
 def test_documents_are_listed_by_pattern(kb: Cli) -> None:
     assert kb("ls", "notes/*.md", "zh").out.split() == kb("ls", "notes", "zh").out.split()
     assert kb("ls", "*proofs.md").out == "notes/proofs.md\n"

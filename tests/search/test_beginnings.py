@@ -80,3 +80,23 @@ def test_beginnings_rank_exclude_and_stand_in_titles(shelve: Shelve) -> None:
     assert library.paths("path:. -title:pay*") == ["a.md", "c.md"]
     [hit] = library.search("communi*").hits
     assert [hit.snippet[start:end] for start, end in hit.highlights] == ["community"]
+
+
+def test_a_beginning_keeps_its_common_words_beside_its_rare_ones(shelve: Shelve) -> None:
+    common = {f"{number}.md": f"# Note {number}\n\nOf the community.\n" for number in range(5)}
+    library = shelve(
+        common | {"rare.md": "# Other\n\nA communique.\n", "kiln.md": "# Kiln\n\nFired at night.\n"}
+    )
+    assert library.paths("communi*") == ["rare.md", *sorted(common)]
+    assert library.paths("c*") == ["rare.md", *sorted(common)]
+    assert library.paths("communi* kiln") == ["kiln.md", "rare.md"]
+
+
+def test_a_beginning_that_is_a_stop_word_counts_as_a_beginning(shelve: Shelve) -> None:
+    library = shelve({
+        "a.md": "# Drawn\n\nOn a canvas.\n", "b.md": "# Kiln\n\nFired at night.\n",
+        "c.md": "# Bread\n\nBake it.\n", "d.md": "# Water\n\nIt can freeze.\n",
+    })  # fmt: skip
+    assert library.paths("can* kiln") == ["b.md", "a.md", "d.md"]
+    assert library.paths("can kiln") == ["b.md"]
+    assert not library.search("can* xyzzy").notes

@@ -115,23 +115,21 @@ def _warn_of_policy(session: Session) -> None:
         session.out.warning(fault)
 
 
-def _pairs(state: Status) -> dict[tuple[str, str], str]:
-    """(path, old path) to the two status letters."""
-    pairs: dict[tuple[str, str], str] = {}
+def _entries(state: Status) -> list[tuple[str, str, str]]:
+    """The two status letters, path and old path of each line; a path that `rm --cached` left as a file has two."""
     old_paths = {change.path: change.old_path for change in state.staged}
     staged = {change.path: change.status for change in state.staged}
     unstaged = {change.path: change.status for change in state.unstaged}
+    entries: list[tuple[str, str, str]] = []
     for path in sorted({*staged, *unstaged}):
         both = staged.get(path, " ") + unstaged.get(path, " ")
-        pairs[path, old_paths.get(path, "")] = "UU" if "U" in both else both
-    for path in state.untracked:
-        pairs[path, ""] = "??"
-    return pairs
+        entries.append(("UU" if "U" in both else both, path, old_paths.get(path, "")))
+    return [*entries, *(("??", path, "") for path in state.untracked)]
 
 
 def _lines(session: Session, state: Status, *, nul: bool, coloured: bool) -> None:
     out = session.out
-    for (path, old_path), letters in _pairs(state).items():
+    for letters, path, old_path in _entries(state):
         if nul:
             names = [path, old_path] if old_path else [path]
             record = f"{letters} " + "".join(f"{name}\0" for name in names)
