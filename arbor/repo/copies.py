@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -65,6 +65,7 @@ class Found:
         owner: The knowledge base whose folder the bytes lie in, b"" for none: its store and its files are one copy.
         problem: Why the place, which should have the document, gives nothing now; "" where it gives something.
         gone: Whether that is so because nothing is there any more; else the place could not be asked.
+        is_guess: Whether it is a file elsewhere that only has the document's name: another one, unless passages agree.
         data: The bytes of a file that is, or became, the document; None where chunks are given.
         chunks: Chunk bytes by oid, perhaps not all of them.
     """
@@ -76,6 +77,7 @@ class Found:
     owner: bytes = b""
     problem: str = ""
     gone: bool = False
+    is_guess: bool = False
 
 
 class ByteSource(Protocol):
@@ -235,7 +237,8 @@ class FolderSource:
         nearest = min(
             named, key=lambda found: (abs(found[0] - wanted.document.size), str(found[1])), default=None
         )
-        return self._read(nearest[1], wanted.document.size) if nearest is not None else None
+        found = self._read(nearest[1], wanted.document.size) if nearest is not None else None
+        return replace(found, is_guess=True) if found is not None else None
 
     def _find_by_content(self, document: Document) -> Found | None:
         for fs_path in self._files().get(document.size, ()):

@@ -206,7 +206,7 @@ def check_one(
             names = {found.identity, found.owner} - {b""}
             copies += [found.where] if seen.isdisjoint(names) else []
             seen |= names
-        else:
+        elif not found.is_guess:
             reasons.append(f"'{found.where}' gives other bytes")
         if len(copies) >= needed:
             break

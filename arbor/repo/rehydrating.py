@@ -246,7 +246,10 @@ def _ask(
         if found is None or found.problem:
             problems += [found.problem] if found is not None else []
             continue
-        fresh = {oid: data for oid, data in give_back(wanted, found, policy).items() if oid in missing}
+        given = give_back(wanted, found, policy)
+        if found.is_guess and not given:
+            continue
+        fresh = {oid: data for oid, data in given.items() if oid in missing}
         if found.data is not None and not is_same_file(wanted.document, found.data):
             if isinstance(source, WorkTreeSource):
                 edited = found

@@ -815,6 +815,21 @@ def test_a_changed_file_of_the_same_name_gives_its_passages(make_kb: MakeKb, tmp
     assert done.accepted > done.missing
 
 
+def test_another_document_of_the_same_name_is_no_drift(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"api/ssr.md": long_note(3)})
+    go_cold(kb, [FolderSource(copied(kb, tmp_path / "archive"))], "api/ssr.md")
+    remove_files(kb, "api/ssr.md")
+    other = tmp_path / "guide/scaling"
+    other.mkdir(parents=True)
+    (other / "ssr.md").write_text("# Server side\n\nanother document altogether\n")
+    report = kb.trust.rehydrate(["api/ssr.md"], places=[tmp_path / "guide"], update=True)
+    assert [(done.state, done.drift) for done in report.documents] == [("cold", None)]
+    assert kb.status().clean
+    assert all(
+        "other bytes" not in item.problem for item in kb.trust.evict("api/ssr.md", places=[other]).refused
+    )
+
+
 def test_the_packs_of_a_cold_document_are_not_listed_once_a_passage(
     make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
