@@ -76,7 +76,7 @@ class Commands(click.Group):
         `help COMMAND` is read as `COMMAND --help`.
         """
         if args[0] == _HELP and not ctx.resilient_parsing:
-            names = [word for word in args[1:] if not word.startswith("-")]
+            names = [word for word in args[1:] if not word.startswith("-") and word != _HELP]
             if not names:
                 click.echo(ctx.get_help())
                 ctx.exit()
