@@ -15,14 +15,17 @@ class ArborError(Exception):
     Args:
         message: One sentence without a full stop, in the words of the user.
         hint: What can be typed or done next; empty when there is nothing useful to say.
+        path: The KB path that stands in the hint as a word for a shell, "" for none: the command line writes it as
+            it is typed in the folder that one is in.
     """
 
     exit_code: ClassVar[int] = 70
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", path: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.path = path
 
 
 class AnswerNo(ArborError):
@@ -97,11 +100,11 @@ class ColdDocument(ArborError):
     Args:
         message, hint: As in every error.
         documents: (path, oid) of all the documents that are needed, where they are known: with these here, the same
-            call succeeds.
+            call succeeds. The hint names the first of them.
     """
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str = "", documents: tuple[tuple[str, bytes], ...] = ()) -> None:
-        super().__init__(message, hint)
+        super().__init__(message, hint, documents[0][0] if documents else "")
         self.documents = documents

@@ -19,7 +19,7 @@ from arbor.cli.catalogue import ALIASES, NAMES, SECTIONS
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
 from arbor.cli.output import Output
 from arbor.cli.session import Session
-from arbor.errors import ColdDocument, UsageError
+from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Commands(click.Group):
         `help COMMAND` is read as `COMMAND --help`.
         """
         if args[0] == _HELP and not ctx.resilient_parsing:
-            names = [word for word in args[1:] if not word.startswith("-")]
+            names = [word for word in args[1:] if not word.startswith("-") and word != _HELP]
             if not names:
                 click.echo(ctx.get_help())
                 ctx.exit()
@@ -161,8 +161,9 @@ def _run(words: list[str], session: Session) -> int:
             result = arbor.invoke(ctx)
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except ColdDocument as cold:
-        cold.hint = session.hint_from_here(cold.hint, (path for path, _ in cold.documents))
+    except ArborError as error:
+        if error.path:
+            error.hint = session.hint_from_here(error.hint, error.path)
         raise
     finally:
         session.close()

@@ -7,7 +7,6 @@ import os
 import posixpath
 import shlex
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,11 +85,13 @@ class Session:
         """A KB path as a person in this folder types it in a shell, for hints."""
         return typed_path(self.path_from_here(path))
 
-    def hint_from_here(self, hint: str, paths: Iterable[str]) -> str:
-        """A hint of the library, whose KB paths stand in it for a shell, as it is typed in this folder."""
-        for path in paths:
-            hint = hint.replace(shlex.quote(path), self.typed(path))
-        return hint
+    def hint_from_here(self, hint: str, path: str) -> str:
+        """A hint of the library, in which a KB path stands as a word for a shell, as it is typed in this folder.
+
+        Only the last such word is the path: one before it can be a command or a revision of the same name.
+        """
+        before, found, after = f"{hint} ".rpartition(f" {shlex.quote(path)} ")
+        return f"{before} {self.typed(path)} {after}".rstrip() if found else hint
 
     def path_from_here(self, path: str) -> str:
         """A KB path relative to this folder; the name of a core as it is, see `document_or_core`."""

@@ -207,7 +207,7 @@ class ConsensusDesk:
             if standing is None:
                 if oid in snapshot.tiers().cold:
                     raise UsageError(f"'{path}' is cold here, so it has no consensus",
-                                     f"run: {to_rehydrate(path, commit if revision else None)}")  # fmt: skip
+                                     f"run: {to_rehydrate(path, commit if revision else None)}", path)  # fmt: skip
                 raise UsageError(f"'{path}' has no text, so it has no consensus")
             return ConsensusReport(path, standing, tuple(consensus.peers(path)))
 

@@ -78,6 +78,7 @@ def plan_checkout(
             raise ConflictError(
                 f"'{path}' is cold, and its file would go: it may be the last copy",
                 f"run: {to_rehydrate(path)}",
+                path,
             )
         elif verdict == "other" and not force:
             blocked.append(path)

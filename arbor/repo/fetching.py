@@ -126,7 +126,7 @@ class Fetcher:
             answer, location = _request(parts, headers, max_bytes, deadline, self.rules)
             if answer.status not in _REDIRECTS or not location:
                 return answer
-            target = urljoin(url, _as_sent(location))
+            target = _redirected(url, location)
             if parts.scheme == "https" and urlsplit(target).scheme != "https":
                 raise RemoteError(f"'{url}' redirects to an address without encryption")
             url = target
@@ -260,6 +260,14 @@ def _host(parts: SplitResult) -> str:
         return parts.netloc
     name = (parts.hostname or "").encode("idna").decode("ascii")
     return f"{name}:{parts.port}" if parts.port else name
+
+
+def _redirected(url: str, location: str) -> str:
+    """The address that a redirect leads to; raises RemoteError where what the server says is none."""
+    try:
+        return urljoin(url, _as_sent(location))
+    except ValueError as error:
+        raise RemoteError(f"'{url}' redirects to no address: {error}") from error
 
 
 def _as_sent(location: str) -> str:

@@ -166,7 +166,7 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
         if is_ours:
             changes.append(Change(file.path, file.after, file.before))
     for folder in folders:  # what was being written
-        remove_temporaries(folder)
+        remove_temporaries(folder, spare_running=True)
     absent = absent_documents(repo, (oid for _, *oids in changes for oid in oids))
     carried = carried_along(fs_root, changes, absent)
     # What cannot go back to where it was stays: it may be the last copy.

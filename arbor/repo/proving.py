@@ -47,16 +47,18 @@ class Place:
         """The ledger key."""
         return _PREFIXES[self.room] + self.path
 
-    @property
-    def hint(self) -> str:
-        """What to type to see its passages."""
-        return f"run: arbor {'core show' if self.room == 'core' else 'show'} {shlex.quote(self.path)}"
-
-    def no_such_passage(self, count: int) -> UsageError:
-        """The error for a number that none of the passages has."""
+    def no_passage(self, problem: str) -> UsageError:
+        """The error for one that is not there, with what to type to see those that are."""
+        is_core = self.room == "core"
         return UsageError(
-            f"'{self.path}' has {count:,} passage{'' if count == 1 else 's'}, numbered from 0", self.hint
+            f"'{self.path}' has {problem}",
+            f"run: arbor {'core show' if is_core else 'show'} {shlex.quote(self.path)}",
+            "" if is_core else self.path,
         )
+
+    def no_such_number(self, count: int) -> UsageError:
+        """The error for a number that none of the passages has."""
+        return self.no_passage(f"{count:,} passage{'' if count == 1 else 's'}, numbered from 0")
 
 
 def parse_place(typed: str, is_path: bool = False) -> Place:
@@ -124,12 +126,12 @@ def find_passage(snapshot: Snapshot, place: Place) -> int | None:
     if place.passage.isascii() and place.passage.isdigit() and len(place.passage) < 2 * _MIN_OID_DIGITS:
         index = int(place.passage)
         if index >= count:
-            raise place.no_such_passage(count)
+            raise place.no_such_number(count)
         return index
     digits = place.passage.lower()
     found = [i for i, ref in enumerate(manifest.passages) if ref.oid.hex().startswith(digits)]
     if len(digits) < _MIN_OID_DIGITS or not found:
-        raise UsageError(f"'{place.path}' has no passage '{place.passage}'", place.hint)
+        raise place.no_passage(f"no passage '{place.passage}'")
     return found[0]
 
 
@@ -144,6 +146,7 @@ def _passage_of_line(spans: Iterable[tuple[int, int]], line: int, place: Place) 
         raise UsageError(
             f"'{place.path}' has no lines of text",
             f"prove it as a whole: arbor prove {shlex.quote(place.path)}",
+            place.path,
         )
     raise UsageError(f"'{place.path}' has no line {line}", f"its last line is {ending}")
 
@@ -178,7 +181,7 @@ def prove(
     snapshot = Snapshot(repo.store, root)
     manifest = snapshot.manifest(snapshot.document(value))
     if not 0 <= index < len(manifest.passages):
-        raise place.no_such_passage(len(manifest.passages))
+        raise place.no_such_number(len(manifest.passages))
     leaves = [ref.oid for ref in manifest.passages]
     inclusion = tuple(merkle.inclusion_path(leaves, index))
     if not repo.store.has(leaves[index]) and value in snapshot.tiers().cold:

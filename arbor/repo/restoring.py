@@ -183,7 +183,8 @@ def _refuse_to_lose(
         if oid in absent:
             raise ConflictError(
                 f"'{path}' is cold, and its file would go: it may be the last copy",
-                f"run: {to_rehydrate(path)}, or lose it with -f",
+                f"lose it with -f, or run: {to_rehydrate(path)}",
+                path,
             )
         if path in stage.conflicts:
             continue  # to remove it is one way to resolve it, and the next commit has what it was

@@ -17,11 +17,12 @@ from arbor.store.files import remove_temporaries
 def remove_beside(fs_root: Path, paths: Iterable[str]) -> None:
     """Remove them from the folders that the files of some paths are in.
 
-    Call it under the writer lock: nobody else writes to the work tree then, so that what is unfinished stays so.
+    Call it under the writer lock: nobody else writes documents then, so that what is unfinished stays so. What people
+    let arbor write anywhere, such as a bundle, is written without the lock: that of a process that runs is spared.
     """
     for folder in {path.rpartition("/")[0] for path in paths}:
         if not _leads_elsewhere(fs_root, folder):
-            remove_temporaries(fs_root / name_on_disk(fs_root, folder))
+            remove_temporaries(fs_root / name_on_disk(fs_root, folder), spare_running=True)
 
 
 def _leads_elsewhere(fs_root: Path, folder: str) -> bool:
@@ -45,4 +46,4 @@ def remove_all(repo: Repository) -> None:
             for name in folders
             if name != PRIVATE_FOLDER and not has_own_kb(here / name) and not is_kb_folder(here / name)
         ]
-        remove_temporaries(here)
+        remove_temporaries(here, spare_running=True)

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import stat
+import sys
 import threading
 import time
 import weakref
@@ -110,19 +111,37 @@ def make_folders(fs_path: Path) -> None:
     fsync_folder(fs_path.parent)
 
 
-def remove_temporaries(folder: Path, older_than_s: float = 0.0) -> None:
+def remove_temporaries(folder: Path, older_than_s: float = 0.0, *, spare_running: bool = False) -> None:
     """Remove the unfinished files that writers left in a folder when they were killed.
 
     Args:
         folder: Where to look, not below it.
         older_than_s: Spare younger ones: 0 only in a folder that nobody writes to without the lock.
+        spare_running: Or spare those of other processes that still run.
     """
     latest = time.time() - older_than_s
     with contextlib.suppress(OSError), os.scandir(folder) as listing:
         for entry in [entry for entry in listing if entry.name.startswith(TEMPORARY_PREFIX)]:
+            if spare_running and _is_of_another(entry.name):
+                continue
             with contextlib.suppress(OSError):
                 if not older_than_s or entry.stat(follow_symlinks=False).st_mtime < latest:
                     os.unlink(entry.path)
+
+
+def _is_of_another(name: str) -> bool:
+    """Whether a temporary file is of another process that runs on this machine."""
+    digits = name.removeprefix(TEMPORARY_PREFIX).partition("-")[0]
+    process = int(digits) if digits.isascii() and digits.isdigit() else 0
+    if sys.platform == "win32" or process in (0, os.getpid()):
+        return False  # on Windows nobody removes a file that is open
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True  # somebody else's
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def temporary_path(folder: Path) -> Path:

@@ -193,6 +193,10 @@ def test_the_log_is_chosen_by_time_author_message_and_glob(kb: Cli) -> None:
     kb("log", "--graph", "--author", "x", code=2)
 
 
+def test_the_log_takes_any_number_of_commits(kb: Cli) -> None:
+    assert kb("log", f"-{10**30}").out == kb("log").out
+
+
 def test_the_log_follows_a_document_and_finds_when_a_text_came(kb: Cli) -> None:
     kb.write("notes/late.md", "# Late\n\nIt is getting dark.\nNobody is here any more.\n")
     kb.commit("late")

@@ -89,7 +89,7 @@ def test_every_command_answers_in_json_and_says_with_which_keys(name: str) -> No
 
 
 def test_help_is_asked_for_as_in_git(cli: Cli) -> None:
-    assert cli("help").out == cli("help", "-h").out == cli("--help").out
+    assert cli("help").out == cli("help", "-h").out == cli("help", "help").out == cli("--help").out
     assert cli("help", "log").out == cli("log", "--help").out
     assert cli("help", "remote", "add").out == cli("remote", "--help").out
     assert cli("help", "rehydrate-cold").out == cli("rehydrate-cold", "--help").out

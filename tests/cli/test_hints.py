@@ -73,6 +73,53 @@ def test_a_cold_document_is_brought_back_by_what_is_typed_here(kb: Cli) -> None:
     assert sub("cat", "a note.md").out == "some text\n"
 
 
+@pytest.mark.parametrize("name", ["r", "run", "HEAD", "rehydrate-cold"])
+def test_a_cold_document_with_a_name_that_is_in_the_hint_too(name: str, kb: Cli) -> None:
+    path = kb.write(name, "some text\n")
+    kb.commit("one more")
+    kb("evict", "--force", name)
+    path.unlink()
+    notes = Cli(kb.folder / "notes")
+    assert hint(notes, "prove", f"../{name}:1", code=1) == ["rehydrate-cold", f"../{name}"]
+    typed = hint(notes, "cat", f"../{name}", code=1)
+    assert typed == ["rehydrate-cold", "--at", "HEAD", f"../{name}", "--from", "PLACE"]
+
+
+def test_of_several_cold_documents_the_one_that_is_named_is_named_from_here(kb: Cli) -> None:
+    for name in ("sub/b.md", "b.md"):
+        kb.write(name, f"{name}\n")
+    kb.commit("two more")
+    kb("evict", "--force", "b.md", "sub/b.md")
+    for name in ("sub/b.md", "b.md"):
+        (kb.folder / name).unlink()
+    typed = hint(Cli(kb.folder / "sub"), "restore", "b.md", "../b.md", code=1)
+    assert typed == ["rehydrate-cold", "--at", "HEAD", "../b.md", "--from", "PLACE"]
+
+
+def test_whatever_is_refused_for_a_cold_document_names_it_from_here(kb: Cli) -> None:
+    path = kb.write("sub/a.md", "some text\n")
+    kb.commit("one more")
+    kb("evict", "--force", "sub/a.md")
+    sub = Cli(kb.folder / "sub")
+    assert hint(sub, "rm", "a.md", code=13) == ["rehydrate-cold", "a.md"]
+    assert hint(sub, "switch", "--detach", "HEAD~1", code=13) == ["rehydrate-cold", "a.md"]
+    assert hint(sub, "consensus", "a.md") == ["rehydrate-cold", "a.md"]
+    assert path.read_text() == "some text\n"
+
+
+def test_passages_are_looked_for_from_here(kb: Cli) -> None:
+    notes = Cli(kb.folder / "notes")
+    for place in ("merkle.md#7", "merkle.md#abcd"):
+        assert hint(notes, "prove", place) == ["show", "merkle.md"]
+    kb("distill", "--with", "lead", "notes/merkle.md")
+    kb("commit", "-m", "A core")
+    assert hint(notes, "prove", "--core", "lead/notes/merkle.md#7") == [
+        "core",
+        "show",
+        "lead/notes/merkle.md",
+    ]
+
+
 def test_the_passages_of_a_document_are_named_for_a_shell(kb: Cli) -> None:
     kb.write("a note.md", "text\n")
     kb.commit("one more")

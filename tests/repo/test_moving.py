@@ -208,18 +208,21 @@ def finish(folder: Path, name: str) -> None:
     kb.close()
 
 
-def test_a_soft_reset_that_was_cut_off_has_happened_or_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_staged", [True, False])
+def test_a_soft_reset_that_was_cut_off_has_happened_or_not(tmp_path: Path, is_staged: bool) -> None:
+    """Where nothing is staged before, only what the reset stages tells that it is to be kept."""
     kb = make(tmp_path / "fresh")
     assert kb.fs_root is not None
-    (kb.fs_root / "both.md").write_text("staged\n")
-    kb.add(["both.md"])
-    (kb.fs_root / "both.md").write_text("and edited since\n")
+    if is_staged:
+        (kb.fs_root / "both.md").write_text("staged\n")
+        kb.add(["both.md"])
+        (kb.fs_root / "both.md").write_text("and edited since\n")
     kb.close()
     before = see(tmp_path / "fresh")
     shutil.copytree(tmp_path / "fresh", tmp_path / "whole")
     branching.reset(arbor.open(tmp_path / "whole").repo, "HEAD~1", "soft")
     after = see(tmp_path / "whole")
-    assert len(after.status[0]) > len(before.status[0]) == 1  # type: ignore[arg-type]
+    assert len(after.status[0]) > len(before.status[0]) == is_staged  # type: ignore[arg-type]
     for step in count(1):
         folder = shutil.copytree(tmp_path / "fresh", tmp_path / f"at{step}")
         died = killed_at(folder, step, lambda kb: branching.reset(kb.repo, "HEAD~1", "soft"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import arbor
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.repo import worktree
 from arbor.repo.gc import collect
-from arbor.store.files import temporary_path
+from arbor.store.files import TEMPORARY_PREFIX, temporary_path
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
 FILES: dict[str, str | bytes] = {"a.md": "a\n", "b.md": "b\n", "x/c.md": "c\n", "x/y/d.md": "d\n"}
@@ -423,6 +425,19 @@ def test_gc_removes_what_was_being_written_wherever_it_is(tmp_path: Path) -> Non
     collect(kb.repo)
     assert [place for place in gone if place.exists()] == []
     assert all(place.exists() for place in stay)
+
+
+def test_what_another_process_writes_without_the_lock_is_spared(tmp_path: Path) -> None:
+    """A bundle, say, which takes its time."""
+    kb = new_kb(tmp_path, FILES)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        place = tmp_path / f"{TEMPORARY_PREFIX}{process.pid}-0a"
+        place.write_text("half of")
+        kb.restore(["a.md"])
+        collect(kb.repo)
+        assert place.exists()
+    kb.restore(["a.md"])
+    assert not place.exists()
 
 
 def test_nothing_is_removed_beyond_a_link(tmp_path: Path) -> None:

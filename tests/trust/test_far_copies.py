@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import arbor
-from arbor.repo import evicting, held_copies
-from arbor.repo.copies import ByteSource
+from arbor.remote import own_store
+from arbor.repo import evicting, held_copies, repository
+from arbor.repo.copies import ByteSource, StoreSource
 from arbor.repo.evicting import EvictReport
 from arbor.repo.repository import Repository
 from tests.cli.harness import IDENTITY, Cli
@@ -200,3 +201,32 @@ def test_a_knowledge_base_where_nothing_may_be_written_is_a_copy_all_the_same(
 
     monkeypatch.setattr(held_copies, "writer_lock", writer_lock)
     assert "4 documents" in second("evict", "*.md", "--from", str(hub.folder)).out
+
+
+def test_locks_are_taken_in_one_order_by_whoever_takes_them(
+    pair: tuple[Cli, Cli], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repos = [arbor.open(cli.folder).repo for cli in pair]
+    orders: list[list[Path]] = []
+
+    @contextlib.contextmanager
+    def noted(fs_path: Path, wait_s: float = 0.0) -> Iterator[None]:
+        orders[-1].append(fs_path.parent)
+        yield
+
+    for module in (held_copies, repository):
+        monkeypatch.setattr(module, "writer_lock", noted)
+    for mine, other in (repos, repos[::-1]):
+        orders.append([])
+        with held_copies.held_still(mine, [StoreSource(other.folder, mine.store)]):
+            pass
+    assert len(orders[0]) == 2
+    assert orders[0] == orders[1]
+
+
+def test_a_place_that_does_not_answer_may_be_this_one(pair: tuple[Cli, Cli]) -> None:
+    """What it gave before it must give again: silence about the passage that was made up says nothing."""
+    repo, known = arbor.open(pair[0].folder).repo, b"k" * 32
+    assert own_store.may_be_own(repo, lambda oids: [], known)
+    assert not own_store.may_be_own(repo, lambda oids: [(known, b"text")], known)
+    assert own_store.may_be_own(repo, lambda oids: [(oid, b"text") for oid in oids], known)

@@ -14,6 +14,7 @@ from arbor.index.access import index_path
 from arbor.index.schema import file_identity
 from arbor.index.writer import build
 from arbor.repo.repository import Repository
+from arbor.repo.tiers import read_tiers, write_tiers
 from tests.index.dumping import dump
 from tests.trust.conftest import MakeKb
 
@@ -144,3 +145,14 @@ def test_what_fails_in_the_change_itself_is_told(kb: KnowledgeBase) -> None:
         raise OSError("mine")
     kb.search("ice")
     assert index_file(kb) == made
+
+
+def test_an_index_of_other_tiers_is_made_anew(kb: KnowledgeBase, archive: Path, tmp_path: Path) -> None:
+    """As after a kill between the record of tiers and the index: to go on from it would hide what it lacks."""
+    oid = bytes.fromhex(dict(kb.ls())["n/3.md"])
+    write_tiers(kb.folder, read_tiers(kb.folder).with_tier([oid], "warm"))
+    made = index_file(kb)
+    kb.trust.evict(["n/4.md"], places=[archive])
+    kb.search("ice")
+    assert index_file(kb) != made
+    assert as_made_anew(kb.repo, tmp_path)

@@ -257,6 +257,9 @@ def test_a_redirect_is_followed_under_the_same_rules(site: Site) -> None:
         fetcher.fetch(f"{site.url}/loop")
     with pytest.raises(UsageError, match="not an http"):
         fetcher.fetch(f"{site.url}/file")
+    site.pages["/broken"] = (302, {"Location": "http://[::1"}, b"")
+    with pytest.raises(RemoteError, match="redirects to no address"):
+        fetcher.fetch(f"{site.url}/broken")
 
 
 def test_size_and_packing_are_bounded(site: Site) -> None:

@@ -572,7 +572,7 @@ def test_hints_name_the_cold_document_and_its_version(make_kb: MakeKb, tmp_path:
     acts: list[tuple[Callable[[], object], str]] = [
         (lambda: kb.trust.prove("a note.md#0"), here),
         (lambda: kb.trust.prove("a note.md#0", old), then),
-        (lambda: kb.rm(["a note.md"]), f"{here}, or lose it with -f"),
+        (lambda: kb.rm(["a note.md"]), f"lose it with -f, or {here}"),
         (lambda: kb.consensus("a note.md"), here),
     ]
     for act, hint in acts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -33,11 +32,12 @@ from arbor.repo.revisions import parse_moment
 if TYPE_CHECKING:
     from arbor.cli import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo import desk, pickaxe
+    from arbor.repo import desk, history, pickaxe
     from arbor.repo.results import CommitInfo, TextDiff
     from arbor.repo.tag_seals import SealedTag
 else:
     desk = lazy_module("arbor.repo.desk")
+    history = lazy_module("arbor.repo.history")
     pickaxe = lazy_module("arbor.repo.pickaxe")
     signature_view = lazy_module("arbor.cli.signature_view")
 
@@ -115,9 +115,8 @@ def command(
         return
     axe = _pickaxe(kb, text)
     chooses = _chooser(since, until, author, grep, axe, paths)
-    found: Iterable[CommitInfo] = islice(
-        filter(chooses, kb.log(revision, paths, follow=follow, everywhere=everywhere)), limit
-    )
+    commits = kb.log(revision, paths, follow=follow, everywhere=everywhere)
+    found: Iterable[CommitInfo] = history.at_most(filter(chooses, commits), limit)
     if graph and (as_json or reverse):
         raise UsageError("--graph is for people, newest first", "leave out --graph: --json names the parents")
     if reverse:
