@@ -65,8 +65,12 @@ def _spellings(fields: dict[str, Any]) -> Iterator[str]:
         lines = [json.dumps(fields, ensure_ascii=is_ascii, separators=each) for each in _ONE_LINE]
         for text in (indented + "\n", *lines, *(line + "\n" for line in lines)):
             yield text
-            yield text.replace("\x7f", "\\u007f")  # jq escapes this character, Python does not
-            yield _escape(text)  # as `arbor prove` and `--json` write it
+            if "\x7f" in text:
+                yield text.replace("\x7f", "\\u007f")  # jq escapes this character, Python does not
+            if not text.isascii() or "\x7f" in text:
+                yield _escape(text)  # as `arbor prove` and `--json` write it
+        if indented.isascii():
+            return  # with and without escapes it is one text
 
 
 def proof_fields(proof: AnyProof) -> dict[str, Any]:
