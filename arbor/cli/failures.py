@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Iterable
@@ -31,15 +30,6 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 _QUOTED = re.compile(r"'(.*)' is not one of ", re.DOTALL)
 _NO_INTEGER, _NO_NUMBER = "is not a valid integer range", "is no whole number"
-_SYSTEM_HINTS = {
-    errno.ENOSPC: "free some space and run the command again; what was committed is safe",
-    errno.EDQUOT: "free some space and run the command again; what was committed is safe",
-    errno.EROFS: "searching, showing and verifying work on a read-only knowledge base",
-    errno.EACCES: "check who owns the folder",
-    errno.EPERM: "check who owns the folder",
-    errno.EMFILE: "raise the limit on open files: ulimit -n",
-    errno.EIO: "check the disk, then run: arbor verify",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +51,7 @@ def describe_failure(error: BaseException) -> Failure:
     if isinstance(error, OSError) and error.errno:
         reason = (error.strerror or type(error).__name__).lower()
         name = f" '{quote_path(files.asked_for(os.fsdecode(error.filename)))}'" if error.filename else ""
-        return Failure(
-            f"{reason}{':' if name else ''}{name}", _SYSTEM_HINTS.get(error.errno, ""), EXIT_PARTLY
-        )
+        return Failure(f"{reason}{':' if name else ''}{name}", files.in_words(error)[1], EXIT_PARTLY)
     return Failure(
         f"a bug in arbor: {type(error).__name__}: {error}",
         "ARBOR_DEBUG=1 shows where; please report it with what you typed",

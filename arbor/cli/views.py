@@ -99,10 +99,8 @@ class Head(NamedTuple):
 
 def read_head(kb: KnowledgeBase) -> Head:
     """Where HEAD stands now."""
-    target, oid = kb.repo.refs.head(), kb.repo.refs.head_oid()
-    return Head(
-        target.removeprefix("refs/heads/") if isinstance(target, str) else "", oid.hex() if oid else ""
-    )
+    oid = kb.repo.refs.head_oid()
+    return Head(kb.repo.refs.current_branch(), oid.hex() if oid else "")
 
 
 def decorations(out: Output, info: CommitInfo, head: Head) -> str:

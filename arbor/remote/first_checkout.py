@@ -11,7 +11,7 @@ from arbor.objects.paths import PRIVATE_FOLDER, collision_key
 from arbor.processes import map_forked
 from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.file_bytes import iter_file
-from arbor.repo.file_states import UNKNOWN, FileState
+from arbor.repo.file_states import UNKNOWN, FileState, still_tracked
 from arbor.repo.fresh_files import FreshFiles
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
@@ -37,8 +37,8 @@ def check_out_all(repo: Repository, tip: bytes) -> int:
         # Two of the names may be one file here; what stands in the way is looked at one by one.
         stage = Stage(ledger.EMPTY_LEDGER)
         changes = [Change(path, None, oid) for path, oid in here]
-        written = apply_checkout(repo, plan_checkout(repo, stage, changes, force=True), snapshot)
-        entries.update((path, entry) for path, entry in written.items() if entry is not None)
+        plan = plan_checkout(repo, stage, changes, force=True)
+        entries |= still_tracked(apply_checkout(repo, plan, snapshot))
     else:
         entries |= _write_all(repo, here)
     remember_states(repo, Stage(snapshot.ledger_root), entries)

@@ -160,9 +160,7 @@ def _record(
     if len(parents) < 2:
         with contextlib.suppress(ArborError, OSError):  # the commit is made, and a note only saves time
             carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
-    ref = repo.refs.head()
-    branch = ref.removeprefix("refs/heads/") if isinstance(ref, str) else ""
-    count = count_documents(repo, root)
+    branch, count = repo.refs.current_branch(), count_documents(repo, root)
     return NewCommit(oid, root, parents[0] if parents else None, branch, count, message)
 
 

@@ -7,7 +7,7 @@ crash leaves documents that are recorded as cold and still stored, which harms n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from blake3 import blake3
@@ -118,13 +118,14 @@ def evict(
     lost = tuple(item for item in good if not item.copies)
     if dry_run or not good:
         return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost, already)
+    words = keywords_of(repo, wanted, good)
     with held_still(repo, sources):
         kept = good if force else _still_good(wanted, good, sources)
         refused += tuple(item for item in kept if item.problem)
         good = [item for item in kept if not item.problem]
         if not good:
             return EvictReport("cold", (), refused, 0, 0, 0, lost, already)
-        return replace(_make_cold(repo, wanted, good, refused, lost, copies), already=already)
+        return replace(_make_cold(repo, wanted, good, words, refused, lost, copies), already=already)
 
 
 def _still_good(
@@ -235,12 +236,12 @@ def _evict_warm(repo: Repository, wanted: Sequence[Wanted], dry_run: bool) -> Ev
 
 
 def _make_cold(
-    repo: Repository, wanted: Sequence[Wanted], good: Sequence[Eviction], refused: tuple[Eviction, ...],
-    lost: tuple[Eviction, ...], copies: int,
+    repo: Repository, wanted: Sequence[Wanted], good: Sequence[Eviction], words: Mapping[bytes, str],
+    refused: tuple[Eviction, ...], lost: tuple[Eviction, ...], copies: int,
 ) -> EvictReport:  # fmt: skip
-    """Call it with the writer lock held."""
-    going = {bytes.fromhex(item.document) for item in good}
-    words = keywords_of(repo, [each for each in wanted if each.oid in going])
+    """Call it with the writer lock held; `words` are the keywords of these documents, and perhaps of others."""
+    going = _oids_of(good)
+    kept_words = {oid: text for oid, text in words.items() if oid in going}
     tiers = read_tiers(repo.folder).with_tier(going, "cold")
     reach = Reach(repo)
     cores = reach.walk().cores & going
@@ -252,7 +253,7 @@ def _make_cold(
     details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
     Journal(repo.folder).append("evict", details)
     with repo.following_tiers(going):
-        write_cold_words(repo.folder, read_cold_words(repo.folder) | words)
+        write_cold_words(repo.folder, read_cold_words(repo.folder) | kept_words)
         write_tiers(repo.folder, tiers)
     before = packed_bytes(repo.store)
     done = drop_objects(repo.store, unwanted)
@@ -261,9 +262,15 @@ def _make_cold(
     return EvictReport("cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost)
 
 
-def keywords_of(repo: Repository, wanted: Sequence[Wanted]) -> dict[bytes, str]:
-    """The keywords of documents that are about to go, by which searches find them afterwards."""
-    batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+def _oids_of(items: Iterable[Eviction]) -> set[bytes]:
+    return {bytes.fromhex(item.document) for item in items}
+
+
+def keywords_of(repo: Repository, wanted: Sequence[Wanted], good: Iterable[Eviction]) -> dict[bytes, str]:
+    """The keywords of the documents that are about to go, by which searches find them afterwards."""
+    oids = _oids_of(good)
+    going = [each for each in wanted if each.oid in oids]
+    batches = [going[start : start + _BATCH] for start in range(0, len(going), _BATCH)]
 
     def work(batch: Sequence[Wanted]) -> dict[bytes, str]:
         reader = SequentialReader(repo.store)

@@ -62,6 +62,11 @@ def moment_of(time_ns: int) -> bytes:
     return max(time_ns, 0).to_bytes(8, "big")
 
 
+def still_tracked(changes: EntryChanges) -> Entries:
+    """The changes without the paths that are not tracked any more."""
+    return {path: entry for path, entry in changes.items() if entry is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class WorkTreeCache:
     """For each tracked path the document oid and the file's state when it was equal to that document.
@@ -133,12 +138,8 @@ def change_worktree_cache(folder: Path, old: bytes, new: bytes, changes: EntryCh
     for path, entry in changes.items():
         by_segment.setdefault(stored.at(path), {})[path] = entry
     for place in sorted(by_segment, reverse=True):  # from the end, so that places stay what they are
-        entries: Entries = msgpack.unpackb(stored.segments[place]) if stored.segments else {}
-        entries.update((path, entry) for path, entry in by_segment[place].items() if entry is not None)
-        for path, entry in by_segment[place].items():
-            if entry is None:
-                entries.pop(path, None)
-        firsts, segments = _cut(entries)
+        entries: EntryChanges = msgpack.unpackb(stored.segments[place]) if stored.segments else {}
+        firsts, segments = _cut(still_tracked(entries | by_segment[place]))
         stored.firsts[place : place + 1] = firsts
         stored.segments[place : place + 1] = segments
     _write(folder, stored._replace(stamp=new))

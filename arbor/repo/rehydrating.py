@@ -335,8 +335,8 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
                 "new": [leaf for _, leaf in each.drift.new[:NAMED_IN_JOURNAL]],
             })  # fmt: skip
     tiers = read_tiers(repo.folder)
-    parts = {bytes.fromhex(each.document): each.accepted for each in results if each.state == "part"}
-    parts = {oid: accepted for oid, accepted in parts.items() if accepted or oid not in tiers.parts}
+    some = [(bytes.fromhex(each.document), each.accepted) for each in results if each.state == "part"]
+    parts = [oid for oid, accepted in some if accepted or oid not in tiers.parts]
     if parts:
         with repo.following_tiers(parts):
             write_tiers(repo.folder, tiers.with_parts(parts))

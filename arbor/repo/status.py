@@ -21,6 +21,7 @@ from arbor.repo.file_states import (
     moment_of,
     read_some_states,
     read_worktree_cache,
+    still_tracked,
     write_worktree_cache,
 )
 from arbor.repo.folders import Folders, folders_of
@@ -290,7 +291,7 @@ def remember_changes(repo: Repository, before: Stage, after: Stage, changes: Ent
         after: What they will be the paths of.
         changes: Paths with their entries then, None for those that are not tracked any more.
     """
-    known = {path: entry for path, entry in changes.items() if entry is not None}
+    known = still_tracked(changes)
     safe: EntryChanges = {**changes, **safe_states(known, time.time_ns())}
     try:
         if change_worktree_cache(repo.folder, before.stamp, after.stamp, safe):
@@ -298,8 +299,7 @@ def remember_changes(repo: Repository, before: Stage, after: Stage, changes: Ent
     except OSError:
         return
     entries: EntryChanges = {**tracked_files(repo, before), **changes}
-    remember_states(repo, after, {path: entry for path, entry in entries.items() if entry is not None},
-                    looked_at=known)  # fmt: skip
+    remember_states(repo, after, still_tracked(entries), looked_at=known)
 
 
 def _collapse(paths: Iterable[str], folders: Container[str]) -> list[str]:

@@ -41,6 +41,11 @@ _REASONS = {
 }
 
 
+def in_words(error: OSError) -> tuple[str, str]:
+    """(why the system refused, what to do about it); "" where nothing is known to do."""
+    return _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
+
+
 @contextlib.contextmanager
 def storing(folder: Path) -> Iterator[None]:
     """Let what the system refuses in this block come out as a clear error.
@@ -56,7 +61,7 @@ def storing(folder: Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        reason, hint = _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
+        reason, hint = in_words(error)
         name = asked_for(os.fsdecode(error.filename)) if error.filename else folder
         raise StorageError(f"'{name}' cannot be used: {reason}", hint) from error
 
