@@ -53,7 +53,9 @@ def parse_options(names: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(names)} (all, if none)")
     parser.add_argument("--list", action="store_true", help="say what there is and stop")
-    parser.add_argument("--full", action="store_true", help="the large sizes: 100,000 notes")
+    parser.add_argument(
+        "--full", action="store_true", help="only the large sizes: 100,000 notes, a million documents"
+    )
     parser.add_argument("--notes", type=int, help="how many notes (20,000, with --full 100,000)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each peer runs (3)")
     parser.add_argument("--disk", type=Path, default=Path(tempfile.gettempdir()), help="a folder on a disk")
@@ -88,9 +90,11 @@ def run_benchmark(name: str, module: ModuleType, settings: Settings, write: bool
     for table in module.run(settings):
         tables.append(table)
         print(report.format_table(table), flush=True)
-    report.write_json(RESULTS / f"{name}.json", module.TITLE, tables)
+    title = f"{module.TITLE}, large" if settings.full else module.TITLE
+    kept_as = f"{name} --full" if settings.full else name
+    report.write_json(RESULTS / f"{kept_as}.json", title, tables)
     if write:
-        report.write_section(PAGE, name, report.section(module.TITLE, tables))
+        report.write_section(PAGE, kept_as, report.section(title, tables))
     print(f"({name} took {time.monotonic() - start:.0f} s)\n", flush=True)
 
 

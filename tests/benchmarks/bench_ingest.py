@@ -65,7 +65,8 @@ def run(settings: Settings) -> Iterator[Table]:
         yield more_notes(settings, trees, about, peaks)
         yield all_day(settings, trees, about, peaks)
         yield memory(peaks, about)
-    yield large_file(settings)
+    if not settings.full:
+        yield large_file(settings)
 
 
 def start_arbor(tree: Path) -> None:

@@ -51,6 +51,8 @@ COLD_LIMIT, REHYDRATE_LIMIT, DISTILL_LIMIT_S = 0.10, 2.0, 60.0
 def run(settings: Settings) -> Iterator[Table]:
     """Measure proofs in a large ledger, then tiers and cores of the usual notes."""
     yield proofs(settings)
+    if settings.full:
+        return
     folder = settings.fast / "notes"
     corpus.write_notes([folder], range(settings.notes), settings.data)
     archive = settings.fast / "archive"

@@ -47,6 +47,16 @@ def written(proof: Proof | ConsistencyProof, form: str) -> bytes:
     return arbor.proofs.format_json(proof).encode() if form == "json" else arbor.proofs.format_msgpack(proof)
 
 
+def others(byte: int, form: str) -> set[int]:
+    """What a byte is changed to: to every other in the short form, to one of each kind in the long one."""
+    if form == "msgpack":
+        return set(range(256)) - {byte}
+    flipped = {byte ^ 1 << bit for bit in range(8)}
+    return (flipped | {byte - 1 & 255, byte + 1 & 255, *b'\x00\t\n\r "\\/,:{}[]09afAFn\x7f\x80\xc3\xff'}) - {
+        byte
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -55,10 +65,9 @@ def test_no_byte_can_be_another(proofs: dict[str, Any], kind: str, form: str) ->
     assert accepted(data)
     changed = bytearray(data)
     for position, byte in enumerate(data):
-        for value in range(256):
-            if value != byte:
-                changed[position] = value
-                assert not accepted(bytes(changed)), (position, value)
+        for value in others(byte, form):
+            changed[position] = value
+            assert not accepted(bytes(changed)), (position, value)
         changed[position] = byte
 
 
