@@ -19,6 +19,8 @@ from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo import branching, cold_needs
 from arbor.repo.cold_needs import Need
+from arbor.repo.revisions import resolve_start
+from arbor.repo.shorthands import BEFORE, branch_named, previous_place
 from arbor.store.refs import HEADS, REMOTES
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ FIELDS = {
 def command(
     session: Session, target: str, start: str | None, create: bool, detach: bool, force: bool, as_json: bool
 ) -> None:
-    """Go to another branch; - is the one, or the commit, that you came from.
+    """Go to another branch; - or @{-1} is the one, or the commit, that you came from, and @{-2} the one before.
 
     Changes to documents that do not differ between the two branches come along; others are never overwritten
     without --force.
@@ -51,9 +53,11 @@ def command(
     set_identity(kb)
     if start is not None and not create:
         raise UsageError("only a new branch begins at a revision", "run: arbor switch -c BRANCH REV")
-    if target == "-" and not create:
-        target, was_detached = branching.previous_place(kb.repo)
+    start = BEFORE if start == "-" else start
+    if target in ("-", BEFORE) and not create:
+        target, was_detached = previous_place(kb.repo)
         detach = detach or was_detached
+    target = branch_named(kb.repo, target)
     bring_needs(
         session, _needs(kb, start or "HEAD" if create else target, is_branch=not create and not detach)
     )
@@ -76,5 +80,5 @@ def _needs(kb: KnowledgeBase, target: str, *, is_branch: bool) -> list[Need]:
     far = [ref for ref in kb.repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [target]]
     for name in (HEADS + target, *far) if is_branch else (target,):
         with contextlib.suppress(UsageError):
-            return cold_needs.needs_of_checkout(kb.repo, kb.resolve(name))
+            return cold_needs.needs_of_checkout(kb.repo, resolve_start(kb.repo, name))
     return []
