@@ -324,6 +324,8 @@ def switch(
             upstream, oid = _find_remote_branch(repo, target)
         ref, is_new = HEADS + target, create or bool(upstream)
         came_from = repo.refs.current_branch() or (repo.refs.head_oid() or b"").hex()
+        if force:
+            Journal(repo.folder).append("discard", {"switch": oid.hex() if oid else "", "from": came_from})
 
         def move_ref() -> None:
             if is_new:

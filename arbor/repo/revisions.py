@@ -72,7 +72,7 @@ def resolve(repo: Repository, text: str) -> bytes:
 
 def _as_range(text: str) -> str:
     """A hint for the ways in which git writes several commits as one word, which are ranges here."""
-    if re.fullmatch(r"\^[^~^]+", text):
+    if re.fullmatch(r"\^[^^].*", text):
         return f"what it does not lead to is written as {text[1:]}..HEAD"
     if text.endswith(("^!", "^@")) and len(text) > 2:
         return (

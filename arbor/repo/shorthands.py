@@ -82,8 +82,10 @@ def previous_place(repo: Repository, number: int = 1) -> tuple[str, bool]:
     left = number
     for entry in repo.refs.reflog("HEAD"):
         found = _SWITCHED.fullmatch(entry.reason)
-        left -= bool(found)
-        if found and not left:
+        if not found or found[1] == found[2]:
+            continue
+        left -= 1
+        if not left:
             return found[1], found[1] == entry.old.hex()
     if number == 1:
         raise UsageError("there is no branch that you came from", "run: arbor branch")

@@ -12,6 +12,7 @@ from arbor.cli.command import arbor_command, json_option, offline_option, quiet_
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
+from arbor.cli.loss_view import lost_changes, warn_of_loss
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
@@ -61,10 +62,15 @@ def command(
     bring_needs(
         session, _needs(kb, start or "HEAD" if create else target, is_branch=not create and not detach)
     )
+    left = kb.repo.stage().in_progress
+    lost = lost_changes(session) if force else []
     with cold_noticed(session):
         oid = branching.switch(
             kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
         )
+    warn_of_loss(session, lost)
+    if left and not kb.repo.stage().in_progress:
+        session.out.note(f"the {left} in progress is left")
     run_post_hook(session, "post-checkout")
     if as_json:
         session.out.json(
