@@ -266,7 +266,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when a path matches nothing, or the revision is unknown.
         """
-        commit = self.resolve(source) if source is not None else None
+        commit = revisions.resolve_start(self.repo, source) if source is not None else None
         return restoring.restore(self.repo, self.resolve_paths(paths, cwd), source=commit, staged=staged,
                                  worktree=worktree)  # fmt: skip
 

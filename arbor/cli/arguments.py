@@ -130,7 +130,7 @@ def split_revisions(
         _at_most(words, most)
         return Selection(tuple(words), tuple(after_dashes))
     count = 0
-    while count < len(words) and _is_range(kb, words[count]) and not words[count].startswith("./"):
+    while count < len(words) and is_range(kb, words[count]) and not words[count].startswith("./"):
         count += 1
     for word in words[count:]:
         _check_path(session, word, is_first=word is words[0])
@@ -146,7 +146,8 @@ def _at_most(revisions: Sequence[str], most: int) -> None:
         )
 
 
-def _is_range(kb: KnowledgeBase, text: str) -> bool:
+def is_range(kb: KnowledgeBase, text: str) -> bool:
+    """Whether a word names a revision, or two of them with dots in between."""
     left, dots, right = text.partition("..")
     right = right.removeprefix(".")
     if dots and not left and not right:

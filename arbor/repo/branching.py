@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
@@ -15,14 +14,14 @@ from arbor.repo.file_states import restamp_worktree_cache
 from arbor.repo.history import is_ancestor
 from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import find_ref, resolve
+from arbor.repo.revisions import find_ref, is_symmetric, resolve, resolve_start
+from arbor.repo.shorthands import branch_named
 from arbor.repo.stage import Stage, clear_stage, put_stage
-from arbor.repo.upstreams import follow_start, is_gone, move_upstream, read_upstream, write_upstream
+from arbor.repo.upstreams import is_gone, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
 _RENAMED_FROM, _RENAMED_TO = "branch: renamed from ", "branch: renamed to "
-_SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,9 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
     Raises:
         UsageError: when the name may not be used, or exists and `force` is not given.
     """
+    name = branch_named(repo, name)
     ref = _branch_ref(name)
-    target = resolve(repo, start)
+    target = resolve_start(repo, start)
     with repo.lock():
         old = repo.refs.read(ref)
         if old is not None and not force:
@@ -80,8 +80,15 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
         if old is not None and repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "move it with arbor reset")
         repo.refs.move(ref, old, target, repo.who(), f"branch: from {start}")
-        follow_start(repo, name, start)
+        _follow_start(repo, name, start)
     return target
+
+
+def _follow_start(repo: Repository, branch: str, start: str) -> None:
+    """Let a new branch follow the remote-tracking one that it was made from, as git does by default."""
+    ref = None if is_symmetric(start) else find_ref(repo, start)
+    if ref is not None and ref.startswith(REMOTES):
+        write_upstream(repo, branch, ref[len(REMOTES) :])
 
 
 def _branch_ref(name: str) -> str:
@@ -98,6 +105,7 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
         UsageError: when it is the current one or there is none.
         ConflictError: when its commits are on no other branch and `force` is not given.
     """
+    name = branch_named(repo, name)
     ref = check_ref_name(HEADS + name)
     with repo.lock():
         oid = repo.refs.read(ref)
@@ -137,6 +145,7 @@ def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) 
             current branch.
         ConflictError: when another branch is in the way of the new name.
     """
+    old = branch_named(repo, old)
     old_ref, new_ref = check_ref_name(HEADS + old), _branch_ref(new)
     for other in repo.refs.in_the_way(new_ref):  # found out before anything goes half-way
         if other != old_ref:
@@ -297,6 +306,7 @@ def switch(
         UsageError: when there is no such branch.
         ConflictError: when local changes would be overwritten and `force` is not given.
     """
+    target = branch_named(repo, target)
     with repo.lock():
         undo_move(repo)
         stage = repo.stage()
@@ -309,11 +319,13 @@ def switch(
         if create:
             oid = _new_branch_at(repo, target, start)
         elif detach:
-            oid = resolve(repo, target)
+            oid = resolve_start(repo, target)
         elif oid is None:
             upstream, oid = _find_remote_branch(repo, target)
         ref, is_new = HEADS + target, create or bool(upstream)
         came_from = repo.refs.current_branch() or (repo.refs.head_oid() or b"").hex()
+        if force:
+            Journal(repo.folder).append("discard", {"switch": oid.hex() if oid else "", "from": came_from})
 
         def move_ref() -> None:
             if is_new:
@@ -322,7 +334,7 @@ def switch(
             if upstream:
                 write_upstream(repo, target, upstream)
             elif create:
-                follow_start(repo, target, start)
+                _follow_start(repo, target, start)
             repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
 
         options = "-c " * create + "--detach " * detach
@@ -342,20 +354,7 @@ def _new_branch_at(repo: Repository, name: str, start: str) -> bytes:
     """The commit for a new branch; raises UsageError when the name may not be used or is taken."""
     if repo.refs.read(_branch_ref(name)) is not None:
         raise UsageError(f"branch '{name}' exists already", f"go to it: arbor switch {name}")
-    return resolve(repo, start)
-
-
-def previous_place(repo: Repository) -> tuple[str, bool]:
-    """The branch or commit that one was on before the last switch, and whether HEAD was detached there.
-
-    Raises:
-        UsageError: where that is not known.
-    """
-    for entry in repo.refs.reflog("HEAD"):
-        found = _SWITCHED.fullmatch(entry.reason)
-        if found and found[1] != found[2]:
-            return found[1], found[1] == entry.old.hex()
-    raise UsageError("there is no branch that you came from", "run: arbor branch")
+    return resolve_start(repo, start)
 
 
 def _checked_branch(repo: Repository, name: str) -> str:

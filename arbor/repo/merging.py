@@ -16,6 +16,7 @@ from arbor.repo.merge_ledgers import PARENT_OF, Merging, merge_ledgers
 from arbor.repo.moving import Move, move_files, move_to, undo_move
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
+from arbor.repo.shorthands import name_told
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage, clear_stage
 from arbor.repo.status import remember_changes
@@ -56,7 +57,7 @@ def merge(
         ConflictError: when local changes are in the way, or a fast-forward was demanded and is impossible.
         ColdDocument: when versions that must be read are cold here; see `arbor.repo.cold_needs`.
     """
-    theirs = resolve(repo, revision)
+    theirs, revision = resolve(repo, revision), name_told(repo, revision)
     with repo.lock():
         undo_move(repo)
         ours, stage = repo.refs.head_oid(), repo.stage()

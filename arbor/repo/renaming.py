@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.objects.paths import check_path
@@ -48,32 +50,42 @@ def move(
         undo_move(repo)
         stage, fs_root = repo.stage(), repo.work_tree()
         tracked = tracked_files(repo, stage)
-        pairs = _plan_moves(repo, sources, target, tracked, is_folder=is_folder)
-        for _, new in pairs:
+        plan = _plan_moves(repo, sources, target, tracked, is_folder=is_folder)
+        for _, new in plan.pairs:
             check_path(new)
             refuse_beyond_link(fs_root, new)
             if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
-        _apply_moves(repo, stage, tracked, pairs, f"mv {' '.join(sources)} {target or '.'}")
-        return tuple(pairs)
+        _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
+        return tuple(plan.pairs)
 
 
-def _apply_moves(
-    repo: Repository, stage: Stage, tracked: Entries, pairs: Sequence[tuple[str, str]], command: str
-) -> None:
+class _Plan(NamedTuple):
+    """(old path, new path) of each document, and of the folders that go as a whole with all that lies in them."""
+
+    pairs: list[tuple[str, str]]
+    folders: list[tuple[str, str]]
+
+
+def _apply_moves(repo: Repository, stage: Stage, tracked: Entries, plan: _Plan, command: str) -> None:
     """Move the files, then what is staged; a record from before the first to after the last tells of a crash."""
-    fs_root = repo.work_tree()
+    fs_root, pairs = repo.work_tree(), plan.pairs
     no_file = absent_documents(repo, [tracked[old][0] for old, _ in pairs])
     in_the_way = displaced(tracked.keys() - {old for old, _ in pairs}, [new for _, new in pairs])
     # A cold document needs no file: where there is none, it moves in the stage alone.
     files = {old for old, _ in pairs
              if tracked[old][0] not in no_file or os.path.lexists(fs_root / name_on_disk(fs_root, old))}  # fmt: skip
-    _write_record(repo, stage, tracked, pairs, files, in_the_way, command)
+    going = {
+        folder: [pair for pair in pairs if pair[0].startswith(f"{folder}/")] for folder, _ in plan.folders
+    }
+    along = {old for inside in going.values() for old, _ in inside}
+    _write_record(repo, stage, tracked, plan, files - along, in_the_way, command)
     moved: list[tuple[str, str]] = []
     try:
-        moved += (pair for pair in pairs if pair[0] not in files)
-        for pair in rename_files(fs_root, [pair for pair in pairs if pair[0] in files]):
-            moved.append(pair)
+        moved += (pair for pair in pairs if pair[0] not in files | along)
+        alone = [pair for pair in pairs if pair[0] in files - along]
+        for pair in rename_files(fs_root, [*plan.folders, *alone]):
+            moved += going.get(pair[0], [pair])
     except PartlyDone:
         _stage_moves(repo, stage, tracked, moved, in_the_way if moved else set())
         raise
@@ -104,12 +116,14 @@ def _staged(
 
 
 def _write_record(
-    repo: Repository, stage: Stage, tracked: Entries, pairs: Sequence[tuple[str, str]], files: set[str],
-    in_the_way: set[str], command: str,
+    repo: Repository, stage: Stage, tracked: Entries, plan: _Plan, files: set[str], in_the_way: set[str], command: str,
 ) -> None:  # fmt: skip
-    """Each file twice, as its old path loses it and its new one gains it: a pair is taken back by a rename."""
-    rows: list[MovedFile] = []
-    for old, new in pairs:
+    """Each file twice, as its old path loses it and its new one gains it: a pair is taken back by a rename.
+
+    A folder that goes as a whole stands there as a file that is no document.
+    """
+    rows = [MovedFile(path, None, None) for pair in plan.folders for path in pair]
+    for old, new in plan.pairs:
         if old in files:
             oid, replaced = tracked[old][0], tracked.get(new, (None, UNKNOWN))[0]
             rows += (MovedFile(old, oid, None), MovedFile(new, replaced, oid))
@@ -118,7 +132,7 @@ def _write_record(
     made = [
         folder for folder in sorted(folders) if not os.path.lexists(fs_root / name_on_disk(fs_root, folder))
     ]
-    after = encode_stage(_staged(repo, stage, tracked, pairs, in_the_way))
+    after = encode_stage(_staged(repo, stage, tracked, plan.pairs, in_the_way))
     write_move(repo.folder, MoveRecord(
         KIND, command, head if isinstance(head, str) else head.hex(), stage_bytes(repo.folder), tuple(rows), "",
         state_of_move(head, repo.refs.head_oid(), after), tuple(made),
@@ -127,7 +141,7 @@ def _write_record(
 
 def _plan_moves(
     repo: Repository, sources: Sequence[str], target: str, tracked: Entries, *, is_folder: bool
-) -> list[tuple[str, str]]:
+) -> _Plan:
     fs_root = repo.work_tree()
     into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
     into = into or any(
@@ -140,6 +154,7 @@ def _plan_moves(
             f"'{target}' is not a folder", "make the folder first, or leave out the / at the end"
         )
     pairs: list[tuple[str, str]] = []
+    folders: list[tuple[str, str]] = []
     for source in dict.fromkeys(sources):
         name = source.rsplit("/", 1)[-1]
         place = (f"{target}/{name}" if target else name) if into else target
@@ -152,9 +167,30 @@ def _plan_moves(
         if not below:
             raise UsageError(f"'{source}' is not tracked", "run: arbor status")
         pairs += [(path, place + path[len(source) :]) for path in below]
-    seen: set[str] = set()
-    for _, new in pairs:
-        if new in seen:
+        if _goes_whole(fs_root, source, place):
+            folders.append((source, place))
+    _refuse_twice(pairs)
+    return _Plan(pairs, folders)
+
+
+def _goes_whole(fs_root: Path, source: str, place: str) -> bool:
+    """Whether a folder is renamed as in git, with what is not tracked in it: where nothing is at its place yet."""
+    there = fs_root / name_on_disk(fs_root, source)
+    return (
+        there.is_dir()
+        and not there.is_symlink()
+        and not os.path.lexists(fs_root / name_on_disk(fs_root, place))
+    )
+
+
+def _refuse_twice(pairs: Sequence[tuple[str, str]]) -> None:
+    """Raises UsageError where something would be moved twice, or two would have one place."""
+    sources: set[str] = set()
+    places: set[str] = set()
+    for old, new in pairs:
+        if new in places:
             raise UsageError(f"two of the sources would become '{new}'")
-        seen.add(new)
-    return pairs
+        if old in sources:
+            raise UsageError(f"'{old}' would be moved twice", "name the folder, or what is in it")
+        sources.add(old)
+        places.add(new)

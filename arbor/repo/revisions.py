@@ -1,16 +1,20 @@
-"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `~2`, `^2`, `main@{1}`, `main@{yesterday}`."""
+"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `main@{1}`, `main@{yesterday}`, `~2`, `:/x`."""
 
 from __future__ import annotations
 
+import heapq
 import re
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_tag
+from arbor.repo import history
 from arbor.repo.repository import Repository
+from arbor.repo.shorthands import stands_for
 from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 else:  # for a name that is not found
     difflib = lazy_module("difflib")
 
-_STEP = re.compile(r"([~^])([0-9]*)")
+_STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
 _NUMBER = re.compile(r"^[0-9]{1,9}$")
 _AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
@@ -45,13 +49,68 @@ def resolve(repo: Repository, text: str) -> bytes:
     Raises:
         UsageError: when there is no such revision; the hint names the nearest one.
     """
-    match = re.match(r"^([^~^]*)((?:[~^][0-9]{0,9})*)\Z", text)
-    if not match or not text:
-        raise UsageError(f"'{text}' is not a revision")
-    oid = _resolve_base(repo, match.group(1) or "HEAD")
-    for symbol, digits in _STEP.findall(match.group(2)):
-        oid = _step(repo, oid, symbol, int(digits) if digits else 1, text)
+    if text.startswith(":/") and len(text) > 2:
+        return _youngest(repo, text[2:], _tips(repo), text)
+    base = re.split(r"[~^]", text, maxsplit=1)[0]
+    place, steps = len(base), []
+    while step := _STEP.match(text, place):
+        steps.append(step)
+        place = step.end()
+    if not text or place < len(text) or text.startswith("^{"):
+        raise UsageError(f"'{text}' is not a revision", _as_range(text))
+    oid = _resolve_base(repo, base or "HEAD")
+    for step in steps:
+        wanted, symbol, digits = step.groups()
+        if symbol:
+            oid = _step(repo, oid, symbol, int(digits) if digits else 1, text)
+        elif wanted.startswith("/"):
+            oid = _youngest(repo, wanted[1:], [oid], text)
+        elif wanted not in ("", "commit", "object"):
+            raise UsageError(f"'{text}' is no commit", "what can be named is a commit: REV^{commit}, or REV")
     return oid
+
+
+def _as_range(text: str) -> str:
+    """A hint for the ways in which git writes several commits as one word, which are ranges here."""
+    if re.fullmatch(r"\^[^^].*", text):
+        return f"what it does not lead to is written as {text[1:]}..HEAD"
+    if text.endswith(("^!", "^@")) and len(text) > 2:
+        return (
+            f"write it as {text[:-2]}~1..{text[:-2]}"
+            if text.endswith("!")
+            else f"its parents are {text[:-1]}1, {text[:-1]}2"
+        )
+    return ""
+
+
+def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) -> bytes:
+    """The newest commit whose message holds a pattern, of those that some lead to."""
+    try:
+        finds = re.compile(pattern, re.MULTILINE).search
+    except re.error as error:
+        hint = "put a backslash before ( [ * + ?"
+        raise UsageError(f"'{pattern}' is not a regular expression: {error}", hint) from error
+    # By their times alone, as git looks: a log would have to walk the whole history before its first commit.
+    pending = [
+        (-repo.commit(oid).committer.seconds, place, oid) for place, oid in enumerate(dict.fromkeys(tips))
+    ]
+    heapq.heapify(pending)
+    seen = {oid for *_, oid in pending}
+    while pending:
+        *_, oid = heapq.heappop(pending)
+        commit = repo.commit(oid)
+        if finds(commit.message):
+            return oid
+        for parent in (parent for parent in commit.parents if parent not in seen):
+            seen.add(parent)
+            heapq.heappush(pending, (-repo.commit(parent).committer.seconds, len(seen), parent))
+    raise UnknownRevision(f"no commit that '{text}' could mean", "run: arbor log --all --oneline")
+
+
+def _tips(repo: Repository) -> list[bytes]:
+    """The commits that HEAD and all refs stand at."""
+    held = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names())]
+    return [peel(repo, oid) for oid in dict.fromkeys(held) if oid is not None]
 
 
 def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
@@ -71,6 +130,7 @@ def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> 
 
 
 def _resolve_base(repo: Repository, name: str) -> bytes:
+    name = stands_for(repo, name)
     at = _AT.match(name)
     if at:
         return _from_reflog(repo, at.group(1) or _current(repo), at.group(2))
@@ -94,6 +154,7 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
 
 def find_ref(repo: Repository, name: str) -> str | None:
     """The full name of the ref that a short name means (tags before branches, as git has it), or None."""
+    name = stands_for(repo, name)
     for full in (name, "refs/" + name, TAGS + name, HEADS + name, REMOTES + name, f"{REMOTES}{name}/HEAD"):
         if not full.startswith("refs/"):
             continue
@@ -162,6 +223,26 @@ def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
             return entry.new
     oldest = f"its oldest entry is {name}@{{{len(entries) - 1}}}; run: {log}" if entries else ""
     raise UsageError(f"the reflog of '{name}' does not go back to {inside}", oldest)
+
+
+def resolve_start(repo: Repository, text: str) -> bytes:
+    """Where something is to begin: a revision, or with `A...B` the commit from which the two diverged.
+
+    Raises:
+        UsageError: when there is no such revision, or the two have nothing in common.
+    """
+    if not is_symmetric(text):
+        return resolve(repo, text)
+    left, right = resolve_range(repo, text)
+    bases = history.merge_bases(repo, [left], [right])
+    if not bases:
+        raise UsageError(f"the two sides of '{text}' have no commit in common")
+    if len(bases) > 1:
+        named = ", ".join(oid.hex()[:12] for oid in bases[:4])
+        raise UsageError(
+            f"the two sides of '{text}' went apart at {len(bases)} commits", f"name one: {named}"
+        )
+    return bases[0]
 
 
 def is_symmetric(text: str) -> bool:

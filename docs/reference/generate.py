@@ -222,8 +222,12 @@ document can have, each odd byte stands as `\\xNN`.
 
 **Revisions.** `HEAD`, a branch, a tag, the first digits of a commit's oid, `REV~2` (two commits before it), `REV^2`
 (its second parent), `main@{1}` (where main was before its last move), `main@{yesterday}`, `main@{2026-01-31}`,
-`main@{3 days ago}`; `@{1}` is of the current branch, `HEAD@{1}` counts switches too. `OLD..NEW` is a range,
-`OLD...NEW` begins where the two parted.
+`main@{3 days ago}`; `@{1}` is of the current branch, `HEAD@{1}` counts switches too. `@{-1}` is the branch, or the
+commit, that was current before (`-` to `switch`, `merge` and `revert`), `@{-2}` the one before that; a switch to where
+one is does not count. `main@{u}` is what main follows as it was last seen, `main@{push}` where it is pushed to, `@{u}`
+and `@{push}` those of the current branch. `:/TEXT` is the newest commit of any branch or tag whose message fits a
+regular expression, `REV^{/TEXT}` the newest that REV leads to; `REV^{commit}` and `REV^{}` are the commit itself.
+`OLD..NEW` is a range, `OLD...NEW` begins where the two parted; for `branch`, `switch` and `restore -s` it is there.
 
 **Documents.** `PATH` is the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a revision. A path
 that itself holds `@` or `:` wins over the other readings.

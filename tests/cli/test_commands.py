@@ -789,3 +789,20 @@ def test_a_path_that_is_gone_is_asked_for_after_dashes(kb: Cli) -> None:
 def test_no_commit_yet_is_said_of_head_and_not_that_it_is_no_path(cli: Cli) -> None:
     cli("init")
     assert "there is no commit yet" in cli("log", "HEAD", code=2).err
+
+
+def test_a_forced_switch_names_what_is_lost(kb: Cli) -> None:
+    kb.write("more.md", "# More\n")
+    kb.commit("more")
+    kb("branch", "side", "HEAD~1")
+    assert kb("switch", "-f", "side").err == ""
+    kb("switch", "-f", "main")
+    kb.write("more.md", "# Edited\n")
+    kb.write("staged.md", "# Staged\n")
+    kb("add", "staged.md")
+    assert "lost" not in kb("switch", "-f", "absent", code=2).err
+    assert "lost: staged.md, more.md\n" in kb("switch", "-f", "side").err
+    assert "discard" in kb("journal").out
+    kb("switch", "main")
+    kb("revert", "-n", "HEAD")
+    assert "the revert in progress is left" in kb("switch", "-f", "side").err

@@ -138,3 +138,12 @@ def test_a_core_has_the_same_name_in_every_folder(kb: Cli) -> None:
     notes("prove", place)
     assert "made from merkle.md\n" in notes("search", "hashed", "kind:core").out
     assert " merkle.md passage 0 " in notes("core", "show").out
+
+
+def test_several_commits_in_one_word_are_written_as_a_range(kb: Cli) -> None:
+    kb.write("a.md", "text\n")
+    kb.commit("second")
+    assert hint(kb, "show", "HEAD~1..HEAD") == ["log", "-p", "HEAD~1..HEAD"]
+    assert kb("log", "--oneline", "HEAD^!", code=2).err.endswith("hint: write it as HEAD~1..HEAD\n")
+    assert kb("log", "--oneline", "^HEAD~1", code=2).err.endswith("is written as HEAD~1..HEAD\n")
+    assert "regular expression" in kb("show", ":/(", code=2).err

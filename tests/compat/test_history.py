@@ -163,6 +163,34 @@ def test_what_is_below_the_meeting_of_two_lines_is_not_read(
     assert len(read) == 7
 
 
+def test_a_commit_is_found_by_its_message(twins: Twins) -> None:
+    for pattern in ("1", "^2", "[3-5]$", "absent", "[0-9]"):
+        found = twins.git("rev-parse", "--verify", "-q", f":/{pattern}").strip()
+        try:
+            assert twins.kb.resolve(f":/{pattern}") == twins.oids[twins.names[found]]
+        except UsageError:
+            assert not found
+
+
+def test_three_dots_begin_where_the_two_went_apart(twins: Twins) -> None:
+    for left in range(0, SIZE, 3):
+        for right in range(1, SIZE, 4):
+            range_ = f"c{left}...c{right}"
+            git_did = (
+                twins.git("branch", "-f", "began", range_),
+                twins.git("rev-parse", "-q", "--verify", "began"),
+            )
+            twins.git("branch", "-D", "began")
+            try:
+                made = twins.kb.branches.create("began", range_, force=True)
+            except UsageError:
+                assert not git_did[1]
+                continue
+            bases = twins.git_numbers("merge-base", "--all", f"c{left}", f"c{right}")
+            assert twins.oids.index(bytes.fromhex(made)) in bases
+            assert git_did[1].strip()
+
+
 def test_steps_back_lead_to_the_same_commits(twins: Twins) -> None:
     for number in range(SIZE):
         for steps in (
@@ -181,6 +209,14 @@ def test_steps_back_lead_to_the_same_commits(twins: Twins) -> None:
             "^1^1",
             "~3^2~2",
             "~99",
+            "^{}",
+            "^{commit}~1",
+            "~1^{}^2^{object}",
+            "^{/1}",
+            "^{/^2}~1",
+            "~1^{/absent}",
+            "^{tag}",
+            "^{",
         ):
             expected = twins.git("rev-parse", "--verify", "-q", f"c{number}{steps}").strip()
             try:

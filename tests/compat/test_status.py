@@ -119,7 +119,11 @@ def delete(pair: Pair, name: str) -> None:
 
 def step(pair: Pair, source: random.Random) -> None:
     name, folder = source.choice(NAMES), source.choice(["", "x", "x/y", "new", "z"])
-    place = folder or name
+    # git makes no folder for what is moved
+    place, target = (
+        folder or name,
+        source.choice(["t", "x", "new", name if (pair.folder / name).parent.is_dir() else "t"]),
+    )
     commands: list[Callable[[], None]] = [
         lambda: edit(pair, name, source.choice(TEXTS)),
         lambda: edit(pair, name, source.choice(TEXTS)),
@@ -134,6 +138,8 @@ def step(pair: Pair, source: random.Random) -> None:
         lambda: pair.both(["add", "-u"], "add", update=True),
         lambda: pair.both(["commit", "-q", "-m", "x"], "commit", "x", index=False),
         lambda: pair.both(["rm", "-q", "-r", "--", place], "rm", [place], recursive=True),
+        lambda: pair.both(["mv", "--", place, target], "mv", [place], target),
+        lambda: pair.both(["mv", "--", place, target], "mv", [place], target),
         lambda: pair.both(["restore", "--", place], "restore", [place]),
         lambda: pair.both(
             ["restore", "--staged", "--", place], "restore", [place], staged=True, worktree=False

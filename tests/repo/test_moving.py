@@ -54,6 +54,7 @@ def make(folder: Path) -> KnowledgeBase:
     (kb.fs_root / "kept").mkdir()
     (kb.fs_root / "empty").mkdir()
     (kb.fs_root / "kept" / "untracked.txt").write_text("mine too\n")
+    (kb.fs_root / "deep" / "untracked.txt").write_text("and mine\n")
     return kb
 
 
@@ -247,7 +248,8 @@ def test_an_rm_that_was_cut_off_is_done_by_the_same_command(tmp_path: Path) -> N
         if not staged:
             kb.rm(["*.md", "deep"], recursive=True, force=True)
         kb.close()
-        assert files_in(folder).keys() == {"kept/untracked.txt", "untracked.txt", "x"}, step
+        kept = {"kept/untracked.txt", "untracked.txt", "deep/untracked.txt", "x"}
+        assert files_in(folder).keys() == kept, step
         shutil.rmtree(folder)
         if not died:
             break

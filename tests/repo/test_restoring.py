@@ -209,20 +209,40 @@ def test_mv_that_fails_halfway_has_staged_what_it_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = new_kb(tmp_path, FILES)
+    (tmp_path / "z").mkdir()
     real = os.replace
 
     def fail(source: object, target: object) -> None:
-        if str(target).endswith("z/y/d.md"):
+        if str(target).endswith("z/a.md"):
             raise OSError(28, "No space left on device")
         real(source, target)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(PartlyDone, match="No space"):
-        kb.mv(["x"], "z")
+        kb.mv(["x/y", "a.md"], "z")
     monkeypatch.undo()
-    assert short(kb.status().staged) == ["R x/c.md -> z/c.md"]
+    assert short(kb.status().staged) == ["R x/y/d.md -> z/y/d.md"]
     assert kb.status().unstaged == ()
-    assert files_in(tmp_path)["x/y/d.md"] == b"d\n"
+    assert "a.md" in files_in(tmp_path)
+
+
+def test_mv_of_a_folder_takes_along_what_is_not_tracked_in_it(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES | {".gitignore": "*.log\n"})
+    write(tmp_path, {"x/draft.md": "draft\n", "x/y/run.log": "log\n"})
+    (tmp_path / "x/empty").mkdir()
+    (tmp_path / "x/link").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "x/pipe")
+    (tmp_path / b"x/\xff".decode("utf-8", "surrogateescape")).write_text("no document\n")
+    names = {os.path.relpath(each, tmp_path / "x") for each in (tmp_path / "x").rglob("*")}
+    kb.mv(["x"], "new/place")
+    assert {
+        os.path.relpath(each, tmp_path / "new/place") for each in (tmp_path / "new/place").rglob("*")
+    } == names
+    assert not (tmp_path / "x").exists()
+    assert short(kb.status().staged) == ["R x/c.md -> new/place/c.md", "R x/y/d.md -> new/place/y/d.md"]
+    assert kb.status().unstaged == ()
+    with pytest.raises(UsageError, match="would be moved twice"):
+        kb.mv(["new/place", "new/place/y"], ".")
 
 
 def test_mv_to_where_a_document_that_is_gone_was(tmp_path: Path) -> None:

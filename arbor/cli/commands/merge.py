@@ -14,6 +14,7 @@ from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo import cold_needs, merging
+from arbor.repo.shorthands import BEFORE
 
 FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
@@ -41,7 +42,7 @@ def command(
     session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
     allow_unrelated: bool, message: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """Merge another branch or commit into the current branch.
+    """Merge another branch or commit into the current branch; - is the branch that you came from.
 
     Documents are merged by content, renames followed; where both sides changed the same lines, the file gets
     conflict markers: resolve them, `arbor add` the document, and `arbor commit`. A core that both sides changed is
@@ -55,6 +56,7 @@ def command(
         return
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")
+    revision = BEFORE if revision == "-" else revision
     bring_needs(session, cold_needs.needs_of_merge(kb.repo, revision))
     with cold_noticed(session):
         result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,

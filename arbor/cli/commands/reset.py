@@ -10,12 +10,13 @@ from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
+from arbor.cli.loss_view import lost_changes, warn_of_loss
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching, cold_needs, moving
+from arbor.repo import branching, cold_needs
 
 FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"}
 
@@ -48,7 +49,7 @@ def command(session: Session, revision: str, soft: bool, mixed: bool, hard: bool
             raise UsageError(f"'{revision}' is a document and no revision", hint) from error
         raise
     if mode == "hard":
-        _warn_of_loss(session)
+        warn_of_loss(session, lost_changes(session))
         bring_needs(session, cold_needs.needs_of_checkout(kb.repo, kb.resolve(revision)))
     left = kb.repo.stage().in_progress
     with cold_noticed(session) if mode == "hard" else contextlib.nullcontext():
@@ -60,16 +61,3 @@ def command(session: Session, revision: str, soft: bool, mixed: bool, hard: bool
         session.out.json("reset", {"commit": oid.hex(), "mode": mode})
     else:
         session.out.line(f"HEAD is at {short(oid.hex())}")
-
-
-def _warn_of_loss(session: Session) -> None:
-    """Name the changes that a hard reset throws away; what an interrupted command has moved is none of the person's."""
-    kb = session.open()
-    if kb.repo.interrupted() is not None:
-        with kb.repo.lock():
-            moving.undo_move(kb.repo)
-    state = kb.status()
-    lost = list(dict.fromkeys(change.path for change in (*state.staged, *state.unstaged)))
-    if lost:
-        named = ", ".join(lost[:5]) + (" …" if len(lost) > 5 else "")
-        session.out.warning(f"changes that were not committed are lost: {named}")

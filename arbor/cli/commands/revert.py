@@ -14,6 +14,7 @@ from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo import cold_needs, merging
+from arbor.repo.shorthands import BEFORE
 
 
 @arbor_command("revert", fields=FIELDS)
@@ -33,6 +34,7 @@ def command(session: Session, revision: str | None, abort: bool, no_commit: bool
         return
     if revision is None:
         raise UsageError("name the commit to revert", "run: arbor log")
+    revision = BEFORE if revision == "-" else revision
     bring_needs(session, cold_needs.needs_of_revert(kb.repo, revision))
     with cold_noticed(session):
         outcome = finish_merge(session, merging.revert(kb.repo, revision), commit=not no_commit)

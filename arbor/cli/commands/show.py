@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from arbor.cli.arguments import Place, find_place
+from arbor.cli.arguments import Place, find_place, is_range
 from arbor.cli.command import arbor_command, json_option, offline_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean_line, columns, quote_path, truncate
+from arbor.cli.safe_text import clean_line, columns, quote_path, truncate, typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import commit_fields, commit_header, count, decorations, read_head, short, size
 from arbor.errors import UsageError
@@ -82,6 +82,9 @@ def _as_revision(session: Session, thing: str) -> str | None:
     try:
         kb.resolve(thing)
     except UsageError:
+        if is_range(kb, thing) and ".." in thing:
+            hint = f"run: arbor log -p {typed_path(thing)}"
+            raise UsageError(f"'{thing}' is a range, and one commit is shown", hint) from None
         if thing == "HEAD" or _looks_like_revision(session, thing):
             raise
         return None
@@ -90,7 +93,7 @@ def _as_revision(session: Session, thing: str) -> str | None:
 
 def _looks_like_revision(session: Session, thing: str) -> bool:
     """Whether a word that names nothing was more likely meant as a revision than as a path."""
-    if "@{" in thing and next(session.open().ls(thing), None) is None:
+    if (thing.startswith(":/") or "@{" in thing) and next(session.open().ls(thing), None) is None:
         return True
     if any(char in thing for char in "/.:@"):
         return False

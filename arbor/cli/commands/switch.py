@@ -12,6 +12,7 @@ from arbor.cli.command import arbor_command, json_option, offline_option, quiet_
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
+from arbor.cli.loss_view import lost_changes, warn_of_loss
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
@@ -19,6 +20,8 @@ from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo import branching, cold_needs
 from arbor.repo.cold_needs import Need
+from arbor.repo.revisions import resolve_start
+from arbor.repo.shorthands import BEFORE, branch_named, previous_place
 from arbor.store.refs import HEADS, REMOTES
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ FIELDS = {
 def command(
     session: Session, target: str, start: str | None, create: bool, detach: bool, force: bool, as_json: bool
 ) -> None:
-    """Go to another branch; - is the one, or the commit, that you came from.
+    """Go to another branch; - or @{-1} is the one, or the commit, that you came from, and @{-2} the one before.
 
     Changes to documents that do not differ between the two branches come along; others are never overwritten
     without --force.
@@ -51,16 +54,23 @@ def command(
     set_identity(kb)
     if start is not None and not create:
         raise UsageError("only a new branch begins at a revision", "run: arbor switch -c BRANCH REV")
-    if target == "-" and not create:
-        target, was_detached = branching.previous_place(kb.repo)
+    start = BEFORE if start == "-" else start
+    if target in ("-", BEFORE) and not create:
+        target, was_detached = previous_place(kb.repo)
         detach = detach or was_detached
+    target = branch_named(kb.repo, target)
     bring_needs(
         session, _needs(kb, start or "HEAD" if create else target, is_branch=not create and not detach)
     )
+    left = kb.repo.stage().in_progress
+    lost = lost_changes(session) if force else []
     with cold_noticed(session):
         oid = branching.switch(
             kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
         )
+    warn_of_loss(session, lost)
+    if left and not kb.repo.stage().in_progress:
+        session.out.note(f"the {left} in progress is left")
     run_post_hook(session, "post-checkout")
     if as_json:
         session.out.json(
@@ -76,5 +86,5 @@ def _needs(kb: KnowledgeBase, target: str, *, is_branch: bool) -> list[Need]:
     far = [ref for ref in kb.repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [target]]
     for name in (HEADS + target, *far) if is_branch else (target,):
         with contextlib.suppress(UsageError):
-            return cold_needs.needs_of_checkout(kb.repo, kb.resolve(name))
+            return cold_needs.needs_of_checkout(kb.repo, resolve_start(kb.repo, name))
     return []
