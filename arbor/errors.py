@@ -77,7 +77,7 @@ class IntegrityError(ArborError):
 class LostObject(IntegrityError):
     """An object that should be stored here is damaged or, where `absent` says so, missing."""
 
-    def __init__(self, message: str, hint: str = "", *, absent: bool = True) -> None:
+    def __init__(self, message: str, hint: str, *, absent: bool = True) -> None:
         super().__init__(message, hint)
         self.absent = absent
 
@@ -105,6 +105,6 @@ class ColdDocument(ArborError):
 
     exit_code = 1
 
-    def __init__(self, message: str, hint: str = "", documents: tuple[tuple[str, bytes], ...] = ()) -> None:
+    def __init__(self, message: str, hint: str, documents: tuple[tuple[str, bytes], ...] = ()) -> None:
         super().__init__(message, hint, documents[0][0] if documents else "")
         self.documents = documents

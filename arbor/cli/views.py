@@ -140,10 +140,13 @@ def summary_of(statuses: Iterable[str]) -> str:
     return ", ".join(parts)
 
 
-def few(names: Sequence[str], most: int = 3) -> str:
+_NAMES_SHOWN = 3
+
+
+def few(names: Sequence[str]) -> str:
     """The first names, made safe before, and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def origin_fields(origin: CoreOrigin) -> dict[str, Any]:

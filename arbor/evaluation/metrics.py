@@ -16,15 +16,6 @@ Judgements = Mapping[str, int]
 Metric = Callable[[Ranking, Judgements], float]
 
 
-def ranking_of(scores: Mapping[str, float]) -> list[str]:
-    """Document ids by falling score; equal scores by falling id, which is how trec_eval breaks ties.
-
-    trec_eval keeps scores in single precision; this compares them as given.
-    Source: trec_eval 9, form_res_rels.c, comp_sim_docno.
-    """
-    return sorted(scores, key=lambda document: (scores[document], document), reverse=True)
-
-
 def ndcg(ranking: Ranking, judgements: Judgements, k: int) -> float:
     """Discounted gain of the first k ranks over that of the best possible ranking, gains linear in the grade.
 
@@ -78,12 +69,8 @@ STANDARD_METRICS: Mapping[str, Metric] = {
 """What `arbor eval` reports, by the names it reports them under."""
 
 
-def evaluate(
-    run: Mapping[str, Ranking],
-    qrels: Mapping[str, Judgements],
-    metrics: Mapping[str, Metric] = STANDARD_METRICS,
-) -> dict[str, float]:
-    """Mean of each metric over every judged query; a query that the run does not answer counts 0.
+def evaluate(run: Mapping[str, Ranking], qrels: Mapping[str, Judgements]) -> dict[str, float]:
+    """Mean of each of the `STANDARD_METRICS` over every judged query; a query that the run does not answer counts 0.
 
     Queries without judgements are left out: nothing is known about them. Where no query is judged, each mean
     is 0.0.
@@ -91,7 +78,7 @@ def evaluate(
     """
     return {
         name: mean(metric(run.get(query, ()), judgements) for query, judgements in qrels.items())
-        for name, metric in metrics.items()
+        for name, metric in STANDARD_METRICS.items()
     }
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from arbor.errors import UsageError
 from arbor.evaluation.collections import Collection, CollectionSize, read_collection, size_of
-from arbor.evaluation.metrics import STANDARD_METRICS, Ranking, evaluate
+from arbor.evaluation.metrics import Ranking, evaluate
 from arbor.evaluation.runner import DEPTH, parse_words, store_collection
 from arbor.graph.consensus import Consensus
 from arbor.graph.live import gather_documents
@@ -92,7 +92,7 @@ class _Bench:
 
     def measure(self, profile: RankingProfile) -> ProfileResult:
         run = self._plain if profile.is_plain else self._run(profile)
-        metrics = evaluate(run, self._collection.qrels, STANDARD_METRICS)
+        metrics = evaluate(run, self._collection.qrels)
         tops = [ranking[:TOP] for ranking in run.values() if ranking]
         overall = fmean(self._shares.values()) if self._shares else 0.0
         lift = fmean([self._shares[each] for top in tops for each in top] or [overall]) - overall

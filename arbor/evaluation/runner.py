@@ -11,7 +11,7 @@ from typing import Any
 
 from arbor.errors import UsageError
 from arbor.evaluation.collections import Collection, CollectionSize, read_collection, size_of
-from arbor.evaluation.metrics import STANDARD_METRICS, evaluate, percentile
+from arbor.evaluation.metrics import evaluate, percentile
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
 from arbor.index.schema import stamp_of
@@ -51,17 +51,15 @@ class EvalResult:
     config: Mapping[str, Any] = field(default_factory=dict)
 
 
-def evaluate_collection(folder: Path, work_folder: Path | None = None) -> EvalResult:
+def evaluate_collection(folder: Path) -> EvalResult:
     """Index a collection in a folder of its own and ask all its judged queries.
 
-    Every document becomes a plain text document with the collection's title, read and indexed as any other. A
-    query is
-    plain words: what would be a field or a sign of the query language in it is looked for as text. Nothing is
-        withheld.
+    Every document becomes a plain text document with the collection's title, read and indexed as any other. A query
+    is plain words: what would be a field or a sign of the query language in it is looked for as text. Nothing is
+    withheld.
 
     Args:
         folder: In the shape of BEIR (`collections`).
-        work_folder: Where to keep objects and index; a temporary folder if not given.
 
     Raises:
         UsageError: when the collection is not in order, or holds nothing to ask.
@@ -69,8 +67,6 @@ def evaluate_collection(folder: Path, work_folder: Path | None = None) -> EvalRe
     collection = read_collection(folder)
     if not collection.qrels:
         raise UsageError(f"no query of {folder} has a judged document", "check queries.jsonl and qrels.tsv")
-    if work_folder is not None:
-        return _evaluate_in(work_folder, collection)
     with tempfile.TemporaryDirectory(prefix="arbor-eval-") as temporary:
         return _evaluate_in(Path(temporary), collection)
 
@@ -83,7 +79,7 @@ def _evaluate_in(work_folder: Path, collection: Collection) -> EvalResult:
     snapshot.store.close()
     return EvalResult(
         size_of(collection),
-        evaluate(run, collection.qrels, STANDARD_METRICS),
+        evaluate(run, collection.qrels),
         {"p50": 1000 * percentile(seconds, 0.50), "p95": 1000 * percentile(seconds, 0.95)},
         {
             "analyzer": stamp_of(b"").analyzer,
@@ -102,7 +98,7 @@ def store_collection(packs_folder: Path, collection: Collection) -> Snapshot:
     with store.writer() as writer:
         entries = []
         for name, document in zip(_iter_names(), collection.documents.values(), strict=False):
-            extraction = extract_text(document.text, title=document.title or None)
+            extraction = extract_text(document.text, document.title)
             oid = store_extraction(writer, extraction, document.text.encode())
             entries.append((DOCUMENTS + name, oid))
 

@@ -106,7 +106,7 @@ def rebuild(
         store.put_signatures(zip(collection.ids, signatures.packed, strict=True))
         _write_terms(store, terms, collection)
         store.put_edges(edges)
-        store.put_documents(_settle_all(store, collection, signatures.sizes.tolist(), edges, policy))
+        store.put_documents(_settle_all(collection, signatures.sizes.tolist(), edges, policy))
 
 
 def _rank_terms(collection: Collection) -> _Terms:
@@ -232,7 +232,6 @@ def _write_terms(store: ConsensusStore, terms: _Terms, collection: Collection) -
 
 
 def _settle_all(
-    store: ConsensusStore,
     collection: Collection,
     sizes: list[int],
     edges: list[EdgeRow],

@@ -68,10 +68,6 @@ class Signature(NamedTuple):
         """The value of each term by its hash."""
         return dict(zip(self.hashes, self.values, strict=True))
 
-    def weight_of(self) -> dict[int, int]:
-        """The class weight of each term by its hash."""
-        return dict(zip(self.hashes, self.weights, strict=True))
-
 
 _commonplace: set[int] = set()
 

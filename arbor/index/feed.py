@@ -90,13 +90,10 @@ class _Feed:
 
     def has_batch(self, number: int) -> bool:
         """Whether there is a batch of this number; batches are asked for one after the other."""
-        return self._batch(number) is not None
+        return self.get_batch(number) is not None
 
     def get_batch(self, number: int) -> bytes | None:
         """The rows of a batch as a JSON array of strings."""
-        return self._batch(number)
-
-    def _batch(self, number: int) -> bytes | None:
         try:
             if self._at_hand[0] != number:
                 self._at_hand = (number, self._queue.get())

@@ -34,13 +34,12 @@ class Kind(IntEnum):
 
 
 _CONTEXT = "arbor 1 object {}"
-_BASES = {kind: blake3(derive_key_context=_CONTEXT.format(kind.label)) for kind in Kind}
-_BASES_BY_NUMBER = {int(kind): base for kind, base in _BASES.items()}
+_BASES = {int(kind): blake3(derive_key_context=_CONTEXT.format(kind.label)) for kind in Kind}
 
 
 def object_id(kind: int, data: bytes | memoryview) -> bytes:
     """The 32-byte oid of an object's canonical bytes under its kind."""
-    hasher = _BASES_BY_NUMBER[kind].copy()
+    hasher = _BASES[kind].copy()
     hasher.update(data)
     return hasher.digest()
 
@@ -55,7 +54,7 @@ def object_ids(kinds: Iterable[int], data: memoryview, bounds: Sequence[int]) ->
     """
     oids = []
     for kind, start, end in zip(kinds, bounds, bounds[1:], strict=False):
-        hasher = _BASES_BY_NUMBER[kind].copy()
+        hasher = _BASES[kind].copy()
         hasher.update(data[start:end])
         oids.append(hasher.digest())
     return oids
@@ -64,11 +63,6 @@ def object_ids(kinds: Iterable[int], data: memoryview, bounds: Sequence[int]) ->
 def file_hash(data: bytes | memoryview) -> bytes:
     """The plain BLAKE3-256 of a file's bytes, the value that `b3sum` prints."""
     return blake3(data).digest()
-
-
-def format_oid(oid: bytes) -> str:
-    """The oid as 64 lower-case hexadecimal digits."""
-    return oid.hex()
 
 
 def parse_oid(text: str) -> bytes:

@@ -8,7 +8,6 @@ also proves that its encoding is the canonical one.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -349,11 +348,6 @@ def derivation_documents(data: bytes) -> list[tuple[str, bytes]]:
     """(ledger key, document oid) of each source passage of an encoded derivation that was checked before."""
     sources: Any = codec.decode(data, trusted=True)[5]
     return [(source[0], source[1]) for source in sources]
-
-
-def is_nfc(text: str) -> bool:
-    """Whether a path or key is in Unicode normal form C, as committed names are."""
-    return text.isascii() or unicodedata.is_normalized("NFC", text)
 
 
 def _fields(data: bytes, width: int, what: str, trusted: bool, schema: int = SCHEMA) -> list[Any]:

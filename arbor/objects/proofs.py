@@ -133,12 +133,8 @@ def encode_proof(proof: AnyProof) -> bytes:
     return codec.encode([*row, _check(row)])
 
 
-def proof_check(proof: AnyProof) -> bytes:
-    """The check that ends a proof's encoding: 16 bytes over all the rest."""
-    return _check(_row(proof))
-
-
 def _check(row: Sequence[Any]) -> bytes:
+    """The 16 bytes over all of a proof's fields that end its encoding."""
     hasher = _CHECK.copy()
     hasher.update(codec.encode(row))
     return hasher.digest(CHECK_BYTES)

@@ -335,7 +335,7 @@ class ShareDesk:
             if any(char in remote for char in "/:.\\"):
                 return None, remote
             return remotes.get_remote(self._repo, remote), ""
-        chosen = found or remotes.choose_remote(self._repo, None, self._repo.refs.current_branch())
+        chosen = found or remotes.choose_remote(self._repo, self._repo.refs.current_branch())
         return chosen, chosen.url
 
 

@@ -161,14 +161,12 @@ def set_upstream(repo: Repository, branch: str, remote: str, there: str) -> None
     write_upstream(repo, branch, f"{remote}/{there}")
 
 
-def choose_remote(repo: Repository, name: str | None, branch: str) -> Remote:
-    """The remote that is named, else the one that the branch follows, else `origin`, else the only one.
+def choose_remote(repo: Repository, branch: str) -> Remote:
+    """The remote that the branch follows, else `origin`, else the only one.
 
     Raises:
         UsageError: when none can be meant.
     """
-    if name is not None:
-        return get_remote(repo, name)
     followed = upstream_of(repo, branch) if branch else None
     if followed is not None:
         return followed[0]

@@ -99,9 +99,9 @@ def parse_policy(data: bytes, name: str = POLICY_FILE) -> Policy:
     )
 
 
-def parse_tables(data: bytes, name: str = POLICY_FILE) -> dict[str, Any]:
+def parse_tables(data: bytes) -> dict[str, Any]:
     """The tables of an `arbor.toml`, whatever they are; raises UsageError when it is not TOML."""
-    return _parse_toml(data, name)
+    return _parse_toml(data, POLICY_FILE)
 
 
 def check_section(section: str, table: Any, name: str = POLICY_FILE) -> None:

@@ -42,13 +42,13 @@ class DocumentDiff:
 
 
 def pair_documents(
-    rows: Iterable[tuple[str, bytes | None, bytes | None]], snapshot: Snapshot, *, renames: bool = True
+    rows: Iterable[tuple[str, bytes | None, bytes | None]], snapshot: Snapshot
 ) -> list[DocumentDiff]:
     """Document differences from (path, old oid, new oid), added and removed ones paired as renames."""
     rows = list(rows)
     added = {path: new for path, old, new in rows if old is None and new is not None}
     removed = {path: old for path, old, new in rows if new is None and old is not None}
-    pairs = _find_renames(added, removed, snapshot) if renames else {}
+    pairs = _find_renames(added, removed, snapshot)
     gone = {source for source, _ in pairs.values()}
     found = []
     for path, old, new in rows:

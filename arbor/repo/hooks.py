@@ -28,9 +28,8 @@ _HAS_GROUPS = hasattr(os, "killpg")
 
 @dataclass(frozen=True, slots=True)
 class HookOutcome:
-    """What a hook did: whether there was one, its exit code, and what it wrote."""
+    """What a hook did: its exit code and what it wrote; 0 and nothing where there is none."""
 
-    ran: bool
     exit_code: int
     output: str
 
@@ -46,7 +45,7 @@ def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[
     """
     program = folder / "hooks" / name
     if not program.is_file() or not os.access(program, os.X_OK):
-        return HookOutcome(False, 0, "")
+        return HookOutcome(0, "")
     is_leader = _HAS_GROUPS and not _has_terminal()
     # A file and no pipe, which would stay open for as long as anything that the hook left running.
     with tempfile.TemporaryFile() as output:
@@ -56,16 +55,16 @@ def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[
                 stderr=subprocess.STDOUT, process_group=0 if is_leader else None,
             )  # fmt: skip
         except OSError as error:
-            return HookOutcome(True, 126, f"it cannot be run: {error.strerror}")
+            return HookOutcome(126, f"it cannot be run: {error.strerror}")
         try:
             code = process.wait(TIMEOUT_S)
         except BaseException as error:
             _stop(process, is_leader=is_leader)
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            return HookOutcome(True, 124, f"it took longer than {TIMEOUT_S:.0f} seconds and was stopped")
+            return HookOutcome(124, f"it took longer than {TIMEOUT_S:.0f} seconds and was stopped")
         output.seek(0)
-        return HookOutcome(True, code, output.read(_MAX_OUTPUT_BYTES).decode("utf-8", "replace"))
+        return HookOutcome(code, output.read(_MAX_OUTPUT_BYTES).decode("utf-8", "replace"))
 
 
 def _has_terminal() -> bool:

@@ -13,9 +13,8 @@ import re
 import unicodedata
 import xml.etree.ElementTree as ET
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -52,15 +51,17 @@ class ImportReport:
 
 
 def _import(
-    repo: Repository, source: str, items: Iterator[Item], skipped: list[tuple[str, str]], overwrite: bool,
-    progress: Callable[[int], None] | None, same_source: str = "",
-) -> ImportReport:  # fmt: skip
+    repo: Repository,
+    source: str,
+    items: Iterator[Item],
+    skipped: list[tuple[str, str]],
+    overwrite: bool,
+    same_source: str = "",
+) -> ImportReport:
     """Stage items in groups and put the import into the journal."""
     total = AddResult()
     for group in _batches(items):
         total = join_results([total, add_items(repo, group, overwrite=overwrite, same_source=same_source)])
-        if progress:
-            progress(len(total.added) + len(total.modified) + total.unchanged)
     total = join_results([total, AddResult(skipped=tuple(skipped))])
     documents = len(total.added) + len(total.modified) + total.unchanged
     with repo.lock():
@@ -101,10 +102,7 @@ def join_results(results: Iterable[AddResult]) -> AddResult:
 # --- git
 
 
-def import_git(
-    repo: Repository, address: str, *, prefix: str = "", overwrite: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> ImportReport:  # fmt: skip
+def import_git(repo: Repository, address: str, *, prefix: str = "", overwrite: bool = False) -> ImportReport:
     """Stage the files of a git repository, or of a folder in it, at a commit, read with the `git` program.
 
     What an earlier import from there staged, and nobody has changed since, follows: it is replaced, or removed.
@@ -114,7 +112,6 @@ def import_git(
         address: `git+file:///path@REVISION`; HEAD without a revision.
         prefix: Folder to put them in; the repository's name without one.
         overwrite: Replace files of the work tree that hold something else.
-        progress: Called with the number of documents staged so far.
 
     Raises:
         UsageError: when the address is not one.
@@ -132,7 +129,7 @@ def import_git(
     kept: set[str] = set()
     items = _noted(_git_items(fs_path, commit, origin, folder, skipped), kept)
     same_source = origin.rpartition("@")[0] + "@"
-    report = _import(repo, origin, items, skipped, overwrite, progress, same_source)
+    report = _import(repo, origin, items, skipped, overwrite, same_source)
     remember(repo, [(same_source, "", "", b"")])
     return replace(
         report, result=join_results([report.result, _remove_gone(repo, folder, same_source, kept)])
@@ -197,10 +194,7 @@ def _git_items(
 # --- Open Knowledge Format
 
 
-def import_okf(
-    repo: Repository, folder: Path, *, prefix: str = "", overwrite: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> ImportReport:  # fmt: skip
+def import_okf(repo: Repository, folder: Path, *, prefix: str = "", overwrite: bool = False) -> ImportReport:
     """Stage an Open Knowledge Format bundle: a folder of Markdown files with YAML front matter.
 
     Concepts are the Markdown files; `index.md` and `log.md` come along as what they are. Other files are left out.
@@ -216,7 +210,7 @@ def import_okf(
     skipped: list[tuple[str, str]] = []
     items = _okf_items(folder, names, prefix or folder.resolve().name, skipped)
     remember_file(repo, folder.resolve().as_uri())
-    return _import(repo, folder.resolve().as_uri(), items, skipped, overwrite, progress)
+    return _import(repo, folder.resolve().as_uri(), items, skipped, overwrite)
 
 
 def _markdown_names(folder: Path) -> list[str]:
@@ -242,9 +236,8 @@ def _okf_items(folder: Path, names: list[str], prefix: str, skipped: list[tuple[
 
 
 def import_mediawiki(
-    repo: Repository, dump: Path, *, prefix: str = "", overwrite: bool = False, limit: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> ImportReport:  # fmt: skip
+    repo: Repository, dump: Path, *, prefix: str = "", overwrite: bool = False
+) -> ImportReport:
     """Stage the articles of a MediaWiki XML dump (`pages-articles.xml`, also .bz2 or .gz), each as its wikitext.
 
     Args:
@@ -252,15 +245,13 @@ def import_mediawiki(
         dump: The file; it is read in one pass and never held in memory.
         prefix: Folder to put them in; the wiki's database name without one.
         overwrite: Replace files of the work tree that hold something else.
-        limit: Stop after so many articles.
-        progress: Called with the number of documents staged so far.
 
     Raises:
         UsageError: when the file is not such a dump.
     """
     skipped: list[tuple[str, str]] = []
     items = _wiki_items(dump, prefix, skipped)
-    return _import(repo, dump.resolve().as_uri(), islice(items, limit), skipped, overwrite, progress)
+    return _import(repo, dump.resolve().as_uri(), items, skipped, overwrite)
 
 
 def _open_dump(dump: Path) -> IO[bytes]:

@@ -28,7 +28,6 @@ from arbor.store.files import (
 
 TIERS_FILE = "tiers"
 WORDS_FILE = "cold-words"
-TIER_NAMES = ("hot", "warm", "cold")
 _COMMIT_DIGITS = 12
 _VERSION = 1
 _MAX_FILE_BYTES = 1 << 30
@@ -55,7 +54,7 @@ class Tiers:
         return "cold" if document in self.cold else "warm" if document in self.warm else "hot"
 
     def with_tier(self, documents: Iterable[bytes], tier: str) -> Tiers:
-        """The tiers after these documents went to one of `TIER_NAMES`."""
+        """The tiers after these documents became `hot`, `warm` or `cold`."""
         moved = frozenset(documents)
         warm, cold = self.warm - moved, self.cold - moved
         return replace(

@@ -14,11 +14,11 @@ from arbor.repo.snapshot import Snapshot, display_title
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.evidence import evidence_units
-from arbor.search.fusion import Ranked
 from arbor.search.headings import heading_at, heading_in_file
 from arbor.search.matching import Matcher, Span
 from arbor.search.plan import RankedUnit, path_condition, title_units, unit_expression
 from arbor.search.query import Query
+from arbor.search.ranking import Ranked
 from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
 from arbor.search.snippet import Snippet, make_snippet
 from arbor.search.work_tree import passage_of_file

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from arbor.index.entries import find_date
-
 UNSTATED = 0.5
 _WORDS = {
     "verified": 1.0, "stable": 1.0, "final": 1.0, "published": 0.9, "reviewed": 0.9, "accepted": 0.9, "high": 1.0,
@@ -16,7 +14,7 @@ _WORDS = {
 _SOURCE_KINDS = {"core": 0.6, "surface": UNSTATED}
 
 
-def quality_of(front_matter: Mapping[str, Any], kind: str = "surface") -> float:
+def quality_of(front_matter: Mapping[str, Any], kind: str) -> float:
     """Quality from 0 to 1: the mean of `quality`, `confidence`, `status` and `verified` where they are given.
 
     Numbers may be written from 0 to 1, to 10 or to 100, or with a per cent sign. A document that says nothing
@@ -62,8 +60,3 @@ def freshness_of(dated: int | None, newest: int | None, half_life_days: float) -
         return UNSTATED
     age_days = max(0, newest - dated) / 86_400.0
     return float(0.5 ** min(age_days / half_life_days, 1_000.0))
-
-
-def date_of(front_matter: Mapping[str, Any]) -> int | None:
-    """Seconds since 1970 UTC of the document's own date, None where it has none."""
-    return find_date(front_matter)

@@ -144,7 +144,7 @@ class SearchResult:
         mode: The least proof that was asked for.
         ledger_root: The version that was searched.
         rev: The commit that was searched, b"" where the caller named none.
-        trace: Names this retrieval, so that feedback can refer to it.
+        trace: Names this retrieval: the same version, query, mode and hits have the same trace.
         hits: Best first.
         withheld: How many better or equal hits were not shown, by reason.
         stale: Whether the index could not be brought to the version asked for, since the store is damaged, and the

@@ -15,10 +15,10 @@ from arbor.objects.ids import file_hash
 from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
-from arbor.search.fusion import Ranked, rank_by_relevance
 from arbor.search.plan import Hooks, Plan, lang_filter, make_plan, path_condition, path_filter
 from arbor.search.presenting import HIDDEN, HitMaker, Wishes
 from arbor.search.query import Query, is_pattern, parse_query, parse_raw_query
+from arbor.search.ranking import POOL_DOCUMENTS, ProfileRanker, Ranked, rank_by_relevance
 from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.retrieval import Candidate, Pool, retrieve
 from arbor.search.work_tree import WorkTree
@@ -45,7 +45,7 @@ class SearchOptions:
         now: Seconds since 1970 UTC for `since:30d`; None is the clock.
         check_core: Why the sources of a core are not proven, "" where they are; without it no core is STRICT.
         hooks: What other rooms know.
-        ranker: Puts candidates of an index in order; looks at its own `pool` of them where it has one.
+        ranker: Puts the candidates in order; without one, relevance alone does.
     """
 
     mode: AuditMode = AuditMode.HYBRID
@@ -56,13 +56,22 @@ class SearchOptions:
     now: float | None = None
     check_core: Callable[[Snapshot, bytes, Document], str] | None = None
     hooks: Hooks = field(default_factory=Hooks)
-    ranker: Callable[[Sequence[Candidate], Session], list[Ranked]] = rank_by_relevance
+    ranker: ProfileRanker | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MAX_LIMIT:
             raise UsageError(f"the number of results must be 1 to {MAX_LIMIT:,}, not {self.limit}")
         if self.passages < 1:
             raise UsageError(f"the number of passages must be 1 or more, not {self.passages}")
+
+    @property
+    def documents(self) -> int:
+        """How many candidates must be found before they can be put in order."""
+        return self.limit if self.ranker is None else max(self.limit, POOL_DOCUMENTS)
+
+    def rank(self, candidates: Sequence[Candidate], session: Session) -> list[Ranked]:
+        """The candidates, best first."""
+        return rank_by_relevance(candidates) if self.ranker is None else self.ranker.rank(candidates, session)
 
 
 DEFAULT_OPTIONS = SearchOptions()
@@ -90,8 +99,7 @@ class Searcher:
             index: An index of that version.
             query: As typed, or parsed before.
             options: Mode, limits and hooks.
-            work_tree: What differs in the work tree, by path: what was read from a file, or None where it is
-                gone.
+            work_tree: What differs in the work tree, by path: what was read from a file, or None where it is gone.
                 Only VISUAL, which claims nothing, shows it; the other modes leave it alone.
 
         Raises:
@@ -149,9 +157,8 @@ class Searcher:
         """
         parsed = query if isinstance(query, Query) else parse(query, options)
         with index.session(snapshot.ledger_root) as session:
-            wanted = max(options.limit, getattr(options.ranker, "pool", 0))
-            pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(wanted)
-            ranked = options.ranker(pool.candidates, session)[: options.limit]
+            pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(options.documents)
+            ranked = options.rank(pool.candidates, session)[: options.limit]
             return [(tuple(session.paths_of(each.candidate.document.first)), each.score) for each in ranked]
 
 
@@ -246,14 +253,13 @@ class _Desk:
 
 def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tuple[Hit, ...], dict[str, int]]:
     """The hits that may be shown, and the reasons of those passed over on the way, counted."""
-    limit = options.limit
-    wanted = max(limit, getattr(options.ranker, "pool", 0))
+    limit, wanted = options.limit, options.documents
     while True:
         pool = desk.candidates(wanted)
         maker.look_for(pool.units)
         shown: list[Hit] = []
         withheld: Counter[str] = Counter()
-        for ranked in options.ranker(pool.candidates, desk.session):
+        for ranked in options.rank(pool.candidates, desk.session):
             hit, reason = maker.make(ranked, len(shown) + 1, desk.hidden)
             if hit is not None:
                 shown.append(hit)

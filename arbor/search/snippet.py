@@ -36,7 +36,7 @@ def make_snippet(text: str, spans: Sequence[Span], weights: Mapping[int, float])
     """
     length = SNIPPET_CHARS if _is_mostly_narrow(text) else _WIDE_CHARS
     window = _best_window(text, spans, weights, length)
-    start = _cut_head(text, window, length) if window.start else _skip_space(text, 0)
+    start = _cut_head(text, window, length) if window.start else len(text) - len(text.lstrip())
     end = min(len(text), start + length)
     end = max(_cut_before(text, end), min(window.last, end)) if end < len(text) else end
     if end <= start:
@@ -104,12 +104,6 @@ def _cut_before(text: str, position: int) -> int:
         if text[place - 1].isspace() or (text[place - 1] >= "\u2e80" and text[place] >= "\u2e80"):
             return place
     return position if position > _CUT_SEARCH_CHARS else 0
-
-
-def _skip_space(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
 
 
 def _merge(marks: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -18,9 +18,8 @@ from arbor.text.readers import HeadingFinder, get_heading_finder, get_reader
 _BLANK_LINE_BYTES = 3
 """As in the chunker: a heading after nothing but a blank line still leads a passage."""
 
-_IN_TEXT = frozenset(["markdown", "rst", "source"])
-_EXTRACTED = frozenset(["docx", "html"])
-"""Readers whose headings show in the text, and those whose headings only the file tells. PDFs are read too slowly."""
+_READ_AGAIN = frozenset(["docx", "html"])
+"""Readers whose headings only the file shows, and which are quick enough to read it again for them. PDFs are not."""
 
 Outline = list[tuple[int, str]]
 """(level, title) of the headings in force, outermost first."""
@@ -49,7 +48,7 @@ class SharedPassage:
 def find_heading_path(passage: SharedPassage, at: int) -> tuple[str, ...]:
     """The heading path at a character of a passage; the recorded one in its first section."""
     reader = passage.extractor.partition("/")[0]
-    find = get_heading_finder(reader) if reader in _IN_TEXT else None
+    find = get_heading_finder(reader)
     if find is None or not at:
         return passage.headings
     marks, recorded = _find_marks(find, "", passage.text, at, is_head=passage.is_first)
@@ -57,6 +56,7 @@ def find_heading_path(passage: SharedPassage, at: int) -> tuple[str, ...]:
         return passage.headings
     if passage.is_first:
         return _continue_known(passage.headings, marks, recorded)
+    # In reStructuredText the order of the styles of underlines in the whole text decides their levels.
     path = None if reader == "rst" else _continue(passage.headings, marks, recorded)
     if path is not None:
         return path
@@ -68,8 +68,8 @@ def find_heading_path(passage: SharedPassage, at: int) -> tuple[str, ...]:
 
 
 def has_own_headings(extractor: str) -> bool:
-    """Whether a reader takes its headings from the file and not from the text that it extracts."""
-    return extractor.partition("/")[0] in _EXTRACTED
+    """Whether the headings are to be found by reading the file again, since the extracted text does not show them."""
+    return extractor.partition("/")[0] in _READ_AGAIN
 
 
 class Sections(NamedTuple):

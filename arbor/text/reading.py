@@ -35,7 +35,6 @@ def extract(
     name: str,
     policy: ChunkPolicy = DEFAULT_POLICY,
     *,
-    title: str | None = None,
     extractor: str = "",
 ) -> Extraction:
     """Read a file.
@@ -44,7 +43,6 @@ def extract(
         data: Its bytes, of any kind.
         name: Its name or path, which helps to tell the kind of file; may be empty.
         policy: Passage sizes in bytes.
-        title: Takes the place of the title found in the content.
         extractor: As a document records it: text that is extracted is made as that version of its reader makes it,
             where this arbor still has it.
 
@@ -56,28 +54,24 @@ def extract(
         encoding = detect_encoding(data)
         if encoding == UTF8:
             reading = get_reader(form.reader)(data, policy)
-            return _assemble(form, reading, title, UTF8, reading.passages, ())
+            return _assemble(form, reading, UTF8, reading.passages, ())
         if encoding:
-            return _extract_encoded(data, form, policy, title, encoding)
+            return _extract_encoded(data, form, policy, encoding)
         form = BINARY
     if form is BINARY:
-        return Extraction(
-            form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ()
-        )
+        return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ())
     try:
         reading = get_reader(form.reader, extractor)(data, policy)
     except Exception as error:  # noqa: BLE001  (a library may be absent, or fail in any way on a hostile file)
         remark = f"the text cannot be read: {' '.join(str(error).split())[:200] or type(error).__name__}"
-        return Extraction(
-            form.media_type, title or "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,)
-        )
-    return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
+        return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,))
+    return _assemble(form, reading, UTF8, reading.passages, _split(data))
 
 
-def extract_text(text: str, policy: ChunkPolicy = DEFAULT_POLICY, *, title: str | None = None) -> Extraction:
-    """Read what is known to be plain text, even where it looks like another kind of file; as UTF-8."""
-    reading = get_reader(PLAIN.reader)(text.encode(UTF8), policy)
-    return _assemble(PLAIN, reading, title, UTF8, reading.passages, ())
+def extract_text(text: str, title: str = "") -> Extraction:
+    """Read what is known to be plain text of a known title, even where it looks like another kind of file; as UTF-8."""
+    reading = get_reader(PLAIN.reader)(text.encode(UTF8), DEFAULT_POLICY)._replace(title=title)
+    return _assemble(PLAIN, reading, UTF8, reading.passages, ())
 
 
 class TextStream(NamedTuple):
@@ -129,7 +123,7 @@ def _open_text_stream(
     if encoding != UTF8:
         head = head.decode(encoding, "replace").encode(UTF8, "replace")
     reading = get_reader(streamer.reader)(head, policy)
-    extraction = _assemble(form, reading, None, encoding, (), ())
+    extraction = _assemble(form, reading, encoding, (), ())
     warnings = (*reading.warnings, "the file is too large for its links to be looked for")
     front_bytes = streamer.measure_front(head)
     passages = (
@@ -158,14 +152,13 @@ def _is_utf8(head: bytes) -> bool:
 def _assemble(
     form: Format,
     reading: Reading,
-    title: str | None,
     encoding: str,
     passages: Sequence[Passage],
     original: Sequence[bytes],
 ) -> Extraction:
     return Extraction(
         form.media_type,
-        reading.title if title is None else title,
+        reading.title,
         encoding,
         reading.extractor,
         CHUNKER_ID,
@@ -177,15 +170,13 @@ def _assemble(
     )
 
 
-def _extract_encoded(
-    data: bytes, form: Format, policy: ChunkPolicy, title: str | None, encoding: str
-) -> Extraction:
+def _extract_encoded(data: bytes, form: Format, policy: ChunkPolicy, encoding: str) -> Extraction:
     """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places."""
     text = data.decode(encoding, "replace").encode(UTF8, "replace")
     for shrink in (1, 2, 4):  # a character can take up to four times the bytes that it takes in UTF-8
         reading = get_reader(form.reader)(text, shrink_policy(policy, shrink))
         if encoding in STATEFUL:
-            return _assemble(form, reading, title, UTF8, reading.passages, _split(data))
+            return _assemble(form, reading, UTF8, reading.passages, _split(data))
         pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])
         if max(map(len, pieces), default=0) <= policy.cap_bytes:
             break
@@ -195,7 +186,7 @@ def _extract_encoded(
     ]
     links = expand_links(reading.link_rows, text)  # their places are those in UTF-8
     reading = reading._replace(link_rows=explicit_rows(links))
-    return _assemble(form, reading, title, encoding, passages, ())
+    return _assemble(form, reading, encoding, passages, ())
 
 
 def _split(data: bytes) -> list[bytes]:

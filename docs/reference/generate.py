@@ -191,7 +191,7 @@ VALUES = tuple(
         "repo": ("adding", "branching", "checkpoint_notes", "checkpoints", "core_binding", "core_check", "cores",
                  "distilling", "evicting", "gc", "merging", "rehydrating", "restoring", "results", "status", "tiering",
                  "tiers", "verify"),
-        "search": ("following", "fusion", "results"),
+        "search": ("following", "results"),
         "store": ("journal", "refs"),
     }.items()
     for name in names

@@ -17,12 +17,17 @@ RUNS = st.dictionaries(st.sampled_from(DOCUMENTS), SCORES, min_size=1)
 QRELS = st.dictionaries(st.sampled_from([*DOCUMENTS, "unfound"]), st.integers(0, 4), min_size=1)
 
 
+def ranking_of(scores: dict[str, float]) -> list[str]:
+    """Documents by falling score, equal ones by falling id: trec_eval 9, form_res_rels.c, comp_sim_docno."""
+    return sorted(scores, key=lambda document: (scores[document], document), reverse=True)
+
+
 @given(RUNS, QRELS, st.integers(1, 16))
 def test_agrees_with_trec_eval(scores: dict[str, float], judgements: dict[str, int], k: int) -> None:
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval-terrier is not installed")
     names = {f"ndcg_cut.{k}", f"recall.{k}", "map", "recip_rank"}
     oracle = pytrec_eval.RelevanceEvaluator({"q": judgements}, names).evaluate({"q": scores})["q"]
-    ranking = metrics.ranking_of(scores)
+    ranking = ranking_of(scores)
     assert metrics.ndcg(ranking, judgements, k) == pytest.approx(oracle[f"ndcg_cut_{k}"], abs=1e-9)
     assert metrics.recall(ranking, judgements, k) == pytest.approx(oracle[f"recall_{k}"], abs=1e-9)
     assert metrics.average_precision(ranking, judgements) == pytest.approx(oracle["map"], abs=1e-9)
@@ -37,7 +42,7 @@ def test_means_agree_with_trec_eval_where_every_query_is_answered(
     qrels = {query: data.draw(QRELS) for query in runs}
     names = {"ndcg_cut.10", "map", "recall.100"}
     oracle = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(runs)
-    ours = metrics.evaluate({query: metrics.ranking_of(scores) for query, scores in runs.items()}, qrels)
+    ours = metrics.evaluate({query: ranking_of(scores) for query, scores in runs.items()}, qrels)
     for our_name, name in (("ndcg@10", "ndcg_cut_10"), ("map", "map"), ("recall@100", "recall_100")):
         expected = sum(values[name] for values in oracle.values()) / len(oracle)
         assert ours[our_name] == pytest.approx(expected, abs=1e-9)

@@ -73,11 +73,6 @@ def test_a_collection_without_judgements_has_nothing_to_measure(tmp_path: Path) 
         evaluate_collection(folder)
 
 
-def test_the_work_folder_can_be_kept(tmp_path: Path) -> None:
-    evaluate_collection(write_collection(tmp_path / "tiny"), tmp_path / "kept")
-    assert (tmp_path / "kept" / "cache" / "index.db").exists()
-
-
 def test_the_metrics_are_those_of_trec_eval(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "hotpot100"
     result = evaluate_collection(folder)

@@ -288,8 +288,3 @@ def test_a_surface_has_no_derivation_and_a_core_has_one() -> None:
         row[1], row[17] = kind, derivation
         with pytest.raises(IntegrityError):
             model.decode_document(msgpack.packb(row))
-
-
-def test_form_c() -> None:
-    assert model.is_nfc("\u00e9")
-    assert not model.is_nfc("e\u0301")

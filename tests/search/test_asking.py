@@ -14,8 +14,8 @@ from arbor.graph.standing import Label
 from arbor.index import access
 from arbor.kb import KnowledgeBase
 from arbor.search import audit, working_copy
+from arbor.search.labels import LabelDesk
 from arbor.search.lending import ReaderDesk
-from arbor.search.ranking import LabelDesk
 from arbor.search.results import SearchResult
 from arbor.search.searching import Searcher
 from arbor.store.odb import ObjectStore

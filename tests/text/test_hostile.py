@@ -67,9 +67,9 @@ def test_a_reader_that_fails_leaves_the_file_whole(monkeypatch: pytest.MonkeyPat
         raise ModuleNotFoundError(f"No module named {name!r}")
 
     monkeypatch.setattr("arbor.text.reading.get_reader", fail)
-    extraction = extract(b"<html><p>words", "a.html", title="T")
+    extraction = extract(b"<html><p>words", "a.html")
     check(b"<html><p>words", extraction)
-    assert (extraction.media_type, extraction.title, extraction.encoding) == ("text/html", "T", "")
+    assert (extraction.media_type, extraction.title, extraction.encoding) == ("text/html", "", "")
     assert "No module named" in extraction.warnings[0]
 
 

@@ -131,10 +131,6 @@ def test_links_in_raw_html_are_kept() -> None:
     assert sorted(link.target for link in links) == ["b.md", "d.md"]
 
 
-def test_a_given_title_takes_its_place() -> None:
-    assert extract(b"# A\n", "a.md", title="Given").title == "Given"
-
-
 PARTS = ["<pre>\n", "x </script> y\n", "<?a\n", "b ?>\n", "<![CDATA[\n", "]]>\n",
          "# A\n", "## B c\n", "words\n", "\n", "```\n", "~~~\n", "````\n", "    # code\n", "<!--\n", "-->\n\n",
          "- item\n", "> quote\n",

@@ -119,3 +119,12 @@ def test_what_shows_no_headings_keeps_the_recorded_path(extractor: str) -> None:
 def test_without_the_text_before_the_recorded_path_stands() -> None:
     passage = SharedPassage("markdown/3", "words\n\n## Sub\n\ntext\n", ("A", "B"), False, lambda: None)
     assert find_heading_path(passage, 18) == ("A", "B")
+
+
+def test_only_a_reader_of_this_version_looks_for_headings() -> None:
+    assert (
+        get_heading_finder("pdf")
+        is get_heading_finder("extracted_text")
+        is get_heading_finder("../os")
+        is None
+    )

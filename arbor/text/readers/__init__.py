@@ -1,10 +1,11 @@
 """One module per kind of file, and the table that names them all.
 
 To add a kind of file, add a line to `FORMATS` and, unless a module here already reads it, a module with
-a function `read(data, policy) -> Reading`; one that can also read piece by piece has a `STREAMER`, and one
-whose extracted text has changed keeps the versions before in `EARLIER`.
-Modules are imported when the first such file comes along, so that a library needed for one kind costs
-nothing elsewhere.
+a function `read(data, policy) -> Reading`. A module may also have a `STREAMER`, which reads piece by piece what is too
+large to be held; `find_headings`, where the text itself shows the headings, so that a hit is told the section that it
+stands in; and `EARLIER`, the functions of earlier versions, where the text that it extracts has changed.
+Modules are imported when the first such file comes along, so that a library needed for one kind costs nothing
+elsewhere.
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ FORMATS = (
     Format("text/x-protobuf", "source", True, (".proto",)),
 )
 
+_READERS = frozenset(each.reader for each in FORMATS)
 FORMATS_BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
 
 
@@ -139,7 +141,12 @@ class HeadingFinder(Protocol):
 
 @cache
 def get_heading_finder(name: str) -> HeadingFinder | None:
-    """What finds headings in the text that a reader module reads; None where the text alone does not show them."""
+    """What finds headings in the text that a reader module reads; None where the text alone does not show them.
+
+    The name may come from somebody else's document, so that only modules of `FORMATS` are imported.
+    """
+    if name not in _READERS:
+        return None
     return cast(
         "HeadingFinder | None",
         getattr(importlib.import_module(f"arbor.text.readers.{name}"), "find_headings", None),
