@@ -406,7 +406,7 @@ def test_a_number_sign_in_a_name_is_no_passage(make_kb: MakeKb) -> None:
     for typed, path in (("notes/C#.md:2", "notes/C#.md"), ("F#:1", "F#"), ("notes/C#.md#0", "notes/C#.md")):
         place = find_place(snapshot, typed)
         assert (place.path, find_passage(snapshot, place)) == (path, 0)
-    with pytest.raises(UsageError, match="no document 'G#.md'"):
+    with pytest.raises(UsageError, match=r"no document 'G#\.md'"):
         find_passage(snapshot, find_place(snapshot, "G#.md"))
 
 
