@@ -15,9 +15,9 @@ from arbor.repo.file_states import restamp_worktree_cache
 from arbor.repo.history import is_ancestor
 from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import find_ref, resolve
+from arbor.repo.revisions import find_ref, nearest, resolve
 from arbor.repo.stage import Stage, clear_stage, put_stage
-from arbor.repo.upstreams import follow_start, is_gone, move_upstream, read_upstream, write_upstream
+from arbor.repo.upstreams import is_gone, move_upstream, read_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
@@ -80,7 +80,7 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
         if old is not None and repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "move it with arbor reset")
         repo.refs.move(ref, old, target, repo.who(), f"branch: from {start}")
-        follow_start(repo, name, start)
+        _follow_start(repo, name, start)
     return target
 
 
@@ -322,7 +322,7 @@ def switch(
             if upstream:
                 write_upstream(repo, target, upstream)
             elif create:
-                follow_start(repo, target, start)
+                _follow_start(repo, target, start)
             repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
 
         options = "-c " * create + "--detach " * detach
@@ -331,6 +331,13 @@ def switch(
                     new_ref=ref if is_new else "")  # fmt: skip
         move_to(repo, stage, move, move_ref, force=force)
     return oid
+
+
+def _follow_start(repo: Repository, branch: str, start: str) -> None:
+    """Let a new branch follow the remote-tracking one that it was made from, as git does by default."""
+    ref = find_ref(repo, start)
+    if ref is not None and ref.startswith(REMOTES):
+        write_upstream(repo, branch, ref[len(REMOTES) :])
 
 
 def _follow_unborn(repo: Repository, name: str) -> None:
@@ -378,16 +385,23 @@ def _find_remote_branch(repo: Repository, name: str) -> tuple[str, bytes]:
     """
     matches = [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
     if len(matches) != 1:
-        found = find_ref(repo, name)
-        hint = (
-            f"it is a {'tag' if found and found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
-        )
-        raise UsageError(
-            f"there is no branch '{name}'", hint if found else f"make it with: arbor switch -c {name}"
-        )
+        raise UsageError(f"there is no branch '{name}'", _no_branch_hint(repo, name, matches))
     oid = repo.refs.read(matches[0])
     assert oid is not None
     return matches[0].removeprefix(REMOTES), oid
+
+
+def _no_branch_hint(repo: Repository, name: str, remote_ones: list[str]) -> str:
+    """What to type where no branch, or not one alone, is called so."""
+    if remote_ones:
+        of_one = remote_ones[0].removeprefix(REMOTES)
+        return f"{len(remote_ones)} remotes have one; choose: arbor switch -c {name} {of_one}"
+    found = find_ref(repo, name)
+    if found:
+        return f"it is a {'tag' if found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
+    names = [ref.removeprefix(HEADS) for ref in repo.refs.iter_names(HEADS)]
+    meant = "".join(f"did you mean '{near}'? " for near in nearest(name, names))
+    return f"{meant}make it with: arbor switch -c {name}"
 
 
 def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> bytes:

@@ -1,9 +1,10 @@
-"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `~2`, `^2`, `main@{1}`, `main@{yesterday}`."""
+"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `~2`, `^2`, `main@{1}`, `main@{yesterday}`, `@{u}`."""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
@@ -11,6 +12,7 @@ from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import decode_tag
 from arbor.repo.repository import Repository
+from arbor.repo.upstreams import read_upstream
 from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ else:  # for a name that is not found
 _STEP = re.compile(r"([~^])([0-9]*)")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
 _NUMBER = re.compile(r"^[0-9]{1,9}$")
+_PEEL = re.compile(r"(?<=.)\^\{(?:commit)?\}\Z")
+"""`v1^{}` and `v1^{commit}`, git's words for the commit behind a tag: here every revision is one."""
 _AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
 _SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -45,7 +49,7 @@ def resolve(repo: Repository, text: str) -> bytes:
     Raises:
         UsageError: when there is no such revision; the hint names the nearest one.
     """
-    match = re.match(r"^([^~^]*)((?:[~^][0-9]{0,9})*)\Z", text)
+    match = re.match(r"^([^~^]*)((?:[~^][0-9]{0,9})*)\Z", _PEEL.sub("", text))
     if not match or not text:
         raise UsageError(f"'{text}' is not a revision")
     oid = _resolve_base(repo, match.group(1) or "HEAD")
@@ -72,6 +76,8 @@ def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> 
 
 def _resolve_base(repo: Repository, name: str) -> bytes:
     at = _AT.match(name)
+    if at and at.group(2).lower() in ("u", "upstream"):
+        return _from_upstream(repo, at.group(1))
     if at:
         return _from_reflog(repo, at.group(1) or _current(repo), at.group(2))
     if name in ("HEAD", "@"):
@@ -133,14 +139,32 @@ def _from_prefix(repo: Repository, name: str) -> bytes:
 
 def _nearest(repo: Repository, name: str) -> str:
     names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
-    close = difflib.get_close_matches(name, names, n=1)
+    close = nearest(name, names)
     return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The one of some names that was probably meant, if any."""
+    return difflib.get_close_matches(name, list(names), n=1)
 
 
 def _current(repo: Repository) -> str:
     """Whose moves `@{1}` counts: those of the current branch, as in git, so that a switch is none of them."""
     head = repo.refs.head()
     return head if isinstance(head, str) else "HEAD"
+
+
+def _from_upstream(repo: Repository, name: str) -> bytes:
+    """The commit of what a branch follows, the current one for an empty name."""
+    branch = repo.refs.current_branch() or "" if name in ("", "HEAD", "@") else name
+    upstream = read_upstream(repo, branch)
+    if not upstream:
+        told = f"branch '{branch}' follows nothing" if branch else "HEAD is detached and follows nothing"
+        raise UsageError(told, "run: arbor branch -u REMOTE/BRANCH")
+    oid = repo.refs.read(REMOTES + upstream)
+    if oid is None:
+        raise UsageError(f"nothing is known of '{upstream}', which '{branch}' follows", "run: arbor fetch")
+    return peel(repo, oid)
 
 
 def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from arbor.errors import UsageError
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import find_ref
 from arbor.store.refs import REMOTES
 
 
@@ -33,13 +32,6 @@ def list_upstreams(repo: Repository) -> dict[str, str]:
     """What each branch follows, also one that has no commit yet."""
     return {branch: str(row["upstream"]) for branch, row in repo.settings.table("branch").items()
             if isinstance(row, dict) and isinstance(row.get("upstream"), str)}  # fmt: skip
-
-
-def follow_start(repo: Repository, branch: str, start: str) -> None:
-    """Let a new branch follow the remote-tracking one that it was made from, as git does by default."""
-    ref = find_ref(repo, start)
-    if ref is not None and ref.startswith(REMOTES):
-        write_upstream(repo, branch, ref[len(REMOTES) :])
 
 
 def move_upstream(repo: Repository, old: str, new: str) -> None:

@@ -222,7 +222,8 @@ document can have, each odd byte stands as `\\xNN`.
 
 **Revisions.** `HEAD`, a branch, a tag, the first digits of a commit's oid, `REV~2` (two commits before it), `REV^2`
 (its second parent), `main@{1}` (where main was before its last move), `main@{yesterday}`, `main@{2026-01-31}`,
-`main@{3 days ago}`; `@{1}` is of the current branch, `HEAD@{1}` counts switches too. `OLD..NEW` is a range,
+`main@{3 days ago}`; `@{1}` is of the current branch, `HEAD@{1}` counts switches too; `@{u}` or `main@{upstream}` is
+what a branch follows, as last seen. `OLD..NEW` is a range,
 `OLD...NEW` begins where the two parted.
 
 **Documents.** `PATH` is the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a revision. A path
@@ -237,7 +238,7 @@ that itself holds `@` or `:` wins over the other readings.
 | `ARBOR_EDITOR`, `VISUAL`, `EDITOR` | the editor for commit messages, the first that is set |
 | `ARBOR_PAGER`, `PAGER` | the pager, the first that is set; `cat` or nothing for none |
 | `ARBOR_TOKEN` | the token for `http(s)://` |
-| `ARBOR_SSH` | the ssh program and its options, instead of `ssh` |
+| `ARBOR_SSH`, `GIT_SSH_COMMAND` | the ssh program and its options, instead of `ssh`: the first that is set; then `GIT_SSH`, a program without options |
 | `ARBOR_REMOTE_COMMAND` | arbor on the other side of ssh, instead of `arbor` |
 | `ARBOR_READ_TOKEN`, `ARBOR_PUSH_TOKEN` | a token that `arbor serve` accepts for reading, and one for pushing |
 | `NO_COLOR` | no colours, unless `--color` or the setting `color.ui` asks for them |
