@@ -1,4 +1,4 @@
-"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `~2`, `^2`, `main@{1}`, `main@{yesterday}`, `@{u}`."""
+"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `~2`, `^2`, `main@{1}`, `@{yesterday}`, `@{u}`."""
 
 from __future__ import annotations
 
