@@ -141,6 +141,12 @@ def offline_option(function: F) -> F:
                         help="Ask no remote for what is cold here.")(function)  # fmt: skip
 
 
+def no_edit_option(function: F) -> F:
+    """`--no-edit`, as people type it for git: no editor is opened here in any case."""
+    return click.option("--no-edit", is_flag=True, expose_value=False,
+                        help="Keep the prepared message, as without it.")(function)  # fmt: skip
+
+
 def signed_option(function: F) -> F:
     """`--require-signed`, `--no-require-signed`."""
     return click.option(

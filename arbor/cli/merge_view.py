@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from arbor.cli.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.ripple_view import ripple_line
 from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
-from arbor.errors import ConflictError
+from arbor.errors import ConflictError, UsageError
 from arbor.repo import twins
+from arbor.repo.merging import MergeResult
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
-
-if TYPE_CHECKING:
-    from arbor.repo.merging import MergeResult
 
 
 def finish_merge(
@@ -114,6 +113,29 @@ _WORDS = {
     "staged": "staged, {changed} changed; run: arbor commit",
     "conflict": "the {verb} has conflicts",
 }
+
+
+def go_on(session: Session, command: str, message: str, *, as_json: bool) -> None:
+    """Commit a merge or revert in progress, as `arbor commit` would: `--continue`.
+
+    Raises:
+        UsageError: when no such thing is in progress.
+        ConflictError: when something is not resolved, or the pre-commit hook refuses.
+    """
+    kb = session.open()
+    stage = kb.repo.stage()
+    found = stage.in_progress
+    if found != command:
+        raise UsageError(
+            f"there is no {command} in progress", f"run: arbor {found} --continue" if found else ""
+        )
+    run_pre_commit(session)
+    merged = stage.merge_parents[0].hex() if stage.merge_parents else ""
+    changed = tuple(change.path for change in kb.status().staged)
+    result = MergeResult("clean", merged, changed, message=message or stage.message)
+    outcome = finish_merge(session, result, commit=True)
+    run_post_hook(session, "post-commit")
+    end_merge(session, command, outcome, as_json=as_json)
 
 
 def end_merge(session: Session, command: str, result: MergeResult, *, as_json: bool, **more: Any) -> None:

@@ -26,14 +26,23 @@ else:
     connecting = lazy_module("arbor.remote.connecting")
 
 TOKEN_VARIABLE = "ARBOR_TOKEN"
+SSH_VARIABLES = ("ARBOR_SSH", "GIT_SSH_COMMAND", "GIT_SSH")
 
 
 def connect_options(session: Session) -> ConnectOptions:
-    """How to reach others: `ARBOR_TOKEN` for http, `ARBOR_SSH` for the ssh program, the folder for relative paths."""
+    """How to reach others: `ARBOR_TOKEN` for http, the ssh program, the folder for relative paths."""
     return connecting.ConnectOptions(
-        cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=_words("ARBOR_SSH", "ssh"),
+        cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=_ssh_command(),
         remote_command=_words("ARBOR_REMOTE_COMMAND", "arbor"),
     )  # fmt: skip
+
+
+def _ssh_command() -> tuple[str, ...]:
+    """The ssh program with its options: who has told git how to reach a host need not tell arbor again."""
+    chosen = next((name for name in SSH_VARIABLES if os.environ.get(name)), SSH_VARIABLES[0])
+    if chosen == "GIT_SSH":  # the path of a program, which may hold spaces, and nothing else
+        return (os.environ[chosen],)
+    return _words(chosen, "ssh")
 
 
 def _words(variable: str, default: str) -> tuple[str, ...]:

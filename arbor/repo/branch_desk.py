@@ -112,9 +112,13 @@ class BranchDesk:
         """Take back an `mv` that was cut off half-way; raises UsageError when there is none."""
         merging.abort(self._repo, "mv")
 
-    def revert(self, revision: str, *, commit: bool = True) -> MergeResult:
-        """Undo a commit with another one; raises ConflictError when something is staged or in the way."""
-        return self._finish(merging.revert(self._repo, revision), commit)
+    def revert(self, revision: str, *, commit: bool = True, mainline: int | None = None) -> MergeResult:
+        """Undo a commit with another one, of a merge what it brought to its parent number `mainline`, from 1.
+
+        Raises:
+            ConflictError: when something is staged or in the way.
+        """
+        return self._finish(merging.revert(self._repo, revision, mainline), commit)
 
     def reset(self, revision: str = "HEAD", mode: str = "mixed") -> str:
         """Move the current branch: `soft`, `mixed` or `hard`; raises UsageError for another mode or revision."""

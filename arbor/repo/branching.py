@@ -14,7 +14,7 @@ from arbor.repo.file_states import restamp_worktree_cache
 from arbor.repo.history import is_ancestor
 from arbor.repo.moving import Move, move_to, undo_move
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import find_ref, is_symmetric, resolve, resolve_start
+from arbor.repo.revisions import find_ref, is_symmetric, nearest, resolve, resolve_start
 from arbor.repo.shorthands import branch_named
 from arbor.repo.stage import Stage, clear_stage, put_stage
 from arbor.repo.upstreams import is_gone, move_upstream, read_upstream, write_upstream
@@ -377,16 +377,23 @@ def _find_remote_branch(repo: Repository, name: str) -> tuple[str, bytes]:
     """
     matches = [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
     if len(matches) != 1:
-        found = find_ref(repo, name)
-        hint = (
-            f"it is a {'tag' if found and found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
-        )
-        raise UsageError(
-            f"there is no branch '{name}'", hint if found else f"make it with: arbor switch -c {name}"
-        )
+        raise UsageError(f"there is no branch '{name}'", _no_branch_hint(repo, name, matches))
     oid = repo.refs.read(matches[0])
     assert oid is not None
     return matches[0].removeprefix(REMOTES), oid
+
+
+def _no_branch_hint(repo: Repository, name: str, remote_ones: list[str]) -> str:
+    """What to type where no branch, or not one alone, is called so."""
+    if remote_ones:
+        of_one = remote_ones[0].removeprefix(REMOTES)
+        return f"{len(remote_ones)} remotes have one; choose: arbor switch -c {name} {of_one}"
+    found = find_ref(repo, name)
+    if found:
+        return f"it is a {'tag' if found.startswith(TAGS) else 'commit'}: arbor switch --detach {name}"
+    names = [ref.removeprefix(HEADS) for ref in repo.refs.iter_names(HEADS)]
+    meant = "".join(f"did you mean '{near}'? " for near in nearest(name, names))
+    return f"{meant}make it with: arbor switch -c {name}"
 
 
 def reset(repo: Repository, revision: str = "HEAD", mode: str = "mixed") -> bytes:

@@ -12,7 +12,7 @@ from arbor.objects.model import CoreSource, Derivation, decode_document, decode_
 from arbor.repo.core_binding import broken_source, changed_below, changed_sources, get_derivation
 from arbor.repo.cores import MANUAL
 from arbor.repo.distillers.contract import Distiller
-from arbor.repo.distillers.registry import find_distiller, takes
+from arbor.repo.distillers.registry import asks_statistics, find_distiller, takes
 from arbor.repo.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.file_bytes import read_document
 from arbor.repo.kb_statistics import DocumentFinder, TermCounter
@@ -191,7 +191,7 @@ class CoreChecker:
         key = (derivation.distiller, repr(sorted(derivation.parameters.items())), derivation.ledger_root)
         if key not in self._recipes:
             documents: dict[str, bytes] | None = {}
-            if distiller.uses_statistics(derivation.parameters):
+            if asks_statistics(distiller, derivation.parameters):
                 documents = self._finder.find(derivation.ledger_root)
             if len(self._recipes) >= _RECIPES_KEPT:
                 self._recipes.clear()

@@ -27,6 +27,7 @@ from arbor.objects.model import (
 )
 from arbor.objects.paths import path_fault
 from arbor.repo.core_binding import CoreOrigin, Find, get_derivation, origins_of
+from arbor.repo.distillers.contract import MAX_TEXT_BYTES
 from arbor.repo.file_bytes import read_document
 from arbor.repo.ingest import CANONICALISATION, Sink, document_of
 from arbor.repo.repository import Repository
@@ -37,7 +38,6 @@ from arbor.text.extraction import DEFAULT_POLICY
 from arbor.text.reading import decode_passage, extract
 
 MANUAL = "manual"
-MAX_TEXT_BYTES = 1024 * 1024
 _FILE_NAME = "core.md"
 
 

@@ -12,7 +12,7 @@ from arbor.objects.paths import path_fault
 from arbor.repo.cores import Binding, bind, source_key, write_core
 from arbor.repo.deep_check import read_parts
 from arbor.repo.distillers.contract import Distillate, Distiller, Parameter, Source
-from arbor.repo.distillers.registry import told
+from arbor.repo.distillers.registry import asks_statistics, fault_of_distillate, told
 from arbor.repo.kb_statistics import KbStatistics, TermCounter, documents_root, read_texts
 from arbor.repo.repository import Repository
 from arbor.repo.selections import select_tracked
@@ -157,7 +157,7 @@ def make_recipe(
     counter: TermCounter | None = None,
 ) -> Recipe:
     """A distiller with its parameters and, where it uses them, the statistics of documents (ledger key to oid)."""
-    if not distiller.uses_statistics(parameters):
+    if not asks_statistics(distiller, parameters):
         return Recipe(distiller, parameters)
     counted = (counter or TermCounter(repo)).count(documents.values())
     return Recipe(distiller, parameters, counted, documents_root(documents))
@@ -204,11 +204,12 @@ def run_distiller(
         made = recipe.distiller.distill(source, recipe.parameters, recipe.statistics)
     except Exception as error:
         raise DistillerFailed(f"{recipe.distiller.name} fails on it: {told(error)}") from error
-    if made is not None and (
-        not made.used or list(made.used) != sorted(set(made.used) & set(range(len(texts))))
-    ):
-        raise DistillerFailed(f"{recipe.distiller.name} does not say which of its passages it used")
-    return made
+    if made is None:
+        return None
+    fault = fault_of_distillate(made, len(texts))
+    if fault:
+        raise DistillerFailed(f"{recipe.distiller.name} {fault}")
+    return Distillate(made.text, tuple(made.used))  # it may have given a list, which is equal to no tuple
 
 
 def write_distilled(

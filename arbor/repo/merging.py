@@ -9,7 +9,7 @@ from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.checkout import apply_checkout, plan_checkout
-from arbor.repo.cold_needs import Versions, needs_of_revert, needs_of_versions, refuse_absent
+from arbor.repo.cold_needs import Versions, mainline_of, needs_of_revert, needs_of_versions, refuse_absent
 from arbor.repo.history import is_ancestor, merge_bases
 from arbor.repo.merge_bases import find_base
 from arbor.repo.merge_ledgers import PARENT_OF, Merging, merge_ledgers
@@ -88,27 +88,31 @@ def merge(
                           text, (theirs,))  # fmt: skip
 
 
-def revert(repo: Repository, revision: str) -> MergeResult:
+def revert(repo: Repository, revision: str, mainline: int | None = None) -> MergeResult:
     """Stage the undoing of a commit: its parent merged in, with the commit itself as the base.
 
     Where that changes nothing (kind `up-to-date`) no revert is in progress afterwards.
 
+    Args:
+        repo: Where.
+        revision: The commit.
+        mainline: Of a merge, the parent whose side stays, from 1: what the merge brought to it is undone.
+
     Raises:
-        UsageError: when the revision is unknown or a merge.
+        UsageError: when the revision is unknown, a merge without `mainline`, or has no such parent.
         ConflictError: when something is staged or local changes are in the way.
     """
     oid = resolve(repo, revision)
     commit = repo.commit(oid)
-    if len(commit.parents) > 1:
-        raise UsageError("a merge cannot be reverted as a whole", "revert the commits that it brought")
+    parent = mainline_of(repo, oid, mainline)
     with repo.lock():
         undo_move(repo)
         stage = repo.stage()
         stage.refuse_unfinished()
         if stage.changes:
             raise ConflictError("there are staged changes", "commit them before reverting")
-        refuse_absent(needs_of_revert(repo, revision))
-        before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
+        refuse_absent(needs_of_revert(repo, revision, mainline))
+        before = repo.ledger_root(parent) if parent else ledger.EMPTY_LEDGER
         subject = commit.message.split("\n", 1)[0]
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
         return _three_way(repo, stage, commit.ledger_root, before, oid, revision, message, ())

@@ -69,17 +69,17 @@ def parse_place(typed: str, is_path: bool = False) -> Place:
         is_path: Take it as a path whatever is in it: for a document whose name ends like a line or a passage.
     """
     if not is_path:
+        path, mark, rest = typed.rpartition(":")
+        if mark and path and rest.isascii() and rest.isdigit():  # first: `C#.md:12` is a line of `C#.md`
+            return Place(path, line=int(rest))
         path, mark, rest = typed.rpartition("#")
         if mark and path and rest:
             return Place(path, passage=rest)
-        path, mark, rest = typed.rpartition(":")
-        if mark and path and rest.isascii() and rest.isdigit():
-            return Place(path, line=int(rest))
     return Place(typed)
 
 
 def find_place(snapshot: Snapshot, typed: str, room: str = "document") -> Place:
-    """As `parse_place`, but what has exactly that name comes first.
+    """As `parse_place`, but what has exactly that name comes first, and a `#` after no such name is a part of it.
 
     Args:
         snapshot: Where to look.
@@ -93,9 +93,11 @@ def find_place(snapshot: Snapshot, typed: str, room: str = "document") -> Place:
         raise UsageError(f"'{room}' is no room of documents", f"the rooms are: {', '.join(_PREFIXES)}")
     is_name = snapshot.find_key(_PREFIXES[room] + typed) is not None
     place = replace(parse_place(typed, is_path=is_name), room=room)
-    if room == "document" and typed.startswith(CORE_MARK) and snapshot.find(place.path) is None:
+    if snapshot.find_key(place.key) is not None:
+        return place
+    if room == "document" and typed.startswith(CORE_MARK):
         return find_place(snapshot, typed.removeprefix(CORE_MARK), "core")
-    return place
+    return replace(place, path=typed, passage="") if place.passage else place
 
 
 def get_place(snapshot: Snapshot, place: Place) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
@@ -194,8 +194,13 @@ def _from_prefix(repo: Repository, name: str) -> bytes:
 
 def _nearest(repo: Repository, name: str) -> str:
     names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
-    close = difflib.get_close_matches(name, names, n=1)
+    close = nearest(name, names)
     return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The one of some names that was probably meant, if any."""
+    return difflib.get_close_matches(name, list(names), n=1)
 
 
 def _current(repo: Repository) -> str:

@@ -241,7 +241,8 @@ that itself holds `@` or `:` wins over the other readings.
 | `ARBOR_EDITOR`, `VISUAL`, `EDITOR` | the editor for commit messages, the first that is set |
 | `ARBOR_PAGER`, `PAGER` | the pager, the first that is set; `cat` or nothing for none |
 | `ARBOR_TOKEN` | the token for `http(s)://` |
-| `ARBOR_SSH` | the ssh program and its options, instead of `ssh` |
+| `ARBOR_SSH`, `GIT_SSH_COMMAND` | the ssh program and its options, instead of `ssh`; the first that is set |
+| `GIT_SSH` | where neither is set: the ssh program, without options |
 | `ARBOR_REMOTE_COMMAND` | arbor on the other side of ssh, instead of `arbor` |
 | `ARBOR_READ_TOKEN`, `ARBOR_PUSH_TOKEN` | a token that `arbor serve` accepts for reading, and one for pushing |
 | `NO_COLOR` | no colours, unless `--color` or the setting `color.ui` asks for them |

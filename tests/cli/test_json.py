@@ -94,6 +94,18 @@ def test_show_of_a_commit(kb: Cli) -> None:
     ]  # fmt: skip
 
 
+def test_diff_names_the_side_that_was_compared(kb: Cli) -> None:
+    kb.write("notes/proofs.md", "staged\n")
+    kb("add", ".")
+    kb.write("notes/proofs.md", "in the file\n")
+    sides = []
+    for words in ((), ("HEAD",), ("--staged",), ("--staged", "HEAD")):
+        answer = kb("diff", *words, "--json").json
+        assert (answer["changes"][0]["diff"][-1] == "+in the file") == (answer["new"] == "files")
+        sides.append((answer["old"], answer["new"]))
+    assert sides == [("stage", "files"), ("HEAD", "files"), ("HEAD", "stage"), ("HEAD", "stage")]
+
+
 def test_show_of_a_document(kb: Cli) -> None:
     answer = kb("show", "notes/proofs.md", "--json").json
     assert set(answer) == {"schema", "type", "document"}

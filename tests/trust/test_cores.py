@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 import shutil
 from collections.abc import Iterable
 from importlib import metadata
@@ -23,7 +24,7 @@ from arbor.repo.core_check import CoreState
 from arbor.repo.cores import list_cores
 from arbor.repo.desk import TrustDesk
 from arbor.repo.distillers import registry
-from arbor.repo.distillers.contract import Distillate, Source
+from arbor.repo.distillers.contract import MAX_TEXT_BYTES, Distillate, Source
 from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
 from arbor.repo.kb_statistics import DocumentFinder, documents_root
 from arbor.repo.repository import Repository
@@ -519,6 +520,70 @@ def test_a_distiller_that_fails_is_named_with_its_document(
     assert "shout' cannot be loaded: ZeroDivisionError" in state_of(kb, "shout/a.md").again
     with pytest.raises(UsageError, match="cannot be loaded"):
         TrustDesk(kb.repo).distill((), "shout")
+
+
+def plug_in(monkeypatch: pytest.MonkeyPatch, **attributes: object) -> None:
+    """Plug in `Shout` with some attributes as they are given."""
+    point = Point()
+    made = type("Other", (Shout,), attributes)
+    monkeypatch.setattr(point, "load", lambda: made, raising=False)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [point])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "fault"),
+    [
+        ({"name": "keywords"}, "its name is 'keywords'"),
+        ({"version": "1"}, "its version is '1'"),
+        ({"version": True}, "its version is True"),
+        ({"version": 0}, "its version is 0"),
+        ({"deterministic": None}, "does not say whether it is deterministic"),
+        ({"defaults": {"share": 0.5}}, "its default for 'share' is 0.5"),
+        ({"defaults": None}, "cannot be loaded: TypeError"),
+        ({"distill": None}, "distill cannot be called"),
+        ({"uses_statistics": lambda self, parameters: 1 // 0}, "fails: ZeroDivisionError"),
+    ],
+)
+def test_a_distiller_that_does_not_keep_its_contract_is_refused(
+    attributes: dict[str, object], fault: str, make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb({"a.md": "# Quiet\n\ntext\n"})
+    plug_in(monkeypatch, **attributes)
+    with pytest.raises(UsageError, match=re.escape(fault)):
+        TrustDesk(kb.repo).distill((), "shout")
+    plug_in(monkeypatch)
+    distilled(kb, "shout")
+    plug_in(monkeypatch, **{"deterministic": True, "version": 3, **attributes})
+    assert state_of(kb, "shout/a.md").state == "current"
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        ("QUIET", "shout makes something else than a text"),
+        (Distillate(5, (0,)), "shout makes something else than a text"),  # type: ignore[arg-type]
+        (Distillate(" \n", (0,)), "shout makes a text that is empty"),
+        (Distillate("x" * (MAX_TEXT_BYTES + 1), (0,)), "shout makes a text that is empty or larger"),
+        (Distillate("\ud800\n", (0,)), "shout makes a text that is not Unicode"),
+        (Distillate("x\n", (True,)), "shout does not say which of its passages it used"),
+        (Distillate("x\n", (0.0,)), "shout does not say which of its passages it used"),  # type: ignore[arg-type]
+        (Distillate("x\n", None), "shout does not say which of its passages it used"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_a_distiller_makes_is_checked(
+    made: object, problem: str, make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb({"a.md": "# Quiet\n\ntext\n"})
+    plug_in(monkeypatch, distill=lambda *_: made)
+    [found] = TrustDesk(kb.repo).distill((), "shout")
+    assert (found.state, found.problem[: len(problem)]) == ("skipped", problem)
+
+
+def test_a_list_of_passages_is_as_good_as_a_tuple(make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch) -> None:
+    kb = make_kb({"a.md": "# Quiet\n\ntext\n"})
+    plug_in(monkeypatch, deterministic=True, distill=lambda *_: Distillate("x\n", [0]))  # type: ignore[arg-type]
+    distilled(kb, "shout")
+    assert (state_of(kb, "shout/a.md").state, state_of(kb, "shout/a.md").again) == ("current", "same")
 
 
 @pytest.mark.parametrize(

@@ -401,6 +401,15 @@ def test_a_name_that_looks_like_a_place_is_a_name(make_kb: MakeKb) -> None:
     assert find_place(kb.snapshot(), "c#0").path == "c"
 
 
+def test_a_number_sign_in_a_name_is_no_passage(make_kb: MakeKb) -> None:
+    snapshot = make_kb({"notes/C#.md": "one\ntwo\n", "F#": "three\n"}).snapshot()
+    for typed, path in (("notes/C#.md:2", "notes/C#.md"), ("F#:1", "F#"), ("notes/C#.md#0", "notes/C#.md")):
+        place = find_place(snapshot, typed)
+        assert (place.path, find_passage(snapshot, place)) == (path, 0)
+    with pytest.raises(UsageError, match=r"no document 'G#\.md'"):
+        find_passage(snapshot, find_place(snapshot, "G#.md"))
+
+
 def test_a_damaged_passage_is_not_signed_for(make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = make_kb({"a.md": "# Title\n\ntext\n"})
     honest = kb.repo.store.get_kind

@@ -57,7 +57,7 @@ FIELDS = {
 @click.option(
     "-o", "--origin", metavar="NAME", default="origin", show_default=True, help="Name of the remote."
 )
-@click.option("--no-checkout", is_flag=True, help="Write no files.")
+@click.option("-n", "--no-checkout", is_flag=True, help="Write no files.")
 @click.option("--no-tags", is_flag=True, help="Leave tags out.")
 @click.option("--no-index", is_flag=True, help="Leave the index for the first search.")
 @signed_option

@@ -46,7 +46,7 @@ def command(
 
       arbor diff                     the files against what is staged
       arbor diff --staged            what is staged against HEAD
-      arbor diff HEAD~2              what is staged against a revision
+      arbor diff HEAD~2              the files against a revision
       arbor diff v1..main -- notes   two revisions, below one folder
       arbor diff main...topic        what topic has done since it left main
     """
@@ -62,7 +62,7 @@ def command(
     if as_json:
         fields = [diff_fields(change, with_lines=not names, with_patch=not stat) for change in changes]
         left = old or ("HEAD" if staged else "stage")
-        right = new or ("stage" if staged or old else "files")
+        right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     else:
         _show(session, changes, stat=stat, names=names)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from arbor.cli.cold_view import cold_noticed
-from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
+from arbor.cli.command import arbor_command, json_option, no_edit_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge
+from arbor.cli.merge_view import end_merge, finish_merge, go_on
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -19,7 +19,7 @@ from arbor.repo.shorthands import BEFORE
 FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
     "commit": "the commit HEAD stands at now",
-    "merged": "the commit that was merged",
+    "merged": 'the commit that was merged; "" after revert --continue',
     "changed": "documents, and cores as core:NAME, that the merge brought",
     "conflicts": "those to be resolved by hand",
     "reasons": "why each of them is in conflict",
@@ -33,14 +33,17 @@ FIELDS = {
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
 @click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
 @click.option("--abort", is_flag=True, help="Leave a merge in progress: everything as before it.")
-@click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
+@click.option("--continue", "goes_on", is_flag=True, help="Commit a merge whose conflicts are resolved.")
+@click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
+              help="Merge histories that have nothing in common.")  # fmt: skip
 @click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
+@no_edit_option
 @offline_option
 @quiet_option
 @json_option
 def command(
     session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
-    allow_unrelated: bool, message: str, as_json: bool,
+    goes_on: bool, allow_unrelated: bool, message: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Merge another branch or commit into the current branch; - is the branch that you came from.
 
@@ -53,6 +56,9 @@ def command(
     if abort:
         merging.abort(kb.repo, "merge")
         session.out.note("the merge is left; everything is as before it")
+        return
+    if goes_on:
+        go_on(session, "merge", message, as_json=as_json)
         return
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")

@@ -17,15 +17,21 @@ FIELDS = {"ref": "the name as typed", "moves": "newest first: `old`, `new`, `who
 
 
 @arbor_command("reflog", fields=FIELDS, number_option="-n")
-@click.argument("name", default="HEAD", metavar="[REF]")
+@click.argument("words", nargs=-1, metavar="[show] [REF]")
 @click.option("-n", "--limit", type=click.IntRange(1), help="Show only the last moves; also -NUM.")
 @json_option
-def command(session: Session, name: str, limit: int | None, as_json: bool) -> None:
+def command(session: Session, words: tuple[str, ...], limit: int | None, as_json: bool) -> None:
     """Show where HEAD, a branch or a tag has been on this machine.
 
     Each line can be used as a revision: HEAD@{1} is where HEAD was before the last move.
     """
     repo, out = session.open().repo, session.out
+    rest = (
+        words[1:] if words[:1] == ("show",) and (len(words) > 1 or find_ref(repo, "show") is None) else words
+    )
+    if len(rest) > 1:
+        raise UsageError(f"there are too many names: '{rest[-1]}'", "run: arbor reflog REF")
+    name = rest[0] if rest else "HEAD"
     ref = "HEAD" if name in ("HEAD", "@") else find_ref(repo, name)
     if ref is None:
         raise UsageError(f"there is no ref '{name}'", "run: arbor branch")

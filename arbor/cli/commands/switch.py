@@ -38,7 +38,14 @@ FIELDS = {
 @click.argument("start", required=False, metavar="[REV]", type=REVISION)
 @click.option("-c", "--create", is_flag=True, help="Make the branch first, here or at REV.")
 @click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
-@click.option("-f", "--force", is_flag=True, help="Throw away changes that are not committed.")
+@click.option(
+    "-f",
+    "--force",
+    "--discard-changes",
+    "force",
+    is_flag=True,
+    help="Throw away changes that are not committed.",
+)
 @offline_option
 @quiet_option
 @json_option

@@ -21,6 +21,8 @@ from typing import Protocol
 Parameter = int | str | bool
 Parameters = Mapping[str, Parameter]
 GROUP = "arbor.distillers"
+MAX_TEXT_BYTES = 1024 * 1024
+"""The longest text of a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Distillate:
     """What a distiller made.
 
     Attributes:
-        text: The core's text.
+        text: The core's text: Unicode, not blank, of `MAX_TEXT_BYTES` at most.
         used: Positions of the passages that it was taken from, ascending, at least one.
     """
 

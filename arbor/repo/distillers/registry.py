@@ -7,11 +7,13 @@ from importlib import metadata
 from typing import Any
 
 from arbor.errors import UsageError
-from arbor.repo.distillers.contract import GROUP, Distiller, Parameter
+from arbor.objects.paths import path_fault
+from arbor.repo.distillers.contract import GROUP, MAX_TEXT_BYTES, Distillate, Distiller, Parameter, Parameters
 from arbor.repo.distillers.excerpts import FirstSentence, Lead, Outline
 from arbor.repo.distillers.keywords import Keywords
 
 _INT_MIN, _INT_MAX = 1, 1_000_000
+_NOT_USED = "does not say which of its passages it used"
 BUILT_IN: tuple[Distiller, ...] = (FirstSentence(), Keywords(), Lead(), Outline())
 
 
@@ -41,9 +43,55 @@ def _load(point: metadata.EntryPoint) -> Distiller:
         loaded: Any = point.load()
         made = loaded() if callable(loaded) and not hasattr(loaded, "distill") else loaded
         found: Distiller = made() if isinstance(made, type) else made
+        fault = _fault_of(point.name, found)
     except Exception as error:
         raise UsageError(f"the distiller '{point.name}' cannot be loaded: {told(error)}") from error
+    if fault:
+        raise UsageError(
+            f"the distiller '{point.name}' does not keep its contract: {fault}",
+            "ask who wrote it to follow arbor/repo/distillers/contract.py",
+        )
     return found
+
+
+def _fault_of(name: str, found: Any) -> str:
+    """What of a plugged-in object is not as its contract has it; "" for nothing."""
+    if found.name != name or path_fault(name):
+        return f"its name is {found.name!r}, which is not the entry point's, or no name"
+    if type(found.version) is not int or not _INT_MIN <= found.version <= _INT_MAX:
+        return f"its version is {found.version!r} and no whole number from {_INT_MIN}"
+    if type(found.deterministic) is not bool:
+        return "it does not say whether it is deterministic"
+    for parameter, value in dict(found.defaults).items():
+        if type(parameter) is not str or type(value) not in (int, str, bool):
+            return (
+                f"its default for {parameter!r} is {value!r}, and neither a whole number, a text nor a truth"
+            )
+    missing = [each for each in ("uses_statistics", "distill") if not callable(getattr(found, each))]
+    return f"its {missing[0]} cannot be called" if missing else ""
+
+
+def asks_statistics(distiller: Distiller, parameters: Parameters) -> bool:
+    """Whether a distiller wants statistics of the whole knowledge base; raises UsageError when it cannot say."""
+    try:
+        return bool(distiller.uses_statistics(parameters))
+    except Exception as error:
+        raise UsageError(f"the distiller '{distiller.name}' fails: {told(error)}") from error
+
+
+def fault_of_distillate(made: Any, passages: int) -> str:
+    """What of a distillate is not as the contract has it, for a document of so many passages; "" for nothing."""
+    if not isinstance(made, Distillate) or type(made.text) is not str:
+        return "makes something else than a text"
+    try:
+        size = len(made.text.encode("utf-8"))
+    except UnicodeEncodeError:
+        return "makes a text that is not Unicode"
+    if not made.text.strip() or size > MAX_TEXT_BYTES:
+        return f"makes a text that is empty or larger than {MAX_TEXT_BYTES:,} bytes"
+    used = list(made.used) if isinstance(made.used, (tuple, list)) else []
+    is_position = all(type(index) is int and 0 <= index < passages for index in used)
+    return "" if used and is_position and used == sorted(set(used)) else _NOT_USED
 
 
 def told(error: Exception) -> str:

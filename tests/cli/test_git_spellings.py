@@ -1,0 +1,151 @@
+"""Options and words that people type as in git."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from arbor.cli.byte_sources import parse_age
+from arbor.errors import UsageError
+from arbor.repo.revisions import parse_moment
+from tests.cli.harness import Cli
+
+
+def diverge(kb: Cli, ours: str, theirs: str) -> None:
+    """The current branch and `side` change the same document."""
+    kb("switch", "-c", "side")
+    kb.write("notes/proofs.md", theirs)
+    kb("commit", "-a", "-m", "theirs")
+    kb("switch", "main")
+    kb.write("notes/proofs.md", ours)
+    kb("commit", "-a", "-m", "ours")
+
+
+def parents(kb: Cli) -> int:
+    return len(kb("log", "-1", "--json").json["commits"][0]["parents"])
+
+
+def test_a_merge_goes_on_when_its_conflicts_are_resolved(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    assert "no merge in progress" in kb("merge", "--continue", code=2).err
+    kb("merge", "side", code=13)
+    kb("merge", "--continue", code=13)
+    assert "arbor merge --continue" in kb("revert", "--continue", code=2).err
+    kb.write("notes/proofs.md", "both\n")
+    kb("add", ".")
+    answer = kb("merge", "--continue", "-m", "joined", "--json").json
+    assert (answer["kind"], answer["changed"]) == ("merged", ["notes/proofs.md"])
+    assert parents(kb) == 2
+    assert kb("log", "-1", "--oneline").out.endswith("joined\n")
+
+
+def test_a_revert_goes_on_when_its_conflicts_are_resolved(kb: Cli) -> None:
+    for text in ("one\n", "two\n"):
+        kb.write("notes/proofs.md", text)
+        kb("commit", "-a", "-m", text)
+    kb("revert", "--no-edit", "HEAD~1", code=13)
+    kb.write("notes/proofs.md", "mended\n")
+    kb("add", ".")
+    kb("revert", "--continue")
+    assert kb("log", "-1", "--oneline").out.endswith('Revert "one"\n')
+    assert kb("status", "--short").out == ""
+
+
+def test_a_merge_is_reverted_to_the_side_that_is_named(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/side.md", "side\n")
+    kb("add", ".")
+    kb("commit", "-m", "side")
+    kb("switch", "main")
+    kb.write("notes/main.md", "main\n")
+    kb("add", ".")
+    kb("commit", "-m", "main")
+    kb("merge", "side", "--no-edit")
+    told = kb("revert", "HEAD", code=2).err
+    assert "is a merge" in told
+    assert "-m 1" in told
+    assert "has no parent 3" in kb("revert", "-m", "3", "HEAD", code=2).err
+    kb("revert", "-m", "1", "HEAD")
+    assert not (kb.folder / "notes/side.md").exists()
+    assert (kb.folder / "notes/main.md").exists()
+    kb("reset", "--hard", "HEAD~1")
+    kb("revert", "-m", "2", "HEAD")
+    assert (kb.folder / "notes/side.md").exists()
+    assert not (kb.folder / "notes/main.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "like"),
+    [
+        (("switch", "--discard-changes", "side"), ("switch", "-f", "side")),
+        (("reflog", "show", "main"), ("reflog", "main")),
+        (("reflog", "show"), ("reflog",)),
+    ],
+)
+def test_what_git_has_two_names_for(words: tuple[str, ...], like: tuple[str, ...], kb: Cli) -> None:
+    kb("branch", "side")
+    assert kb(*words).out == kb(*like).out
+
+
+def test_a_reflog_of_a_branch_that_is_called_show(kb: Cli) -> None:
+    kb("branch", "show")
+    assert "show@{0}" in kb("reflog", "show").out
+    assert "too many names" in kb("reflog", "show", "main", "side", code=2).err
+
+
+def test_what_a_branch_follows_is_a_revision(kb: Cli) -> None:
+    kb("init", "--bare", "../hub")
+    kb("remote", "add", "origin", "../hub")
+    assert "branch 'main' follows nothing" in kb("log", "@{u}", code=2).err
+    kb("push", "-u", "origin", "main")
+    kb.write("notes/new.md", "new\n")
+    kb("add", ".")
+    kb("commit", "-m", "not pushed")
+    for words in ("@{u}..", "@{upstream}..HEAD", "main@{U}..main", "HEAD@{u}.."):
+        assert kb("log", "--oneline", words).out.count("not pushed") == 1
+    assert kb("log", "-1", "--oneline", "@{u}").out == kb("log", "-1", "--oneline", "origin/main").out
+    kb("branch", "side")
+    assert "branch 'side' follows nothing" in kb("log", "side@{u}", code=2).err
+    kb("switch", "--detach", "HEAD")
+    assert "HEAD is detached" in kb("log", "@{u}", code=2).err
+
+
+def test_the_commit_behind_a_tag_in_gits_words(kb: Cli) -> None:
+    kb("tag", "-a", "v1", "-m", "one")
+    for words in ("v1^{}", "v1^{commit}", "HEAD^{commit}"):
+        assert kb("log", "-1", words).out == kb("log", "-1", "v1").out
+
+
+def test_a_branch_that_is_not_there_is_told_with_what_may_be_meant(kb: Cli) -> None:
+    told = kb("switch", "mian", code=2).err
+    assert "did you mean 'main'? make it with: arbor switch -c mian" in told
+    for name in ("one", "two"):
+        kb("init", "--bare", f"../{name}")
+        kb("remote", "add", name, f"../{name}")
+        kb("push", name, "main:topic")
+        kb("fetch", name)
+    assert "choose: arbor switch -c topic one/topic" in kb("switch", "topic", code=2).err
+    kb("switch", "-c", "topic", "two/topic")
+
+
+def test_the_ssh_command_that_git_was_told_of(kb: Cli) -> None:
+    say = f"{sys.executable} -c \"import sys; sys.exit('this is the one')\""
+    other = f"{sys.executable} -c \"import sys; sys.exit('the other one')\""
+    for env in (
+        {"GIT_SSH_COMMAND": say},
+        {"ARBOR_SSH": say, "GIT_SSH_COMMAND": other},
+        {"ARBOR_SSH": "", "GIT_SSH_COMMAND": say, "GIT_SSH": "no-such-program"},
+    ):
+        assert "this is the one" in kb("fetch", "host:kb", env=env, code=14).err
+    told = kb("fetch", "host:kb", env={"GIT_SSH": "no such program"}, code=14).err
+    assert "'no such program' cannot be run" in told
+
+
+def test_an_age_is_read_like_a_date() -> None:
+    for text in ("12h", "90d", "2w", "6m", "1y"):
+        assert parse_age(text) == 1_000_000_000 - parse_moment(text, 1_000_000_000)
+    assert parse_age("0") == 0
+    for wrong in ("", "m", "-1d", "90", "1s"):
+        with pytest.raises(UsageError):
+            parse_age(wrong)
