@@ -2,10 +2,11 @@
 
 A collection is a folder with `corpus.jsonl` (objects with `_id`, `text` and, if it likes, `title`),
 `queries.jsonl` (`_id`, `text`) and `qrels.tsv` or `qrels/test.tsv` (query id, document id and whole-number
-grade, separated by tabs, with or without a header line). A mistake in a collection turns into a wrong number
+grade, separated by tabs, with or without a header line; or the four columns of TREC). An id may be called `id`, and
+be a whole number, which stands for its digits. A mistake in a collection turns into a wrong number
 that nobody notices, so whatever is not understood is an error that names the file and the line.
 Source: Thakur et al., BEIR: a heterogenous benchmark for zero-shot evaluation of information retrieval models
-(NeurIPS 2021).
+(NeurIPS 2021); for the four columns, the README of trec_eval.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ QRELS = ("qrels.tsv", "qrels/test.tsv")
 # What the third column of a header is called; any other word in a first line is a mistake and no header.
 HEADER_GRADES = frozenset({"score", "grade", "label", "rel", "relevance", "relevancy"})
 MAX_LINE_BYTES = 64 * 1024 * 1024
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII)
+TREC_ITERATIONS = frozenset({"0", "Q0"})
+"""What stands in the second of four columns; anything else there is some other table."""
+_GRADE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0+)?", re.ASCII)
 
 
 class CollectionDocument(NamedTuple):
@@ -134,20 +137,32 @@ def read_qrels(folder: Path) -> dict[str, dict[str, int]]:
     path = next((folder / name for name in QRELS if (folder / name).exists()), folder / QRELS[0])
     qrels: dict[str, dict[str, int]] = {}
     for number, line in _iter_lines(path):
-        fields = line.split("\t")
-        if len(fields) != 3:
-            _fail(path, number, f"expected 3 fields separated by tabs, found {len(fields)}")
-        query, document, grade = fields
-        if number == 1 and grade.strip().lower() in HEADER_GRADES:
+        fields = _split_judgement(line)
+        if number == 1 and fields[-1].strip().lower() in HEADER_GRADES:
             continue
+        if len(fields) == 4 and fields[1] in TREC_ITERATIONS:
+            del fields[1]
+        if len(fields) != 3:
+            _fail(
+                path, number,
+                f"expected 3 fields separated by tabs, or 4 of which the second is 0, found {len(fields)}",
+            )  # fmt: skip
+        query, document, grade = fields
         if not query or not document:
             _fail(path, number, "an id is empty")
-        if not _GRADE.fullmatch(grade):
+        whole = _GRADE.fullmatch(grade)
+        if not whole:
             _fail(path, number, f"the grade {grade!r} is not a whole number")
         if document in qrels.setdefault(query, {}):
             _fail(path, number, f"query {query!r} judges document {document!r} twice")
-        qrels[query][document] = int(grade)
+        qrels[query][document] = int(whole[1])
     return qrels
+
+
+def _split_judgement(line: str) -> list[str]:
+    """The fields of a line: between tabs, where ids may hold spaces, or the four of TREC between spaces."""
+    words = line.split()
+    return words if "\t" not in line and len(words) == 4 else line.split("\t")
 
 
 def _iter_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -160,6 +175,7 @@ def _iter_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             _fail(path, number, f"not JSON: {error}")
         if not isinstance(record, dict):
             _fail(path, number, "not a JSON object")
+        _settle_id(record)
         _check_string(path, number, record, "_id")
         _check_string(path, number, record, "text")
         if not record["_id"]:
@@ -168,6 +184,14 @@ def _iter_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             _fail(path, number, f"the id {record['_id']!r} is given twice")
         seen.add(record["_id"])
         yield number, record
+
+
+def _settle_id(record: dict[str, Any]) -> None:
+    """Call the id `_id`, and write a whole number as the digits by which the judgements name it."""
+    if "_id" not in record and "id" in record:
+        record["_id"] = record["id"]
+    if type(record.get("_id")) is int:  # True and False are no numbers here
+        record["_id"] = str(record["_id"])
 
 
 def _check_string(path: Path, line: int, record: dict[str, Any], field: str) -> None:

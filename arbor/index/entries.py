@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Protocol, overload
 
 from arbor.errors import IntegrityError
-from arbor.index.language import declared_language, guess_language
+from arbor.index.language import SAMPLE_CHARS, declared_language, guess_language
 from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef, Document
 from arbor.objects.passages import decode_passages
@@ -196,9 +196,19 @@ def make_entry(
     front_matter = described.front_matter
     return Entry(
         oid, kind, described.media_type, title,
-        declared_language(front_matter) or guess_language(texts[0] if texts else title),
+        declared_language(front_matter) or guess_language(_beginning(texts) if texts else title),
         find_date(front_matter), texts is not None, rows,
     )  # fmt: skip
+
+
+def _beginning(texts: Iterable[str]) -> str:
+    """As much of a document as a guess at its language looks at: front matter may be a passage of its own."""
+    beginning = ""
+    for text in texts:
+        beginning += text[:SAMPLE_CHARS]
+        if len(beginning) >= SAMPLE_CHARS:
+            break
+    return beginning
 
 
 class PassageRows(Collection[Row]):

@@ -295,10 +295,14 @@ def lang_filter(code: str) -> Filter:
 
 
 def _path_test(value: str) -> Filter:
-    """Paths that begin with the value or, where it is a pattern, match it whole or from a folder on."""
+    """Paths that begin with the value or, where it is a pattern, match it whole or from a folder on.
+
+    Stars and brackets can be part of a name, so what is a pattern is also tried as it stands, as in git.
+    """
+    begins = Filter("path >= ? AND path < ?", (value, value + "\U0010ffff"))
     if is_pattern(value):
-        return Filter("path GLOB ? OR path GLOB ?", (value, "*/" + value))
-    return Filter("path >= ? AND path < ?", (value, value + "\U0010ffff"))
+        return Filter(f"path GLOB ? OR path GLOB ? OR {begins.sql}", (value, "*/" + value, *begins.values))
+    return begins
 
 
 def _label_filter(value: str, hooks: Hooks) -> Filter:

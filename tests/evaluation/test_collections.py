@@ -49,10 +49,31 @@ def test_reads_what_is_there(tmp_path: Path) -> None:
         "\ufeffq1\td1\t1\n",
         "\ufeffquery-id\tcorpus-id\tscore\nq1\td1\t1\n",
         "QID\tDOCID\tRelevance\r\nq1\td1\t1\r\n",
+        "q1\td1\t1.0\n",
+        "q1 0 d1 1\n",
+        "q1  Q0   d1  1\r\n",
+        "q1\t0\td1\t1\n",
+        "query-id\titeration\tcorpus-id\tscore\nq1\tQ0\td1\t1\n",
     ],
 )
 def test_a_header_and_line_ends_make_no_difference(tmp_path: Path, qrels: str) -> None:
     assert read_qrels(make(tmp_path / "c", qrels=qrels)) == {"q1": {"d1": 1}}
+
+
+def test_ids_may_hold_spaces(tmp_path: Path) -> None:
+    assert read_qrels(make(tmp_path / "c", qrels="a q 1\tthe d 1\t1\n")) == {"a q 1": {"the d 1": 1}}
+
+
+def test_an_id_may_be_called_id_and_be_a_number(tmp_path: Path) -> None:
+    corpus = (
+        '{"_id": 1, "text": "one"}\n{"id": "b", "text": "two"}\n{"id": 30, "_id": "c", "text": "three"}\n'
+    )
+    collection = read_collection(
+        make(tmp_path / "c", corpus=corpus, queries='{"id": 7, "text": "one"}\n', qrels="7\t1\t1\n")
+    )
+    assert list(collection.documents) == ["1", "b", "c"]
+    assert collection.qrels == {"7": {"1": 1}}
+    assert collection.unknown_documents == 0
 
 
 def test_qrels_may_lie_in_a_folder(tmp_path: Path) -> None:
@@ -77,7 +98,7 @@ def test_unknown_ids_are_counted(tmp_path: Path) -> None:
         ("corpus", '{"_id": "d1", "text": "a", "score": -Infinity}', 1, "-Infinity is no JSON number"),
         ("corpus", "[" * 100_000, 1, "not JSON"),
         ("corpus", '["d1"]', 1, "not a JSON object"),
-        ("corpus", '{"_id": 1, "text": "a"}', 1, "'_id' is not a string"),
+        ("corpus", '{"_id": true, "text": "a"}', 1, "'_id' is not a string"),
         ("corpus", '{"text": "a"}', 1, "'_id' is missing"),
         ("corpus", '{"_id": "", "text": "a"}', 1, "the id is empty"),
         ("corpus", GOOD_CORPUS + '\n{"_id": "d1", "text": "again"}', 4, "'d1' is given twice"),
@@ -88,8 +109,16 @@ def test_unknown_ids_are_counted(tmp_path: Path) -> None:
         ("corpus", GOOD_CORPUS + "\udcff", 3, "not UTF-8"),
         ("queries", GOOD_QUERIES + GOOD_QUERIES, 2, "'q1' is given twice"),
         ("queries", '{"_id": "q1", "text": 5}', 1, "'text' is not a string"),
-        ("qrels", "q1 0 d1 1\n", 1, "expected 3 fields separated by tabs, found 1"),
-        ("qrels", "q1\t0\td1\t1\n", 1, "expected 3 fields separated by tabs, found 4"),
+        ("corpus", '{"_id": 1.5, "text": "a"}', 1, "'_id' is not a string"),
+        (
+            "corpus",
+            GOOD_CORPUS + '{"_id": 1, "text": "a"}\n{"_id": "1", "text": "b"}',
+            4,
+            "'1' is given twice",
+        ),
+        ("qrels", "q1 d1 1\n", 1, "or 4 of which the second is 0, found 1"),
+        ("qrels", "q1\td1\t1\tsure\n", 1, "expected 3 fields separated by tabs, or 4"),
+        ("qrels", "q1 7 d1 1\n", 1, "or 4 of which the second is 0, found 4"),
         ("qrels", GOOD_QRELS + "q1\td2\tNaN\n", 3, "the grade 'NaN' is not a whole number"),
         ("qrels", "q1\td1\tnan\n", 1, "the grade 'nan' is not a whole number"),
         ("qrels", "q1\td1\tone\n", 1, "the grade 'one' is not a whole number"),

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import arbor
 from arbor.index.entries import find_date
 from arbor.index.language import declared_language, guess_language
 
@@ -23,6 +26,42 @@ SAMPLES = {
 @pytest.mark.parametrize("code", SAMPLES)
 def test_guesses(code: str) -> None:
     assert guess_language(SAMPLES[code]) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# Bread\n\nYeast makes the dough rise.\n", "en"),
+        ("Ships sail on water.", "en"),
+        ("Brot wird heiß gebacken.", "de"),
+        ("Les moulins tournent.", "fr"),
+        ("Alpha beta gamma", ""),
+        (
+            "![badge](https://example.com/for-the-badge?is=that) " * 9
+            + "\n\nThis plugin is for the sidebar.",
+            "en",
+        ),
+        ("import a from 'a'\n" + "x = [1, 2, 3]\n" * 50, ""),
+        (
+            "import { ref } from 'vue'\n" * 30
+            + "# 事件\n\n"
+            + "组件可以直接在模板表达式中触发自定义事件。" * 20,
+            "zh",
+        ),
+    ],
+)
+def test_a_short_text_or_one_that_begins_with_signs_is_decided_by_what_there_is(text: str, code: str) -> None:
+    assert guess_language(text) == code
+
+
+def test_front_matter_as_a_passage_of_its_own_hides_no_language(tmp_path: Path) -> None:
+    fields = "---\n" + "".join(f"key{number}: value{number}\n" for number in range(90)) + "---\n"
+    kb = arbor.init(tmp_path / "kb")
+    kb.add_bytes("long.md", (fields + "# Yeast\n\nThe dough is left to rise for a day.\n").encode())
+    kb.add_bytes("short.md", b"Yeast makes the dough rise.\n")
+    kb.commit("both")
+    assert {hit.path for hit in kb.search("yeast lang:en").hits} == {"long.md", "short.md"}
+    kb.close()
 
 
 def test_latin_words_within_chinese_text_do_not_change_it() -> None:

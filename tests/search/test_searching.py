@@ -93,6 +93,15 @@ def test_queries(library: Library, query: str, expected: set[str]) -> None:
     assert set(library.paths(query, now=NOW)) == expected
 
 
+def test_a_pattern_may_also_be_the_name_itself(shelve: Shelve) -> None:
+    library = shelve({"f/[draft] tree.md": "tree 1", "f/z tree.md": "tree 2", "f/what?/a*b.md": "tree 3"})
+    assert library.paths('tree path:"f/[draft] tree.md"') == ["f/[draft] tree.md"]
+    assert library.paths('tree path:"f/[draft]"') == ["f/[draft] tree.md"]
+    assert library.paths("tree path:f/what?/a*b.md") == ["f/what?/a*b.md"]
+    assert set(library.paths('tree -path:"f/[draft] tree.md"')) == {"f/z tree.md", "f/what?/a*b.md"}
+    assert set(library.paths('tree path:"f/[z] tree.md"')) == {"f/z tree.md"}
+
+
 def test_a_word_may_be_in_the_title_path_or_heading(library: Library) -> None:
     assert library.paths("languages") == ["notes/c++.md"]
     assert library.paths("leaf") == ["deep/a/b/c/leaf.txt"]

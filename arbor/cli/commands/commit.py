@@ -68,7 +68,7 @@ _TEMPLATE = """
 @click.option("--author", metavar="'NAME <EMAIL>'", help="Who wrote it, when that is somebody else.")
 @click.option("-S", "--sign/--no-sign", default=None, help="Sign it with the key in sign.key, or not.")
 @click.option("--no-edit", is_flag=True, help="Keep the message of the last commit, or of a merge, as it is.")
-@click.option("--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
+@click.option("-n", "--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
 @click.option("--no-index", is_flag=True, help="Leave the search index for the next search.")
 @quiet_option
 @json_option

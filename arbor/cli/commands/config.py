@@ -20,9 +20,13 @@ _ACTIONS = ("get", "set", "unset", "list")
 @arbor_command("config", fields=FIELDS)
 @click.argument("words", nargs=-1, metavar="[get | set | unset | list] [NAME] [VALUE]")
 @click.option("--global", "user_wide", is_flag=True, help="The settings of all your knowledge bases.")
-@click.option("--unset", is_flag=True, help="Remove NAME.")
+@click.option("--get", "option", flag_value="get", help="Print NAME.")
+@click.option("--unset", "option", flag_value="unset", help="Remove NAME.")
+@click.option("-l", "--list", "option", flag_value="list", help="Print every setting in force.")
 @json_option
-def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bool, as_json: bool) -> None:
+def command(
+    session: Session, words: tuple[str, ...], user_wide: bool, option: str | None, as_json: bool
+) -> None:
     """Read and change settings.
 
       arbor config                             everything in force
@@ -38,7 +42,7 @@ def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bo
     core.pager (false: never page), color.ui (auto, always or never), sign.key, sign.commits,
     sign.allowed_signers and pull.require_signed.
     """
-    action, name, value = _understand(words, unset=unset)
+    action, name, value = _understand(words, option)
     settings = Settings(user_config_path()) if user_wide else None
     if action == "list":
         items = settings.items() if settings else session.open().config_items()
@@ -59,11 +63,10 @@ def command(session: Session, words: tuple[str, ...], user_wide: bool, unset: bo
             session.out.line(f"{clean_line(key)} = {_shown(found)}")
 
 
-def _understand(words: tuple[str, ...], *, unset: bool) -> tuple[str, str, str | None]:
-    """(action, name, value) of what was typed; the action may be left out."""
+def _understand(words: tuple[str, ...], option: str | None) -> tuple[str, str, str | None]:
+    """(action, name, value) of what was typed; the action may be an option, as in older git, or be left out."""
     action, rest = (words[0], words[1:]) if words and words[0] in _ACTIONS else ("", words)
-    if unset:
-        action = "unset"
+    action = option or action
     if not action:
         action = ("list", "get", "set")[min(len(rest), 2)]
     wanted = {"list": 0, "get": 1, "unset": 1, "set": 2}[action]

@@ -33,12 +33,13 @@ EXIT_DIFFERS = 1
 @click.option("--name-status", "names", flag_value="status", help="Only which documents changed.")
 @click.option("--name-only", "names", flag_value="only", help="Only which documents changed, and not how.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
+@click.option("--quiet", is_flag=True, help="Only end with 1 when anything differs, and print nothing.")
 @offline_option
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], staged: bool, stat: bool, names: str | None,
-    exit_code: bool, as_json: bool,
+    exit_code: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Show what differs, document by document.
 
@@ -56,17 +57,22 @@ def command(
     paths = [session.kb_path(path) for path in chosen.paths]
 
     def compare() -> tuple[TextDiff, ...]:
-        return kb.diff(old, new, paths, staged=staged, with_text=not names)
+        return kb.diff(old, new, paths, staged=staged, with_text=not (names or quiet))
 
     changes = with_texts(session, compare(), compare)
+    if quiet and not as_json:
+        return EXIT_DIFFERS if changes else 0
     if as_json:
-        fields = [diff_fields(change, with_lines=not names, with_patch=not stat) for change in changes]
+        fields = [
+            diff_fields(change, with_lines=not (names or quiet), with_patch=not (stat or quiet))
+            for change in changes
+        ]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     else:
         _show(session, changes, stat=stat, names=names)
-    return EXIT_DIFFERS if exit_code and changes else 0
+    return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
 
 
 def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:

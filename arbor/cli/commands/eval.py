@@ -42,8 +42,9 @@ FIELDS = {
 def command(session: Session, folder: str, profiles: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
     """Measure search quality on a test collection.
 
-    FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv), as the BEIR collections do. It
-    is indexed in a temporary folder with the defaults; no knowledge base is needed or touched.
+    FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv), as the BEIR collections do; the
+    judgements may also have the four columns of TREC. It is indexed in a temporary folder with the defaults; no
+    knowledge base is needed or touched.
 
     With --rank, each profile is measured on the same queries, and beside the metrics stand consensus lift, source
     diversity, and the places that a known item loses against relevance alone.
