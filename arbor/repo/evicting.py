@@ -261,14 +261,20 @@ def _make_cold(
     unwanted = chunks - kept
     details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
     Journal(repo.folder).append("evict", details)
-    with repo.following_tiers(going):
+    before = packed_bytes(repo.store)
+    with repo.following_tiers(going | _losing(repo, tiers.parts, unwanted)):
         write_cold_words(repo.folder, read_cold_words(repo.folder) | kept_words)
         write_tiers(repo.folder, tiers)
-    before = packed_bytes(repo.store)
-    done = drop_objects(repo.store, unwanted)
+        done = drop_objects(repo.store, unwanted)
     merge_packs(repo.store)
     freed = before - packed_bytes(repo.store)
     return EvictReport("cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost)
+
+
+def _losing(repo: Repository, parts: Iterable[bytes], unwanted: set[bytes]) -> set[bytes]:
+    """Those of the documents in part that have passages in common with what goes."""
+    return {each.oid for each in _gather(repo, (("", oid) for oid in parts))
+            if not unwanted.isdisjoint(each.chunk_oids())}  # fmt: skip
 
 
 def _oids_of(items: Iterable[Eviction]) -> set[bytes]:
