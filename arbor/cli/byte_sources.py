@@ -41,6 +41,7 @@ def open_places(
     private: bool,
     no_robots: bool,
     as_copies: bool = False,
+    dry_run: bool = False,
 ) -> Iterator[Places]:
     """The places that a person named and, unless `offline`, every remote and the web.
 
@@ -51,6 +52,7 @@ def open_places(
         private: Addresses of private networks may be fetched.
         no_robots: Without asking `robots.txt`.
         as_copies: What they give is to be relied on, so none of them may be this knowledge base.
+        dry_run: Nothing may be written to find that out.
 
     Raises:
         UsageError: when a name is none of these.
@@ -78,7 +80,9 @@ def open_places(
     fetch = (
         None if offline else fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
     )
-    places = on_demand.FarPlaces(connect_options(session), session.out.warning, repo if as_copies else None)
+    places = on_demand.FarPlaces(
+        connect_options(session), session.out.warning, repo if as_copies else None, dry_run=dry_run
+    )
     try:
         yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)
     finally:

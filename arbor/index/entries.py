@@ -14,6 +14,7 @@ from arbor.objects.model import ChunkRef, Document
 from arbor.objects.passages import decode_passages
 from arbor.repo.file_bytes import ObjectSource, read_document
 from arbor.repo.snapshot import Snapshot, passage_encoding
+from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
@@ -24,6 +25,9 @@ DATE_KEYS = ("updated", "modified", "last_modified", "lastmod", "date", "publish
 
 LARGE_BYTES = 16 * 1024 * 1024
 """The passages of larger documents are not held in memory all at once."""
+
+NOTHING = b""
+"""Of a document that is not whole no passage is taken in."""
 
 Row = tuple[str, str, str, str]
 """One passage as the index takes it: title, heading, path, body, each passed through the analyzer."""
@@ -40,6 +44,8 @@ class Entry(NamedTuple):
         dated: Seconds since 1970 UTC of the document's own date, None where it has none.
         whole: Whether the passages are in; without their bytes a document is found by title and path only.
         rows: One for each passage, or a single one without a body.
+        here: Of a document that is here in part, which passages are in: a bit for each, the lowest for the first, the
+            bytes in little-endian order; else None.
     """
 
     oid: bytes
@@ -50,10 +56,11 @@ class Entry(NamedTuple):
     dated: int | None
     whole: bool
     rows: Collection[Row]
+    here: bytes | None = None
 
 
 def read_entry(
-    source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole: bool = True, in_part: bool = False,
+    source: ObjectSource, oid: bytes, paths: Sequence[str], *, whole: bool = True, here: bytes | None = NOTHING,
     words: str = "",
 ) -> Entry:  # fmt: skip
     """The entry of a document that lies at these paths, in path order.
@@ -64,47 +71,67 @@ def read_entry(
         paths: At least one.
         whole: False leaves the passages out, as for a cold document, which is found by title, path, headings and
             front matter.
-        in_part: With `whole` False, takes in those passages that are here.
+        here: With `whole` False, the passages to take in, as in `Entry.here`; None for all that are here.
         words: What was kept of the text of a cold document.
 
     Raises:
-        IntegrityError: when the document or its manifest is absent or damaged. Passages that cannot be read
-            make an entry without bodies instead.
+        IntegrityError: when the document or its manifest is absent or damaged, or a passage that `here` names.
+            Other passages that cannot be read make an entry without bodies instead.
     """
     document = read_document(source, oid)
     passages = decode_passages(source.get_kind(document.manifest, Kind.MANIFEST))
     texts: Sequence[str] | None = None
+    taken: bytes | None = None
     if whole:
         try:
             texts = _read_texts(source, document, passages)
         except IntegrityError:
             texts = None
-    elif in_part:
-        texts = _texts_at_hand(source, document, passages, words)
+    elif here != NOTHING:
+        texts, taken = _texts_in_part(source, document, passages, here, words)
     headings = [ref.headings for ref in passages]
     return make_entry(oid, document.kind, document, headings, paths, texts, words)._replace(
-        whole=whole and texts is not None
+        whole=whole and texts is not None, here=taken
     )
 
 
-def _texts_at_hand(
-    source: ObjectSource, document: Document, passages: Sequence[ChunkRef], words: str
-) -> Sequence[str] | None:
-    """The passages that are here, "" for the others, of which the first has what stands for all; None without any."""
-    encoding = passage_encoding(document)
-    texts: list[str] = []
-    absent: list[int] = []
+def _texts_in_part(
+    source: ObjectSource, document: Document, passages: Sequence[ChunkRef], here: bytes | None, words: str
+) -> tuple[Sequence[str] | None, bytes | None]:
+    """(texts, which passages they are) of a document in part: all that are here, or those that `here` names.
+
+    The others are "", but for the first of them, which has what stands for all. None and None without any.
+    """
+    encoding, wanted = passage_encoding(document), int.from_bytes(here or b"", "little")
+    texts = [""] * len(passages)
+    taken = 0
     for number, ref in enumerate(passages):
+        if here is not None and not wanted >> number & 1:
+            continue
         try:
-            texts.append(decode_passage(source.get_kind(ref.oid, Kind.CHUNK), encoding))
+            texts[number] = decode_passage(source.get_kind(ref.oid, Kind.CHUNK), encoding)
+            taken |= 1 << number
         except IntegrityError:
-            texts.append("")
-            absent.append(number)
-    if len(absent) == len(passages):
-        return None
-    for number in absent[:1]:
-        texts[number] = _own_words(document, words)
-    return texts
+            if here is not None:
+                raise
+    if not taken:
+        return None, None
+    absent = next((number for number in range(len(passages)) if not taken >> number & 1), None)
+    if absent is not None:
+        texts[absent] = _own_words(document, words)
+    return texts, _as_bits(taken, len(passages))
+
+
+def which_are_here(store: ObjectStore, oid: bytes) -> bytes | None:
+    """Which passages of a document are stored now, as `Entry.here`; None where none is."""
+    document = read_document(store, oid)
+    passages = decode_passages(store.get_kind(document.manifest, Kind.MANIFEST))
+    here = sum(1 << number for number, ref in enumerate(passages) if store.holds(ref.oid))
+    return _as_bits(here, len(passages)) if here else None
+
+
+def _as_bits(here: int, count: int) -> bytes:
+    return here.to_bytes((count + 7) // 8, "little")
 
 
 def _read_texts(source: ObjectSource, document: Document, passages: Sequence[ChunkRef]) -> Sequence[str]:
@@ -296,5 +323,5 @@ def iter_entries(snapshot: Snapshot, grouped: Mapping[bytes, Sequence[str]]) -> 
     source, tiers = SequentialReader(snapshot.store), snapshot.tiers()
     words = snapshot.cold_words() if tiers.cold else {}
     for oid in in_stored_order(snapshot.store, grouped):
-        yield read_entry(source, oid, grouped[oid], whole=oid not in tiers.cold, in_part=oid in tiers.parts,
-                         words=words.get(oid, ""))  # fmt: skip
+        yield read_entry(source, oid, grouped[oid], whole=oid not in tiers.cold,
+                         here=None if oid in tiers.parts else NOTHING, words=words.get(oid, ""))  # fmt: skip

@@ -44,8 +44,8 @@ def following_tiers(repo: Repository, documents: Collection[bytes]) -> Iterator[
 
     Args:
         repo: Where; the caller holds its writer lock.
-        documents: The documents that the block lets change their tier. Their passages are in the store, before and
-            after it, as far as they are not cold.
+        documents: The documents that the block lets change their tier, and those in part that lose passages in it.
+            Before it their passages are in the store as far as they are not cold, and after it again.
     """
     stack = contextlib.ExitStack()
     moving: list[_Moving] | None = None
@@ -116,6 +116,7 @@ def _replace(connection: sqlite3.Connection, repo: Repository, moving: Sequence[
         for each in moving:
             if each.oid not in warm:
                 table.insert(each.oid, each.paths)
+        table.refresh_parts()
         write_stamp(connection, stamp_for(snapshot))
 
 

@@ -276,8 +276,9 @@ class Session:
     def documents_of(self, rows: Sequence[int]) -> dict[int, DocumentInfo]:
         """The document of each row."""
         found = self._connection.execute(
-            "SELECT r.value, d.*, (SELECT min(path) FROM paths WHERE document = d.id) FROM json_each(?) r"
-            " JOIN documents d ON d.id = (SELECT max(id) FROM documents WHERE id <= r.value)",
+            "SELECT r.value, d.id, oid, passages, whole, kind, media_type, lang, title, dated,"
+            " (SELECT min(path) FROM paths WHERE document = d.id)"
+            " FROM json_each(?) r JOIN documents d ON d.id = (SELECT max(id) FROM documents WHERE id <= r.value)",
             (json.dumps(list(rows)),),
         )
         infos = {

@@ -24,14 +24,14 @@ _TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents(
     id INTEGER PRIMARY KEY, oid BLOB NOT NULL, passages INTEGER NOT NULL, whole INTEGER NOT NULL,
-    kind TEXT NOT NULL, media_type TEXT NOT NULL, lang TEXT NOT NULL, title TEXT NOT NULL, dated INTEGER
+    kind TEXT NOT NULL, media_type TEXT NOT NULL, lang TEXT NOT NULL, title TEXT NOT NULL, dated INTEGER, here BLOB
 );
 CREATE TABLE paths(path TEXT PRIMARY KEY, document INTEGER NOT NULL) WITHOUT ROWID;
 CREATE VIRTUAL TABLE passages USING fts5({", ".join(COLUMNS)}, content='', tokenize='{TOKENIZER}');
 CREATE VIRTUAL TABLE terms USING fts5vocab(passages, row);
 """
 # The rows of a document's passages are `documents.id`, `id + 1`, ... : a row number is a document and an
-# ordinal.
+# ordinal. Of a document in part `here` has a bit for each passage that is indexed, the lowest for the first.
 
 _LOOKUPS = """
 CREATE UNIQUE INDEX documents_oid ON documents(oid);

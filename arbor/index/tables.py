@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from arbor.index.entries import Entry, Row, read_entry
+from arbor.index.entries import NOTHING, Entry, Row, read_entry, which_are_here
 from arbor.index.feed import insert_rows
 from arbor.repo.snapshot import Snapshot
 
@@ -14,7 +14,7 @@ _INSERT_ROW = "INSERT INTO passages(rowid, title, heading, path, body) VALUES(?,
 _DELETE_ROW = (
     "INSERT INTO passages(passages, rowid, title, heading, path, body) VALUES('delete', ?, ?, ?, ?, ?)"
 )
-_INSERT_DOCUMENT = "INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_DOCUMENT = "INSERT INTO documents VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_PATH = "INSERT INTO paths VALUES(?, ?)"
 
 
@@ -47,7 +47,7 @@ def insert_entries(connection: sqlite3.Connection, entries: Iterable[Entry]) -> 
 def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
     return (
         number, entry.oid, len(entry.rows), int(entry.whole), entry.kind, entry.media_type, entry.lang,
-        entry.title, entry.dated,
+        entry.title, entry.dated, entry.here,
     )  # fmt: skip
 
 
@@ -91,17 +91,15 @@ class DocumentTable:
 
         Raises:
             IntegrityError: when its objects are absent or damaged.
-            LookupError: when the index does not hold what it should hold, or nothing tells what of it was here then.
+            LookupError: when the index does not hold what it should hold.
         """
         found = self._connection.execute(
-            "SELECT id, passages, whole FROM documents WHERE oid = ?", (oid,)
+            "SELECT id, passages, whole, here FROM documents WHERE oid = ?", (oid,)
         ).fetchone()
         if found is None:
             raise LookupError("a document is missing in the index")
-        first, count, whole = found
-        if not whole and oid in self._tiers.parts:
-            raise LookupError("more of a document that is here in part may have come since it was indexed")
-        entry = self._read(oid, paths, whole=bool(whole))
+        first, count, whole, here = found
+        entry = self._read(oid, paths, whole=bool(whole), here=here or NOTHING)
         if len(entry.rows) != count or entry.whole != bool(whole):
             raise LookupError("a document no longer reads as it was indexed")
         return Indexed(first, entry.rows)
@@ -121,9 +119,27 @@ class DocumentTable:
         self._connection.executemany(_INSERT_PATH, [(path, first) for path in paths])
         self._connection.executemany(_INSERT_ROW, _numbered(first, entry.rows))
 
-    def _read(self, oid: bytes, paths: Sequence[str], *, whole: bool) -> Entry:
-        in_part, words = oid in self._tiers.parts, self._words.get(oid, "")
-        return read_entry(self._snapshot.store, oid, paths, whole=whole, in_part=in_part, words=words)
+    def refresh_parts(self) -> None:
+        """Take documents in part to what is here of them now: others bring passages that these have too.
+
+        Raises:
+            IntegrityError, LookupError: as `find`.
+        """
+        for oid in sorted(self._tiers.parts):
+            found = self._connection.execute(
+                "SELECT here FROM documents WHERE oid = ? AND NOT whole", (oid,)
+            ).fetchone()
+            if found is not None and found[0] != which_are_here(self._snapshot.store, oid):
+                paths = self.get_paths(oid)
+                self.remove(oid, paths)
+                self.insert(oid, paths)
+
+    def _read(self, oid: bytes, paths: Sequence[str], *, whole: bool, here: bytes | None = None) -> Entry:
+        """The entry of a document, of one in part with what is here now, or with what was `here` then."""
+        if here is None and oid not in self._tiers.parts:
+            here = NOTHING
+        words = self._words.get(oid, "")
+        return read_entry(self._snapshot.store, oid, paths, whole=whole, here=here, words=words)
 
 
 def _numbered(first: int, rows: Iterable[Row]) -> Iterator[tuple[int, str, str, str, str]]:

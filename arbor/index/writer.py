@@ -199,6 +199,7 @@ def apply_changes(connection: sqlite3.Connection, snapshot: Snapshot) -> Update:
         before, after = _paths_that_differ(connection, snapshot, bytes.fromhex(stamp.ledger_root))
         table = DocumentTable(connection, snapshot)
         done = _replace_documents(table, before, after)
+        table.refresh_parts()
     except (IntegrityError, LookupError, ValueError) as error:
         raise CannotUpdate(str(error)) from error
     write_stamp(connection, wanted)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from arbor.errors import ArborError
-from arbor.remote.chunks import fetch_chunks
+from arbor.remote.addresses import STORE_SCHEMES
+from arbor.remote.chunks import Kept, ask_kept, fetch_chunks
 from arbor.remote.connecting import ConnectOptions, connect
 from arbor.remote.own_store import may_be_own
 from arbor.remote.remotes import list_remotes
@@ -24,9 +25,14 @@ from arbor.repo.copies import (
 from arbor.repo.rehydrating import RehydrateReport, rehydrate
 from arbor.repo.repository import Repository
 from arbor.repo.tiering import close_sources
+from arbor.store.store_id import read_store_id
 
 Warn = Callable[[str], None]
 """Told in a sentence when a place cannot be asked."""
+
+
+_UNNAMED = b"servers that do not say which store they are"
+"""What all of these are identified by: any two of them may be one."""
 
 
 class FarPlaces:
@@ -36,10 +42,14 @@ class FarPlaces:
         options: How to reach them.
         warn: Told of each that cannot be asked.
         own: The repository whose copies they are to be, so that it is no copy of itself; None where that is no matter.
+        dry_run: Whether nothing may be written to find that out.
     """
 
-    def __init__(self, options: ConnectOptions, warn: Warn, own: Repository | None = None) -> None:
+    def __init__(
+        self, options: ConnectOptions, warn: Warn, own: Repository | None = None, *, dry_run: bool = False
+    ) -> None:
         self._own = own
+        self._dry_run = dry_run
         self._options = options
         self._warn = warn
         self._opened: list[Transport] = []
@@ -51,25 +61,59 @@ class FarPlaces:
         identity = file_identity(fs_path) if is_file else b"remote " + url.encode()
         connected: list[Transport] = []
 
+        def transport() -> Transport:
+            if not connected:
+                connected.append(connect(str(fs_path) if is_file else url, self._options))
+                self._opened.extend(connected)
+            return connected[0]
+
         def fetch(oids: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
             try:
-                if not connected:
-                    connected.append(connect(str(fs_path) if is_file else url, self._options))
-                    self._opened.extend(connected)
-                return list(fetch_chunks(connected[0], oids))
+                return list(fetch_chunks(transport(), oids))
             except ArborError as error:
                 self._warn(f"{name}: {error.message}")
                 return []
 
+        def ask(oids: Sequence[bytes]) -> Kept:
+            try:
+                return ask_kept(transport(), oids)
+            except ArborError as error:
+                self._warn(f"{name}: {error.message}")
+                return Kept(frozenset(), b"")
+
         own = self._own
         if own is None or is_file:
             return ChunkSource(name, identity, fetch)
-        return ChunkSource(name, identity, fetch, lambda known: may_be_own(own, fetch, known))
+
+        def identify(known: bytes) -> tuple[bytes, str]:
+            store = ask(()).store
+            problem = ""
+            if self._dry_run:
+                problem = _maybe_own(own, name, store, url)
+            elif may_be_own(own, fetch, known):
+                problem = f"'{name}' is this knowledge base itself, which is no copy"
+            return (b"", problem) if problem else (store or (identity if _is_bucket(url) else _UNNAMED), "")
+
+        return ChunkSource(name, identity, fetch, identify, lambda oids: ask(oids).oids)
 
     def close(self) -> None:
         """Close the connections."""
         for transport in self._opened:
             transport.close()
+
+
+def _maybe_own(own: Repository, name: str, store: bytes, url: str) -> str:
+    """Why a place may be this knowledge base, as far as that can be told without writing; "" where it is not."""
+    only = "only an eviction can tell"
+    if store and store == read_store_id(own.folder):
+        return f"'{name}' is this knowledge base, which is no copy, or was copied with its folder: {only}"
+    if not store and not _is_bucket(url):
+        return f"'{name}' does not say which store it is, and may be this one: {only}"
+    return ""
+
+
+def _is_bucket(url: str) -> bool:
+    return url.partition("://")[0].lower() in STORE_SCHEMES
 
 
 class _OwnFiles:

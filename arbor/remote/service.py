@@ -38,7 +38,9 @@ from arbor.remote.wire import VERSION, Message, Packets, answer_packets, error_p
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.revisions import peel
 from arbor.repo.tiers import read_tiers
+from arbor.store.leaving import read_leaving
 from arbor.store.refs import HEADS, TAGS
+from arbor.store.store_id import make_store_id
 
 _MAX_PLANS = 4
 _MAX_CHUNKS_ASKED = 100_000
@@ -71,6 +73,7 @@ class Service:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._open: Opener = partial(_open_here, place) if isinstance(place, Path) else place
+        self._has_folder = isinstance(place, Path)
         self._may_push = may_push
         self._whole_packs = whole_packs
         self._limits = limits
@@ -121,7 +124,8 @@ class Service:
                 known = known_commits(repo, decode_oids(message, "oids", MAX_HAVES))
                 yield from answer_packets({"oids": b"".join(known)})
             elif command == "chunks":
-                yield from _chunks(repo, decode_oids(message, "oids"))
+                oids = decode_oids(message, "oids")
+                yield from self._kept(repo, oids) if message.get("kept") is True else _chunks(repo, oids)
             elif command == "prepare":
                 yield from self._prepare(repo, message, may_push)
             else:
@@ -154,6 +158,15 @@ class Service:
             self._plans.move_to_end(key)
             answer, named = self._plans[key]
         return answer, [part._replace(pack=packs[name]) for name, part in named]
+
+    def _kept(self, repo: Repository, oids: tuple[bytes, ...]) -> Packets:
+        """Which of these passages stay here as far as anybody knows, and what store this is."""
+        _refuse_too_many(oids)
+        going = read_leaving(repo.folder)
+        repo.store.refresh()  # after it: what has gone by now is not said to be going any more
+        kept = [oid for oid in oids if oid not in going and repo.store.holds(oid)]
+        store = make_store_id(repo.folder) if self._has_folder else b""
+        yield from answer_packets({"kept": b"".join(kept), "objects": 0, "store": store})
 
     # --- writing
 
@@ -191,11 +204,15 @@ def advertise(repo: Repository) -> Advertisement:
 
 def _chunks(repo: Repository, oids: tuple[bytes, ...]) -> Packets:
     """The passages of these oids, as far as they are here."""
-    if len(oids) > _MAX_CHUNKS_ASKED:
-        raise UsageError(f"more than {_MAX_CHUNKS_ASKED} passages were asked for at once")
+    _refuse_too_many(oids)
     here = [oid for oid in oids if repo.store.holds(oid)]
     parts = plan_frames(repo.store, here)
     yield from answer_packets({"objects": len(here)}, _chunk_frames(parts))
+
+
+def _refuse_too_many(oids: tuple[bytes, ...]) -> None:
+    if len(oids) > _MAX_CHUNKS_ASKED:
+        raise UsageError(f"more than {_MAX_CHUNKS_ASKED} passages were asked for at once")
 
 
 def _chunk_frames(parts: Iterable[FramePart]) -> Iterator[bytes]:

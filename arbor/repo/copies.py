@@ -24,7 +24,9 @@ from arbor.repo.git_sources import GIT_SCHEME, GitRefused, is_gone, read_git_sou
 from arbor.repo.known_sources import path_of
 from arbor.repo.places import is_kb_folder
 from arbor.repo.worktree import read_file
+from arbor.store.leaving import read_leaving
 from arbor.store.odb import ObjectStore
+from arbor.store.store_id import make_store_id
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import extract
 
@@ -63,6 +65,7 @@ class Found:
         where: The place, for people.
         identity: Equal for two names of the same bytes on one disk; b"" where the bytes are this store's own.
         owner: The knowledge base whose folder the bytes lie in, b"" for none: its store and its files are one copy.
+        store: What a server of that knowledge base is identified by, where it lies on this machine; b"" for none.
         problem: Why the place, which should have the document, gives nothing now; "" where it gives something.
         gone: Whether that is so because nothing is there any more; else the place could not be asked.
         is_guess: Whether it is a file elsewhere that only has the document's name: another one, unless passages agree.
@@ -75,6 +78,7 @@ class Found:
     data: bytes | None = None
     chunks: Mapping[bytes, bytes] = field(default_factory=dict)
     owner: bytes = b""
+    store: bytes = b""
     problem: str = ""
     gone: bool = False
     is_guess: bool = False
@@ -152,11 +156,11 @@ class Owners:
     """The knowledge bases that files lie in, looked for once a folder: a source is asked for many files of each."""
 
     def __init__(self) -> None:
-        self._by_folder: dict[Path, bytes] = {}
+        self._by_folder: dict[Path, tuple[bytes, bytes]] = {}
 
-    def owner_of(self, fs_path: Path) -> bytes:
-        """The knowledge base that a file lies in; b"" for none. Links in the path have been followed."""
-        owner, passed = b"", []
+    def owner_of(self, fs_path: Path) -> tuple[bytes, bytes]:
+        """(owner, store) of a file, as `Found` has them. Links in the path have been followed."""
+        owner, passed = (b"", b""), []
         for folder in fs_path.parents:
             known = self._by_folder.get(folder)
             if known is not None:
@@ -164,7 +168,8 @@ class Owners:
                 break
             passed.append(folder)
             if is_kb_folder(folder / PRIVATE_FOLDER):
-                owner = StoreSource.identity_of(folder / PRIVATE_FOLDER)
+                private = folder / PRIVATE_FOLDER
+                owner = StoreSource.identity_of(private), make_store_id(private)
                 break
         self._by_folder.update(dict.fromkeys(passed, owner))
         return owner
@@ -214,9 +219,8 @@ class FolderSource:
             real = fs_path.resolve(strict=True)
             if self._private is not None and real.is_relative_to(self._private):
                 return None
-            return Found(
-                str(fs_path), file_identity(real), read_copy(real, size), owner=self._owners.owner_of(real)
-            )
+            owner, store = self._owners.owner_of(real)
+            return Found(str(fs_path), file_identity(real), read_copy(real, size), owner=owner, store=store)
         except (OSError, ArborError, RuntimeError):
             return None
 
@@ -342,7 +346,8 @@ class UriSource:
             return Found(
                 uri, b"", problem=f"'{uri}' is in this knowledge base's own folder, which is no copy"
             )
-        return Found(uri, file_identity(real), read_copy(real, size), owner=self._owners.owner_of(real))
+        owner, store = self._owners.owner_of(real)
+        return Found(uri, file_identity(real), read_copy(real, size), owner=owner, store=store)
 
 
 class StoreSource:
@@ -374,16 +379,21 @@ class StoreSource:
                 continue
         if not chunks:
             return None
-        return Found(self.name, self.identity, None, chunks)
+        return Found(self.name, self.identity, None, chunks, store=make_store_id(self.folder))
 
     def lacking(self, oids: Iterable[bytes]) -> set[bytes]:
-        """Those of the chunks that are not stored there now."""
+        """Those of the chunks that are not stored there now, or are going."""
+        oids, going = set(oids), read_leaving(self.folder)
         self._store.refresh()
-        return set(self._store.absent(oids))
+        return set(self._store.absent(oids)) | (oids & going)
 
     def close(self) -> None:
         """Give file handles back."""
         self._store.close()
+
+
+Identify = Callable[[bytes], tuple[bytes, str]]
+"""Says of a place that gave a chunk what it is identified by, or b"" and why it is no copy to rely on."""
 
 
 class ChunkSource:
@@ -396,12 +406,23 @@ class ChunkSource:
 
     def __init__(
         self, name: str, identity: bytes, fetch: Callable[[Sequence[bytes]], Iterable[tuple[bytes, bytes]]],
-        is_own: Callable[[bytes], bool] | None = None,
+        identify: Identify | None = None,
+        kept: Callable[[Sequence[bytes]], Iterable[bytes]] | None = None,
     ) -> None:  # fmt: skip
-        """Args: `is_own` says of a chunk that was given whether the place is this store; None where nobody asks."""
+        """Open it.
+
+        Args:
+            name: What people call it.
+            identity: As `Found.identity`, where `identify` does not say it.
+            fetch: Gives those of the chunks that the place has.
+            identify: Asked once, when the place has given something; None where nobody relies on it.
+            kept: Says which of the chunks the place is not letting go of; None where it never does, as a file.
+        """
         self._name = name
-        self._is_own = is_own
+        self._identify = identify
+        self._kept = kept
         self._identity = identity
+        self._problem = ""
         self._fetch = fetch
         self._at_hand: dict[bytes, bytes] = {}
         self._asked: set[bytes] = set()
@@ -423,11 +444,15 @@ class ChunkSource:
         if not self._asked.issuperset(oids):
             self.prepare([wanted])
         chunks = {oid: self._at_hand[oid] for oid in oids if oid in self._at_hand}
-        if chunks and self._is_own is not None:
-            self._identity = b"" if self._is_own(next(iter(chunks))) else self._identity
-            self._is_own = None
-        problem = "" if self._identity else f"'{self._name}' is this knowledge base itself, which is no copy"
-        return Found(self._name, self._identity, None, chunks, problem=problem) if chunks else None
+        if chunks and self._identify is not None:
+            self._identity, self._problem = self._identify(next(iter(chunks)))
+            self._identify = None
+        return Found(self._name, self._identity, None, chunks, problem=self._problem) if chunks else None
+
+    def lacking(self, oids: Iterable[bytes]) -> set[bytes]:
+        """Those of the chunks that the place does not keep, as far as it says."""
+        asked = list(dict.fromkeys(oids))
+        return set(asked).difference(self._kept(asked)) if self._kept is not None and asked else set()
 
 
 def prepare_sources(sources: Iterable[ByteSource], wanted: Sequence[Wanted]) -> None:

@@ -1,14 +1,16 @@
 """Evicting documents: out of the index (warm), or out of the store as far as others give the bytes (cold).
 
-The order makes it safe at every moment: the copies are read and hashed, the act is journalled, the documents are
-recorded as cold, new packs without their passages are written and made durable, and only then do the old ones go. A
-crash leaves documents that are recorded as cold and still stored, which harms nobody.
+The order makes it safe at every moment: the copies are read and hashed, what goes is said to whoever asks, the copies
+are asked for a last time, the act is journalled, the documents are recorded as cold, new packs without their passages
+are written and made durable, and only then do the old ones go. A crash leaves documents that are recorded as cold and
+still stored, which harms nobody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from blake3 import blake3
 
@@ -26,6 +28,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import passage_encoding
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
+from arbor.store.leaving import leaving
 from arbor.store.repacking import drop_objects, merge_packs
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import ChunkPolicy
@@ -119,8 +122,10 @@ def evict(
     if dry_run or not good:
         return EvictReport("cold", tuple(good), refused, 0, 0, 0, lost, already)
     words = keywords_of(repo, wanted, good)
-    with held_still(repo, sources):
-        kept = good if force else _still_good(wanted, good, sources)
+    going = _oids_of(good)
+    chunks = {each.oid: each.chunk_oids() for each in wanted if each.oid in going}
+    with held_still(repo, sources), leaving(repo.folder, chain.from_iterable(chunks.values())):
+        kept = good if force else _still_good(chunks, good, sources)
         refused += tuple(item for item in kept if item.problem)
         good = [item for item in kept if not item.problem]
         if not good:
@@ -129,13 +134,14 @@ def evict(
 
 
 def _still_good(
-    wanted: Sequence[Wanted], good: Sequence[Eviction], sources: Sequence[ByteSource]
+    chunks: Mapping[bytes, Sequence[bytes]], good: Sequence[Eviction], sources: Sequence[ByteSource]
 ) -> list[Eviction]:
-    """The same, with a problem where a knowledge base has let go of a copy since it was found."""
-    chunks = {each.oid: each.chunk_oids() for each in wanted}
+    """The same, with a problem where a knowledge base has let go of a copy since it was found, or is about to."""
     gone = gone_since(sources, {bytes.fromhex(item.document): item.copies for item in good}, chunks)
     return [
-        replace(item, copies=(), problem=f"'{place}' has let go of it just now") if place else item
+        replace(item, copies=(), problem=f"'{place}' has let go of it just now, or is about to")
+        if place
+        else item
         for item in good
         for place in [gone.get(bytes.fromhex(item.document), "")]
     ]
@@ -198,15 +204,18 @@ def check_one(
     """Look for copies of one document until there are enough different ones."""
     copies: list[str] = []
     seen: set[bytes] = set()
+    served: set[bytes] = set()  # what servers of the folders that were seen are identified by
     reasons: list[str] = []
     for source in sources:
         found = source.find(wanted)
         if found is None or not found.identity:
             reasons += [found.problem] if found is not None and found.problem else []
         elif gives_everything(wanted, found, policy):
-            names = {found.identity, found.owner} - {b""}
-            copies += [found.where] if seen.isdisjoint(names) else []
+            names, store = {found.identity, found.owner} - {b""}, {found.store} - {b""}
+            is_new = seen.isdisjoint(names | store) and served.isdisjoint(names)
+            copies += [found.where] if is_new else []
             seen |= names
+            served |= store
         elif not found.is_guess:
             reasons.append(f"'{found.where}' gives other bytes")
         if len(copies) >= needed:
@@ -252,14 +261,20 @@ def _make_cold(
     unwanted = chunks - kept
     details = _details("cold", good) | {"copies": copies, "lost": len(lost)}
     Journal(repo.folder).append("evict", details)
-    with repo.following_tiers(going):
+    before = packed_bytes(repo.store)
+    with repo.following_tiers(going | _losing(repo, tiers.parts, unwanted)):
         write_cold_words(repo.folder, read_cold_words(repo.folder) | kept_words)
         write_tiers(repo.folder, tiers)
-    before = packed_bytes(repo.store)
-    done = drop_objects(repo.store, unwanted)
+        done = drop_objects(repo.store, unwanted)
     merge_packs(repo.store)
     freed = before - packed_bytes(repo.store)
     return EvictReport("cold", tuple(good), refused, done.dropped, len(chunks) - len(unwanted), freed, lost)
+
+
+def _losing(repo: Repository, parts: Iterable[bytes], unwanted: set[bytes]) -> set[bytes]:
+    """Those of the documents in part that have passages in common with what goes."""
+    return {each.oid for each in _gather(repo, (("", oid) for oid in parts))
+            if not unwanted.isdisjoint(each.chunk_oids())}  # fmt: skip
 
 
 def _oids_of(items: Iterable[Eviction]) -> set[bytes]:

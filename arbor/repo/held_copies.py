@@ -1,6 +1,7 @@
-"""Copies in other knowledge bases of this machine, held where they are while this one lets go of its own.
+"""Copies in other knowledge bases, which must not go in the moment in which this one lets go of its own.
 
-Two that evict at once, each counting on the other, would else both let go.
+Two that evict at once, each counting on the other, would else both let go. On this machine the other one is held still.
+Over a network it is asked a last time, after this one has said what goes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from arbor.repo.copies import ByteSource, StoreSource
+from arbor.repo.copies import ByteSource, ChunkSource, StoreSource
 from arbor.repo.repository import Repository
 from arbor.store.lock import writer_lock
 
@@ -46,7 +47,7 @@ def gone_since(
     copies: Mapping[bytes, Sequence[str]],
     chunks: Mapping[bytes, Sequence[bytes]],
 ) -> dict[bytes, str]:
-    """Of documents whose copies were found, those that a knowledge base has let go of since, with its name.
+    """Of documents whose copies were found, those that a knowledge base has let go of since or is about to: its name.
 
     Args:
         sources: Those that were asked.
@@ -55,7 +56,7 @@ def gone_since(
     """
     gone: dict[bytes, str] = {}
     for source in sources:
-        if isinstance(source, StoreSource):
+        if isinstance(source, (StoreSource, ChunkSource)):
             relied = [oid for oid, places in copies.items() if source.name in places]
             lacking = source.lacking({chunk for oid in relied for chunk in chunks[oid]})
             gone.update((oid, source.name) for oid in relied if not lacking.isdisjoint(chunks[oid]))

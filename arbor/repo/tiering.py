@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from arbor.errors import UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
@@ -18,8 +19,8 @@ from arbor.repo.history import ancestors
 from arbor.repo.known_sources import OwnFiles
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import peel
-from arbor.repo.selections import select_tracked
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.selections import lies_at, select_tracked
+from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
 from arbor.repo.tiers import Tiers, read_tiers
 from arbor.store.refs import TAGS
 from arbor.store.sequential import SequentialReader, in_stored_order
@@ -93,7 +94,7 @@ def choose(
         UsageError: when a selection matches no document.
     """
     listing = dict(snapshot.paths())
-    paths = select_tracked(selections, listing) if selections else list(listing)
+    paths = _select(snapshot, selections, listing) if selections else list(listing)
     if criteria.among is not None:
         paths = [path for path in paths if path in criteria.among]
     tiers = read_tiers(repo.folder)
@@ -108,6 +109,20 @@ def choose(
         if criteria.to_fit is not None:
             chosen = _fit(repo, chosen, changed, _sizes(repo, set(listing.values())), tiers, criteria.to_fit)
     return chosen
+
+
+def _select(snapshot: Snapshot, selections: Sequence[str], listing: Mapping[str, bytes]) -> list[str]:
+    """The paths that selections mean; raises UsageError where one matches no document, or means a core."""
+    for selection in selections:
+        name = selection.removeprefix(CORE_MARK)
+        if name == selection or any(lies_at(path, selection) for path in listing):
+            continue
+        if any(lies_at(core, name) for core, _ in snapshot.cores(name)):
+            raise UsageError(
+                f"'{selection}' is a core, and cores never leave the hot tier",
+                "documents do; where a core is from: arbor core show NAME",
+            )
+    return select_tracked(selections, listing)
 
 
 def with_twins(snapshot: Snapshot, chosen: Sequence[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
@@ -271,7 +286,7 @@ def report_tiers(repo: Repository, snapshot: Snapshot, selections: Sequence[str]
         old = sums[tiers.tier_of(oid)]
         sums[tiers.tier_of(oid)] = TierSizes(old.documents + 1, old.size + size)
     rows = []
-    for path in select_tracked(selections, listing) if selections else ():
+    for path in _select(snapshot, selections, listing) if selections else ():
         oid = listing[path]
         manifest = snapshot.manifest(snapshot.document(oid))
         here = sum(1 for ref in manifest.passages if repo.store.holds(ref.oid))

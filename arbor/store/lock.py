@@ -80,3 +80,15 @@ def _wait_for(handle: int, wait_s: float) -> bool:
         queue.remove(ticket)
         if not queue:
             _queues.pop(key, None)
+
+
+def is_held(fs_path: Path) -> bool:
+    """Whether a process holds a lock now; also where nothing may be written."""
+    try:
+        handle = os.open(fs_path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _try_lock(handle)
+    finally:
+        os.close(handle)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import arbor
-from arbor.remote import own_store
-from arbor.repo import evicting, held_copies, repository
+from arbor.remote import on_demand, own_store
+from arbor.remote.connecting import ConnectOptions
+from arbor.remote.on_demand import FarPlaces
+from arbor.remote.service import Service
+from arbor.remote.wire import Message, Packets, request_packets
+from arbor.repo import evicting, gc, held_copies, repository
 from arbor.repo.copies import ByteSource, StoreSource
 from arbor.repo.evicting import EvictReport
 from arbor.repo.repository import Repository
+from arbor.store import leaving
 from tests.cli.harness import IDENTITY, Cli
 from tests.remote.test_http import serving
 from tests.trust.conftest import long_note
@@ -230,3 +237,144 @@ def test_a_place_that_does_not_answer_may_be_this_one(pair: tuple[Cli, Cli]) -> 
     assert own_store.may_be_own(repo, lambda oids: [], known)
     assert not own_store.may_be_own(repo, lambda oids: [(known, b"text")], known)
     assert own_store.may_be_own(repo, lambda oids: [(oid, b"text") for oid in oids], known)
+
+
+@pytest.fixture
+def apart(pair: tuple[Cli, Cli]) -> Iterator[tuple[tuple[Cli, str], tuple[Cli, str]]]:
+    """Two knowledge bases that know each other over http only, each with the address of the other."""
+    hub, second = pair
+    hub("remote", "remove", "origin")
+    second("remote", "remove", "origin")
+    drop_files(second)
+    with serving(hub.folder) as hub_url, serving(second.folder) as second_url:
+        yield (hub, second_url), (second, hub_url)
+
+
+def evict_over(folder: Path, url: str) -> EvictReport:
+    with arbor.open(folder) as kb:
+        far = FarPlaces(ConnectOptions(), pytest.fail, kb.repo)
+        try:
+            return kb.trust.evict("*.md", others=[far.source("there", url)])
+        finally:
+            far.close()
+
+
+@pytest.mark.parametrize("moment", ["held_still", "_still_good"])
+def test_two_that_evict_at_once_over_a_network_do_not_both_let_go(
+    apart: tuple[tuple[Cli, str], tuple[Cli, str]], monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Whether both have only found their copies, or both have said already what goes."""
+    both_are_here, go_on = threading.Barrier(2, timeout=30), getattr(evicting, moment)
+
+    def wait_first(*arguments: Any) -> Any:
+        both_are_here.wait()
+        return go_on(*arguments)
+
+    monkeypatch.setattr(evicting, moment, wait_first)
+    with ThreadPoolExecutor(2) as pool:
+        reports = list(pool.map(lambda each: evict_over(each[0].folder, each[1]), apart))
+    went = [{item.document for item in report.evicted} for report in reports]
+    assert went[0].isdisjoint(went[1])
+    refused = [item for report in reports for item in report.refused]
+    assert len(went[0]) + len(went[1]) + len(refused) == 2 * len(NOTES)
+    assert all("'there' has let go of it just now, or is about to" in item.problem for item in refused)
+    for cli, url in apart:
+        assert not (cli.folder / "leaving").exists()
+        cli("rehydrate", "--all", "--from", url)
+        assert cli("verify").code == 0
+
+
+def test_what_is_going_ends_with_the_process_that_said_so(
+    apart: tuple[tuple[Cli, str], tuple[Cli, str]],
+) -> None:
+    (hub, _), (second, url) = apart
+    repo = arbor.open(hub.folder).repo
+    stored = sorted(gc.stored_objects(repo.store))
+    with leaving.leaving(repo.folder, stored):
+        refused = second("evict", "n0.md", "--from", url, code=1)
+    assert "is about to" in refused.err
+    (hub.folder / "leaving").write_bytes(b"".join(stored))
+    second("evict", "n0.md", "--from", url)
+    assert is_cold(second, "n0.md")
+
+
+def test_one_server_under_two_addresses_is_one_copy(served: tuple[Cli, str], pair: tuple[Cli, Cli]) -> None:
+    hub, url = served
+    second = pair[1]
+    drop_files(second)
+    second("remote", "remove", "origin")
+    other = url.replace("127.0.0.1", "localhost")
+    for place in (other, str(hub.folder)):
+        refused = second("evict", "n0.md", "--copies", "2", "--from", url, "--from", place, code=1)
+        assert "only 1 of 2 copies were found" in refused.err
+        second("evict", "n0.md", "--copies", "2", "--from", place, "--from", url, "-n", code=1)
+    with serving(pair[0].folder.parent / "maker") as elsewhere:
+        second("evict", "n0.md", "--copies", "2", "--from", url, "--from", elsewhere)
+
+
+def test_copies_of_a_folder_are_two_on_this_machine_and_one_behind_servers(
+    served: tuple[Cli, str], pair: tuple[Cli, Cli], tmp_path: Path
+) -> None:
+    """Behind servers until the copy gets a number of its own."""
+    hub, url = served
+    second = pair[1]
+    drop_files(second)
+    second("remote", "remove", "origin")
+    second("evict", "n0.md", "-n", "--from", url)  # the server has its number now
+    copied = tmp_path / "copied.arbor"
+    shutil.copytree(hub.folder, copied)
+    second("evict", "n0.md", "--copies", "2", "--from", str(hub.folder), "--from", str(copied))
+    with serving(copied) as other:
+        second("evict", "n1.md", "--copies", "2", "--from", url, "--from", other, code=1)
+        (copied / "store-id").unlink()
+        second("evict", "n1.md", "--copies", "2", "--from", url, "--from", other)
+
+
+def test_a_dry_run_writes_nothing_and_waits_for_nobody(
+    served: tuple[Cli, str], pair: tuple[Cli, Cli]
+) -> None:
+    hub, url = served
+    second = pair[1]
+    drop_files(second)
+    second("remote", "remove", "origin")
+    with arbor.open(second.folder).repo.lock():
+        before = {path.name: path.stat().st_mtime_ns for path in (second.folder / ".arbor").rglob("*")}
+        said = second("evict", "n0.md", "-n", "--from", url)
+        after = {path.name: path.stat().st_mtime_ns for path in (second.folder / ".arbor").rglob("*")}
+    assert "cold n0.md, copies: http" in said.out
+    assert before == after
+    hub("remote", "remove", "origin")
+    itself = hub("evict", "n0.md", "-n", "--from", url, code=1)
+    assert "is this knowledge base, which is no copy" in itself.err
+
+
+class _OldServer:
+    """One that knows neither the question what is kept, nor a name for its store."""
+
+    is_peer = True
+    whole_packs = False
+    url = "http://old"
+
+    def __init__(self, folder: Path) -> None:
+        self._service = Service(folder, may_push=False)
+
+    def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+        known = {name: value for name, value in arguments.items() if name != "kept"}
+        return self._service.answer(request_packets(command, known))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_servers_that_do_not_say_which_store_they_are_are_one_copy(
+    pair: tuple[Cli, Cli], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub, second = pair
+    drop_files(second)
+    monkeypatch.setattr(on_demand, "connect", lambda url, options: _OldServer(hub.folder))
+    places = ["--from", "http://one.example", "--from", "http://two.example"]
+    second("remote", "remove", "origin")
+    assert "only 1 of 2" in second("evict", "n0.md", "--copies", "2", *places, code=1).err
+    assert "may be this one" in second("evict", "n0.md", "-n", *places, code=1).err
+    second("evict", "n0.md", *places)
+    assert is_cold(second, "n0.md")

@@ -87,6 +87,7 @@ def test_it_follows_a_document_that_comes_back_by_being_added(
 
 
 def test_more_of_a_document_in_part_is_found(kb: KnowledgeBase, archive: Path, tmp_path: Path) -> None:
+    made = index_file(kb)
     kb.trust.evict(["long.md"], places=[archive])
     assert kb.fs_root is not None
     (kb.fs_root / "long.md").write_text("edited")
@@ -101,9 +102,19 @@ def test_more_of_a_document_in_part_is_found(kb: KnowledgeBase, archive: Path, t
         assert as_made_anew(kb.repo, tmp_path)
     kb.add_bytes("another.md", f"{NOTES['long.md']!s}\n\nand what the first does not have\n".encode())
     kb.commit("brings passages of the first")
+    assert as_made_anew(kb.repo, tmp_path), "what another one brings is not found in this one"
+    kb.trust.evict(["another.md"], force=True)
+    assert as_made_anew(kb.repo, tmp_path), "it still has what went with another one"
+    kb.trust.rehydrate(["another.md"], places=[archive])
+    assert as_made_anew(kb.repo, tmp_path)
     kb.mv(["long.md"], "longer.md", force=True)
     kb.commit("moved")
     assert as_made_anew(kb.repo, tmp_path), "its rows were removed by another text than they were made from"
+    kb.trust.evict(["longer.md"], places=[archive])
+    assert as_made_anew(kb.repo, tmp_path)
+    kb.trust.rehydrate(["longer.md"], places=[archive])
+    assert as_made_anew(kb.repo, tmp_path)
+    assert index_file(kb) == made, "it was made anew"
 
 
 @pytest.mark.parametrize("fault", ["old", "damaged", "absent", "busy", "large", "fails"])

@@ -316,7 +316,10 @@ def test_inclusion_in_the_standalone_verifier(size: int, data: st.DataObject) ->
     index = data.draw(st.integers(0, size - 1))
     leaves = [object_id(Kind.CHUNK, i.to_bytes(2, "big")) for i in range(size)]
     path = merkle.inclusion_path(leaves, index)
-    assert standalone.root_from_path(leaves[index], index, size, path) == merkle.tree_root(leaves)
+    assert standalone.both_roots(index + 1, size, path, leaves[index], 1)[1] == merkle.tree_root(leaves)
+    for wrong in ([*path, bytes(32)], *([path[1:]] if path else [])):
+        with pytest.raises((standalone.Refused, IndexError)):
+            standalone.both_roots(index + 1, size, wrong, leaves[index], 1)
 
 
 @settings(max_examples=300)

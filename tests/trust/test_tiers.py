@@ -506,6 +506,18 @@ def test_cores_are_never_evicted(make_kb: MakeKb) -> None:
         evict(kb.repo, [("core", core)], tier="cold", force=True)
 
 
+def test_a_core_has_no_other_tier_than_the_hot_one(make_kb: MakeKb) -> None:
+    kb = make_kb({"a.md": "one\n", "core:odd.md": "two\n"})
+    kb.trust.add_core("gist", "One.", [("a.md", None, None)])
+    kb.commit("a core")
+    for ask in (kb.trust.evict, kb.trust.rehydrate, kb.trust.tiers):
+        with pytest.raises(UsageError, match="'core:gist' is a core, and cores never leave the hot tier"):
+            ask("core:gist")
+    with pytest.raises(UsageError, match="'core:none' matches no document"):
+        kb.trust.evict("core:none")
+    assert len(kb.trust.evict("core:odd.md", tier="warm").evicted) == 1
+
+
 def test_criteria(make_kb: MakeKb) -> None:
     kb = make_kb({"old.md": long_note(3), "small.md": "x\n"})
     now = kb.repo.commit(kb.resolve("HEAD")).committer.seconds

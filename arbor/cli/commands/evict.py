@@ -78,7 +78,13 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     private, no_robots = options["private"], options["no_robots"]
     with (
         open_places(
-            session, options["places"], offline=offline, private=private, no_robots=no_robots, as_copies=True
+            session,
+            options["places"],
+            offline=offline,
+            private=private,
+            no_robots=no_robots,
+            as_copies=True,
+            dry_run=dry_run,
         ) as found,
         session.progress("checking copies") as progress,
     ):
