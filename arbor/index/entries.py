@@ -266,11 +266,11 @@ class PassageRows(Collection[Row]):
             yield title_column, heading_column, path_column, index_text(text)
 
 
-def entry_of_file(path: str, extraction: Extraction) -> Entry:
-    """The entry of a file that is not committed; in place of an oid it has its path."""
+def entry_of_file(paths: Sequence[str], extraction: Extraction) -> Entry:
+    """The entry of equal files that are not committed, in path order; in place of an oid it has their first path."""
     texts = [decode_passage(passage.data, extraction.encoding) for passage in extraction.passages]
     headings = [passage.headings for passage in extraction.passages]
-    return make_entry(path.encode(), "surface", extraction, headings, [path], texts)
+    return make_entry(paths[0].encode(), "surface", extraction, headings, paths, texts)
 
 
 def _all_headings(headings: Sequence[Sequence[str]], title: str) -> str:

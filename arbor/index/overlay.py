@@ -27,18 +27,21 @@ class ScoredUnit(NamedTuple):
 class Overlay:
     """Files by path, held in memory for one search or several. For one thread."""
 
-    def __init__(self, entries: Iterable[Entry], now: int) -> None:
+    def __init__(self, entries: Iterable[tuple[Entry, Sequence[str]]], now: int) -> None:
         """Index the entries.
 
         Args:
-            entries: One for each file.
+            entries: One for each content, with the paths of the files that have it.
             now: Dates the files whose text names no date, in seconds since 1970 UTC.
         """
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         create_tables(self._connection)
         self._connection.execute("CREATE VIRTUAL TABLE places USING fts5vocab(passages, instance)")
         self._connection.execute("BEGIN")
-        dated = (entry if entry.dated is not None else entry._replace(dated=now) for entry in entries)
+        dated = (
+            (entry if entry.dated is not None else entry._replace(dated=now), paths)
+            for entry, paths in entries
+        )
         insert_entries(self._connection, dated)
         self._connection.execute("COMMIT")
         self.session = Session(self._connection, {})

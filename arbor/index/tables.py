@@ -34,12 +34,12 @@ def insert_all(
     connection.executemany(_INSERT_PATH, sorted(paths))
 
 
-def insert_entries(connection: sqlite3.Connection, entries: Iterable[Entry]) -> None:
-    """Fill empty tables with entries that lie at the path which their oid spells: files of a work tree."""
+def insert_entries(connection: sqlite3.Connection, entries: Iterable[tuple[Entry, Sequence[str]]]) -> None:
+    """Fill empty tables with entries and the paths at which they lie: files of a work tree."""
     number = 1
-    for entry in entries:
+    for entry, paths in entries:
         connection.execute(_INSERT_DOCUMENT, _document_row(number, entry))
-        connection.execute(_INSERT_PATH, (entry.oid.decode(), number))
+        connection.executemany(_INSERT_PATH, [(path, number) for path in paths])
         connection.executemany(_INSERT_ROW, _numbered(number, entry.rows))
         number += len(entry.rows)
 

@@ -13,6 +13,7 @@ _OPERATORS = {
     "OR": "hits hold any of the words in any case",
     "NOT": "what begins with - is left out",
 }
+_STAR_IN_PHRASE = re.compile(r"(?<!\*)[^\W_]\*(?!\*|\Z)|\*[^*]+[^\W_]\*\Z")
 _STAR_WITHIN = re.compile(r"[*?]+\.?[^\W_]+|[^\W_]+\*+[^\W_]+")
 
 
@@ -28,7 +29,7 @@ def doubt_word(word: str, fields: Sequence[str], *, minus: bool) -> Iterator[str
     if minus and len(word) == 1 and word.isascii():
         yield f"'-{word}' left out what holds '{word}', as -word does"
     if word[0] in _QUOTES and word[1:2].isalnum():
-        yield f"'{word}' was {act} without its quotation mark; a phrase stands between straight ones: \"like this\""
+        yield f"'{word}' was {act} without its quotation mark, which none closes; write a phrase \"like this\""
     elif word[0] in _DASHES and word[1:2].isalnum():
         yield f"'{word}' was {act} as text; what is left out begins with another sign: -{word[1:]}"
     elif _STAR_WITHIN.match(word) and not word.endswith("*"):
@@ -38,6 +39,12 @@ def doubt_word(word: str, fields: Sequence[str], *, minus: bool) -> Iterator[str
         yield f"'{word}' was {act} as text; what a filter asks for stands right behind its colon"
     elif name:
         yield f"'{word}' was {act} as text; the filter is called {name}:"
+
+
+def doubt_phrase(phrase: str) -> Iterator[str]:
+    """What to say of a phrase, as typed between its quotation marks, that holds what stands for something elsewhere."""
+    if _STAR_IN_PHRASE.search(phrase):
+        yield f"the * in '{phrase}' was taken as text; it stands for letters at the end of a phrase only"
 
 
 def doubt_operators(words: Sequence[str]) -> Iterator[str]:

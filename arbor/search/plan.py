@@ -93,16 +93,16 @@ def units_of(term: Term) -> list[Unit]:
     """The units of a term, any of which may match; a phrase or a prefix is a single one."""
     if term.kind == "word":
         return match_units(term.text)
-    unit = phrase_unit(term.text, prefix=term.kind == "prefix")
+    unit = phrase_unit(term.text, prefix=term.is_begun)
     return [unit] if unit else []
 
 
 def _required_units(term: Term, tokenizer: Tokenizer) -> list[Unit]:
     """The units of a term of which one must match; a run of Chinese is a phrase among them."""
-    unit = phrase_unit(term.text, prefix=term.kind == "prefix")
+    unit = phrase_unit(term.text, prefix=term.is_begun)
     if unit is None:
         return []
-    return widen(unit, tokenizer) if term.kind == "prefix" else [unit]
+    return widen(unit, tokenizer) if term.is_begun else [unit]
 
 
 def title_units(query: Query, tokenizer: Tokenizer) -> list[Unit]:
@@ -144,7 +144,7 @@ def _ranked_units(
     beginnings: dict[Unit, str] = {}
     units: list[Unit] = []
     for term in query.terms:
-        if term.kind == "prefix" and len(units) <= MAX_READ_UNITS:
+        if term.is_begun and len(units) <= MAX_READ_UNITS:
             required = [] if is_one_letter(term) else _required_units(term, tokenizer)
             beginnings |= dict.fromkeys(required, term.text)
             units += required
@@ -231,7 +231,7 @@ def _rarest(units: tuple[RankedUnit, ...], count: int) -> tuple[RankedUnit, ...]
 
 def _filters(query: Query, tokenizer: Tokenizer, hooks: Hooks) -> Iterable[Filter]:
     for term in query.terms:
-        if term.kind == "phrase":
+        if term.is_phrase:
             yield from _text_filter(term, tokenizer, "", negated=False)
     for term in query.excluded:
         yield from _text_filter(term, tokenizer, "", negated=True)

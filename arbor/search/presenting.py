@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from arbor.errors import IntegrityError
@@ -20,8 +21,9 @@ from arbor.search.plan import RankedUnit, path_condition, title_units, unit_expr
 from arbor.search.query import Query
 from arbor.search.ranking import Ranked
 from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
+from arbor.search.retrieval import Candidate
 from arbor.search.snippet import Snippet, make_snippet
-from arbor.search.work_tree import passage_of_file
+from arbor.search.work_tree import Content, content_of_file, passage_of_file
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
 
@@ -145,6 +147,16 @@ class HitMaker:
         contested = self._wishes.is_contested is not None and self._wishes.is_contested(info.oid)
         shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources, contested)
         return _join(ranked, rank, shown, passages), ""
+
+    def content_of(self, candidate: Candidate) -> Content:
+        """What the copies of a candidate that was made a hit of agree in with it."""
+        if candidate.file is not None:
+            return content_of_file(candidate.file)
+        try:
+            document = self._auditor.document(self._snapshot, candidate.document.oid).document
+        except IntegrityError:
+            return "", candidate.document.oid
+        return document.media_type, document.file_hash
 
     def _committed_paths(self, paths: Sequence[str], oid: bytes) -> tuple[list[str], bool]:
         """The paths that the ledger proves, and whether a part of the ledger that was needed cannot be read."""
@@ -285,8 +297,21 @@ class HitMaker:
                 )
             )  # fmt: skip
         info = ranked.candidate.document
-        shown = _Shown([info.path], b"", info.kind, info.title, None)
+        shown = _Shown(ranked.candidate.file_paths, b"", info.kind, info.title, None)
         return _join(ranked, rank, shown, self._chosen(passages))
+
+
+def join_copies(first: Hit, other: Hit) -> Hit:
+    """One hit, in place of the first, of a committed document and of copies of it that are not committed."""
+    document, beside = (first, other) if first.document else (other, first)
+    return replace(
+        document,
+        rank=first.rank,
+        score=first.score,
+        scores=first.scores,
+        paths=(*document.paths, *beside.paths),
+        reasons=(*document.reasons, f"{audit.WORK_TREE}: {', '.join(beside.paths)}"),
+    )
 
 
 def _line(place: ChunkPlace | None, text: str, snippet: Snippet) -> int | None:

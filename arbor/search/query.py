@@ -3,7 +3,7 @@
     merkle proof            passages with any of the words, best first
     "merkle proof"          only documents that hold the phrase
     -draft  -"old name"     no documents that hold it
-    distil*                 words that begin so
+    distil*                 words that begin so; "merkle pro*" is a phrase whose last word begins so
     title:merkle            only documents with the word in their title
     path:notes/  path:*.md  where the document lies: the beginning of the path, or a pattern; `path:.` is everywhere
     kind:core  lang:zh  label:NOVEL  since:2024-05  since:30d  rev:main~2
@@ -11,7 +11,8 @@
 
 A field is only a field when its name is one of these, in lower case, with a value right behind the colon;
 `http://example.org` and `note:` are plain text. A quotation mark opens a phrase at the beginning of a word
-only.
+only. What keyboards and writing programs put in its place is one too where another closes it: “so”, „so“, «so», »so«.
+Signs that name titles or set off speech in Chinese and Japanese, 《so》 and 「so」, are plain text.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
-from arbor.search.doubts import doubt_operators, doubt_word
+from arbor.search.doubts import doubt_operators, doubt_phrase, doubt_word
 from arbor.text.analyzer import match_units
 
 KINDS = ("surface", "core")
@@ -33,8 +34,12 @@ MAX_FILTERS = 64
 MAX_STARS = 8
 _FIELDS = ("path", "kind", "lang", "label", "since", "rev", "title")
 _PART = re.compile(
-    r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?(?:"(?P<quoted>[^"]*)(?P<closed>"?)|(?P<plain>\S+))"""
+    r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?"""
+    r"""(?:"(?P<quoted>[^"]*)(?P<closed>"?)"""
+    r"""|(?P<marked>[\u201c-\u201f\uff02][^"\u201c-\u201f\uff02]*["\u201c-\u201f\uff02]|\xab[^\xab\xbb]*\xbb|\xbb[^\xab\xbb]*\xab)"""
+    r"""|(?P<plain>\S+))"""
 )
+_BEGUN_PHRASE = re.compile(r"[^*]*[^\W_]\*")
 _NOTES_MAX = 3
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
@@ -45,10 +50,20 @@ _WILDCARDS = re.compile(r"[*?\[]")
 
 
 class Term(NamedTuple):
-    """Something to look for in the text: `kind` is "word", "phrase" or "prefix"."""
+    """Something to look for in the text: `kind` is "word", "phrase", "prefix" or "begun phrase"."""
 
     text: str
     kind: str
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether documents must hold it."""
+        return self.kind in ("phrase", "begun phrase")
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether its last word is only the beginning of one."""
+        return self.kind in ("prefix", "begun phrase")
 
 
 def is_one_letter(term: Term) -> bool:
@@ -145,8 +160,8 @@ def parse_query(text: str, now: float) -> Query:
             _add_field(draft, name, value, quoted, minus, now)
         else:
             _add_term(draft, value, quoted, minus)
-            if not quoted and len(draft.notes) < _NOTES_MAX:
-                draft.notes += doubt_word(value, _FIELDS, minus=minus)
+            if len(draft.notes) < _NOTES_MAX:
+                draft.notes += doubt_phrase(value) if quoted else doubt_word(value, _FIELDS, minus=minus)
     draft.notes += doubt_operators([term.text for term in draft.terms if term.kind == "word"])
     conditions = {name: tuple(found) for name, found in draft.conditions.items()}
     query = Query(
@@ -197,7 +212,9 @@ def _iter_parts(text: str) -> Iterator[tuple[bool, str, str, bool]]:
         assert found is not None, "every character that is no space begins a part"
         if found["quoted"] is not None and not found["closed"]:
             raise UsageError("a quotation mark is not closed", 'close it: "like this", or leave it out')
-        name, value = found["field"] or "", found["quoted"] if found["plain"] is None else found["plain"]
+        marked = found["marked"]
+        quoted = found["quoted"] if marked is None else marked[1:-1]
+        name, value = found["field"] or "", found["plain"] if quoted is None else quoted
         if name and name not in _FIELDS:
             name, value = "", text[found.start("field") : found.end()]
             yield bool(found["minus"]), "", value, False
@@ -215,15 +232,15 @@ def _add_term(draft: _Draft, value: str, quoted: bool, minus: bool) -> None:
         _count_filter(draft)
     else:
         draft.terms.append(term)
-        if term.kind == "phrase":
+        if term.is_phrase:
             _count_filter(draft)
 
 
 def _make_term(value: str, quoted: bool) -> Term | None:
     """The term, or None where there is no letter or digit to look for."""
     kind = "phrase" if quoted else "word"
-    if not quoted and value.endswith("*"):
-        value, kind = value.rstrip("*"), "prefix"
+    if _BEGUN_PHRASE.fullmatch(value) if quoted else value.endswith("*"):
+        value, kind = value.rstrip("*"), "begun phrase" if quoted else "prefix"
     units = match_units(value)
     if not units:
         return None

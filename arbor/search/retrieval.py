@@ -28,12 +28,14 @@ class Candidate:
         score: Of its best passage.
         passages: Matching passages, best first: (ordinal, BM25).
         file: What was read from the work tree, where the document is a file that is not committed.
+        file_paths: Of all files there that have this content, those that the query asks for first.
     """
 
     document: DocumentInfo
     score: float
     passages: tuple[tuple[int, float], ...]
     file: Extraction | None = None
+    file_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
 from arbor.search.plan import Hooks, Plan, lang_filter, make_plan, path_condition, path_filter
-from arbor.search.presenting import HIDDEN, HitMaker, Wishes
+from arbor.search.presenting import HIDDEN, HitMaker, Wishes, join_copies
 from arbor.search.query import Query, is_pattern, parse_query, parse_raw_query
 from arbor.search.ranking import POOL_DOCUMENTS, ProfileRanker, Ranked, rank_by_relevance
 from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.retrieval import Candidate, Pool, retrieve
-from arbor.search.work_tree import WorkTree
+from arbor.search.work_tree import Content, WorkTree
 from arbor.text.extraction import Extraction
 
 MAX_LIMIT = 10_000
@@ -223,6 +223,11 @@ class _Desk:
         self.hidden: frozenset[str] = frozenset() if files is None else files.paths
         self.notes = self._plan.notes
 
+    @property
+    def has_files(self) -> bool:
+        """Whether files are looked at that are not committed; they can be copies of what is."""
+        return self._files is not None
+
     def has_words(self, pool: Pool) -> bool:
         """Whether there is anything that a text could hold evidence for."""
         return bool(pool.units or self._query.raw)
@@ -259,9 +264,12 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
         maker.look_for(pool.units)
         shown: list[Hit] = []
         withheld: Counter[str] = Counter()
+        copies: dict[Content, int] = {}
         for ranked in options.rank(pool.candidates, desk.session):
             hit, reason = maker.make(ranked, len(shown) + 1, desk.hidden)
-            if hit is not None:
+            if hit is not None and desk.has_files:
+                _add_or_join(shown, hit, copies, maker.content_of(ranked.candidate))
+            elif hit is not None:
                 shown.append(hit)
             elif reason != HIDDEN:
                 withheld[reason] += 1
@@ -273,6 +281,22 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
             desk.notes = (*desk.notes, f"{_ONLY_FILTERS} (withheld are the first {sum(withheld.values()):,})")
             return tuple(shown), dict(sorted(withheld.items()))
         wanted *= 4
+
+
+def _add_or_join(shown: list[Hit], hit: Hit, places: dict[Content, int], content: Content) -> None:
+    """Add a hit, or take it into one of the same content where one of both is not committed.
+
+    Args:
+        shown: The hits so far.
+        hit: The next one.
+        places: Where in `shown` the hit of each content is.
+        content: Of `hit`.
+    """
+    place = places.setdefault(content, len(shown))
+    if place < len(shown) and not (shown[place].document and hit.document):
+        shown[place] = join_copies(shown[place], hit)
+    else:
+        shown.append(hit)
 
 
 def _trace_of(snapshot: Snapshot, query: Query, options: SearchOptions, hits: Sequence[Hit]) -> str:

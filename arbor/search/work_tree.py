@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from arbor.index.entries import entry_of_file
 from arbor.index.overlay import Overlay, ScoredUnit
-from arbor.index.reader import Found, Statistics, inverse_frequency
-from arbor.objects.ids import Kind, object_id
-from arbor.search.plan import Plan, RankedUnit
+from arbor.index.reader import Filter, Found, Session, Statistics, inverse_frequency
+from arbor.objects.ids import Kind, file_hash, object_id
+from arbor.search.plan import Plan, RankedUnit, path_condition
 from arbor.search.query import Query
 from arbor.search.results import ChunkPlace
 from arbor.search.retrieval import COLUMN_WEIGHTS, MAX_ROWS, Candidate, group_rows, retrieve
 from arbor.text.extraction import Extraction
 from arbor.text.reading import decode_passage
+
+Content = tuple[str, bytes]
+"""Media type and BLAKE3 of a file: files that are alike in both are one document."""
 
 
 class WorkTree:
@@ -32,7 +36,11 @@ class WorkTree:
         """
         self.paths = frozenset(files)
         self._files = {path: file for path, file in files.items() if file is not None}
-        self.overlay = Overlay((entry_of_file(path, file) for path, file in self._files.items()), now)
+        copies: dict[Content, list[str]] = {}
+        for path, file in sorted(self._files.items()):
+            copies.setdefault(content_of_file(file), []).append(path)
+        entries = ((entry_of_file(paths, self._files[paths[0]]), paths) for paths in copies.values())
+        self.overlay = Overlay(entries, now)
 
     def candidates(
         self, query: Query, plan: Plan, units: tuple[RankedUnit, ...], beside: Statistics
@@ -50,14 +58,33 @@ class WorkTree:
             found = group_rows(session, [Found(row, scores.get(row, 0.0)) for row in sorted(rows)])
         else:
             return []
+        condition = path_condition(query.paths)
         return [
-            Candidate(each.document, each.score, each.passages, self._files[each.document.path])
+            replace(
+                each, file=self._files[each.document.path],
+                file_paths=tuple(paths_asked_first(session, each.document.first, condition)),
+            )
             for each in found
-        ]
+        ]  # fmt: skip
 
     def close(self) -> None:
         """Give the memory back."""
         self.overlay.close()
+
+
+def content_of_file(file: Extraction) -> Content:
+    """What files that are the same document agree in."""
+    pieces = file.original or [passage.data for passage in file.passages]
+    return file.media_type, file_hash(b"".join(pieces))
+
+
+def paths_asked_first(session: Session, first: int, condition: Filter | None) -> list[str]:
+    """All paths of the document with this first row, those before the others that meet a condition."""
+    paths = session.paths_of(first)
+    if condition is None:
+        return paths
+    meeting = set(session.paths_meeting(first, condition))
+    return sorted(paths, key=lambda path: path not in meeting)
 
 
 def _scored(units: tuple[RankedUnit, ...], beside: Statistics, own: Statistics) -> list[ScoredUnit]:

@@ -8,7 +8,8 @@ cannot do is prepared here, for the index and for queries in the same way:
   as a phrase of pairs, and a single character as the beginning of a word.
 - Chinese and Japanese lines are broken anywhere, so a run goes on in the next line of its paragraph.
 - Names that end or begin with signs (`C++`, `C#`, `.NET`) become words (`cplusplus`, `csharp`, `dotnet`).
-- Characters outside ASCII are folded (`folding`), and emoji become words.
+- The day and the hour in `2024-05-31T09:30` become two words.
+- Characters outside ASCII are folded (`folding`), and emoji and signs of mathematics become words.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ __all__ = [
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """The FTS5 tokenizer that this module prepares text for."""
 
-ANALYZER_ID = f"arbor-analyzer/2 {TOKENIZER}"
+ANALYZER_ID = f"arbor-analyzer/3 {TOKENIZER}"
 """Names everything that decides what an index holds; an index with another id is out of date."""
 
 _SHORT_RUN_CHARS = 4

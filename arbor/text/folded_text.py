@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from arbor.text.folding import IGNORED, NAMES, UNSPACED_CHAR, WRAPS, fold
+from arbor.text.folding import IGNORED, NAMES, UNSPACED_CHAR, WRAPS, fold, part_moments
 
 _JOINING = f"{IGNORED}\u1160-\u11ff\u3099\u309a\uff9e\uff9f"
 """Inside of a character class: what belongs to the character before it, as accents, sounds of kana, and vowels of
@@ -65,6 +65,7 @@ _BARE = _BareChars()
 
 def fold_in_place(text: str) -> FoldedText:
     """Fold a text as the index does, names with signs spelled out, before runs without spaces are cut into pairs."""
+    text = part_moments(text)
     if text.isascii():
         folded = _unmoved(text.lower())
     else:

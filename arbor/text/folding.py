@@ -22,27 +22,46 @@ _CACHED_CHARS_MAX = 4
 
 _LETTERS = {
     "œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i", "ё": "е",
+    "ǽ": "ae", "ǣ": "ae", "ǿ": "o", "ǡ": "a", "ѐ": "е", "ѝ": "и",
+    "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه",
 }  # fmt: skip
 _LETTERS |= {
     chr(code): unicodedata.normalize("NFD", chr(code))[0]
     for code in (*range(0x0370, 0x0400), *range(0x1F00, 0x2000))
     if unicodedata.category(chr(code)) == "Ll" and len(unicodedata.normalize("NFD", chr(code))) > 1
 }
-"""Letters that people type as simpler ones and that SQLite does not take for those; Greek ones have accents."""
+_LETTERS |= dict.fromkeys("\u02b9\u02bb\u02bc\u02be\u02bf", "'")
+_DIGIT_ZEROS = (
+    0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0E50, 0x0ED0,
+    0x0F20, 0x1040, 0x17E0, 0x1810,
+)  # fmt: skip
+_LETTERS |= {chr(zero + digit): str(digit) for zero in _DIGIT_ZEROS for digit in range(10)}
+"""Letters that people type as simpler ones and that SQLite does not take for those: Greek ones have accents, Arabic
+ones a hamza or the form of the Persian keyboard, some apostrophes are letters, and digits have many forms."""
 
+_IGNORED_MARKS = "\u093c\u17b4\u17b5"
 IGNORED = (
-    "\u00ad\u0300-\u036f\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+    f"{_IGNORED_MARKS}"
+    "\u00ad\u0300-\u036f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff"
     "\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
 )
-"""Inside of a character class: soft hyphens, loose accents, joiners, variation selectors, skin tones, Hebrew and Arabic
-vowel points."""
+"""Inside of a character class: what is not seen (soft hyphens, joiners, spaces without width, signs of direction,
+variation selectors), skin tones, and what is often left out: loose accents, vowel points of Hebrew and Arabic, dots of
+Hindi."""
 
-_EMOJI_CLASS = "\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+_EMOJI_CLASS = (
+    "\u2318\u231a\u231b\u2325\u2328\u232b\u238b\u23ce\u23cf\u23e9-\u23fa\u25b6\u25c0\u2600-\u27bf\u2b1b\u2b1c\u2b50\u2b55"
+    "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+    "\u2200-\u2211\u221a-\u221e\u2227-\u2233"
+)
+"""Emoji, the signs of keys, and signs of mathematics that are read as a word, such as those of a sum or of infinity."""
 
 
 def _find_marks(*blocks: tuple[int, int]) -> list[str]:
     codes = (code for start, stop in blocks for code in range(start, stop))
-    return [chr(code) for code in codes if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
+    marks = [chr(code) for code in codes if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
+    return [mark for mark in marks if mark not in _IGNORED_MARKS]
 
 
 _UNSPACED_MARKS = _find_marks(
@@ -106,8 +125,8 @@ def run_replacer(name: str, replace: Callable[[str], str]) -> Callable[[str], st
 def fold(text: str) -> str:
     """Fold the characters outside ASCII: compatibility forms, case, ligatures, signs of pronunciation.
 
-    Emoji become words of their own (`u128512`), so that they can be found. Letters keep their accents,
-    which SQLite's tokenizer takes off.
+    Characters that are not seen are dropped. Emoji and signs of mathematics become words of their own (`u128512`), so
+    that they can be found. Letters keep their accents, which SQLite's tokenizer takes off.
     """
     return text if text.isascii() else _fold_runs(text)
 
@@ -151,10 +170,18 @@ NAMES = (
 )
 """Names whose signs a tokenizer drops: what each holds for sure, where the signs stand, and what is written there."""
 
+_MOMENT = re.compile(r"T(?<=\d\d-\d\dT)(?=[0-2]\d:?\d\d)")
+
 
 def spell_names(text: str) -> str:
-    """Spell out names whose signs a tokenizer drops: `C++`, `C#` and `.NET` become words."""
+    """Spell out names whose signs a tokenizer drops (`C++`, `C#` and `.NET` become words), and part moments."""
+    text = part_moments(text)
     for sign, pattern, spelled in NAMES:
         if sign in text:
             text = pattern.sub(spelled, text)
     return text
+
+
+def part_moments(text: str) -> str:
+    """Put a space for the T in `2024-05-31T09:30`, which would else make one word of the day and the hour."""
+    return _MOMENT.sub(" ", text)

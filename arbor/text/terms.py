@@ -13,7 +13,7 @@ from arbor.text.segmentation import longest_words, segment_han
 from arbor.text.stemming import stem_word
 from arbor.text.stopwords import CHINESE, ENGLISH, JAPANESE, KOREAN
 
-TERMS_ID = "arbor-terms/1"
+TERMS_ID = "arbor-terms/2"
 """Names the rules of this module; whatever is computed from terms is out of date under another id."""
 
 _DIGITS_MIN = 3

@@ -44,10 +44,26 @@ def word(text: str) -> Term:
         ("* ( ) ^ x", (word("x"),)),
         ("caf\udce9 \udcff x", (word("caf\ufffd"), word("x"))),  # what a terminal makes of bytes that are no UTF-8
         ('unknown:"two words"', (word('unknown:"two words"'),)),
+        ('"merkle pro*"', (Term("merkle pro", "begun phrase"),)),
+        ('"pro*" "**bold**" "a *"', (Term("pro", "begun phrase"), Term("**bold**", "phrase"), Term("a *", "phrase"))),
+        ("“two words” x", (Term("two words", "phrase"), word("x"))),
+        ("„two words“ „a”", (Term("two words", "phrase"), Term("a", "phrase"))),
+        ("«two words» » a b «", (Term("two words", "phrase"), Term(" a b ", "phrase"))),
+        ("”två ord” “mixed\" ＂全 角＂", (Term("två ord", "phrase"), Term("mixed", "phrase"), Term("全 角", "phrase"))),
+        ("“所有权”和借用 什么是“所有权”", (Term("所有权", "phrase"), word("和借用"), word("什么是“所有权”"))),
+        ("「東京」 《红楼梦》", (word("「東京」"), word("《红楼梦》"))),
+        ("say “open Home » Docs", tuple(map(word, ("say", "“open", "Home", "Docs")))),
     ],
 )  # fmt: skip
 def test_words(text: str, terms: tuple[Term, ...]) -> None:
     assert parse_query(text, NOW).terms == terms
+
+
+def test_marks_of_other_keyboards_close_what_a_filter_and_a_minus_ask_for() -> None:
+    query = parse_query("tree -“old name” title:«two words» path:“my notes/”", NOW)
+    assert query.excluded == (Term("old name", "phrase"),)
+    assert query.titles == ((Term("two words", "phrase"), False),)
+    assert query.paths == (Condition("my notes/", False),)
 
 
 def test_half_surrogate_pairs_are_signs_in_every_part_and_reading() -> None:
@@ -206,9 +222,10 @@ def test_other_words_with_colons_are_not_doubted(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\u201cmerkle tree\u201d", "straight ones"),
-        ("\u201e知识\u201d 树", "straight ones"),
-        ("\u00abmerkle tree\u00bb", "straight ones"),
+        ("\u201cmerkle tree", "none closes"),
+        ("\u00abmerkle tree", "none closes"),
+        ('"mer* tree"', "at the end of a phrase only"),
+        ('tree "*merkle pro*"', "at the end of a phrase only"),
         ("tree \u2013draft", "-draft"),
         ("tree \uff0d草稿", "-草稿"),
         ("tree path\uff1anotes/", "called path:"),
@@ -228,7 +245,8 @@ def test_signs_of_other_keyboards_and_engines_are_told_to_be_text(text: str, sai
 @pytest.mark.parametrize(
     "text",
     ["DO NOT PANIC", "and or not", "mer* **bold**", "a \u2013 b", "a \u2014", '"a AND b"', "I\u2019m", "\u300c树\u300d",
-     "知识\uff1a树", "a* NOT*", "x \u201d y"],
+     "知识\uff1a树", "a* NOT*", "x \u201d y",
+     '"merkle pro*"', '"**bold** text"', '"a * b"', '"glob *"', "\u201ca b\u201d"],
 )  # fmt: skip
 def test_ordinary_signs_are_not_doubted(text: str) -> None:
     assert parse_query(text, NOW).notes == ()
@@ -265,9 +283,7 @@ def test_days_by_name() -> None:
     [
         ("\uff0d東京 首都", "begins with another sign: -東京"),
         ("首都 \u2013draft", "begins with another sign: -draft"),
-        ("\u201c東京タワー\u201d", "straight ones"),
-        ("tides \u201cpull of the moon\u201d", "straight ones"),
-        ("首都 -\uff02東京\uff02", "was left out without its quotation mark"),
+        ("首都 -\uff02東京", "was left out without its quotation mark"),
         ("首都 path\uff1a日記", "the filter is called path:"),
         ("title\uff1aガイド", "the filter is called title:"),
     ],

@@ -64,6 +64,12 @@ def library(shelve: Shelve) -> Library:
         ("languagex*", set()),
         ('"commit early"', {"deep/a/b/c/leaf.txt"}),
         ('"often commit"', set()),
+        ('"commit ear*"', {"deep/a/b/c/leaf.txt"}),
+        ('"commit earlx*"', set()),
+        ("“commit early”", {"deep/a/b/c/leaf.txt"}),
+        ('commit -"a tre*"', {"notes/old draft.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
+        ('commit title:"git for know*"', {"notes/git.md"}),
+        ('"passage can be prove*"', {"notes/git.md"}),
         ("commit -draft", {"notes/git.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
         ('commit -"a tree"', {"notes/old draft.md", "deep/a/b/c/leaf.txt", "code/tool.py"}),
         ("commit path:notes/", {"notes/git.md", "notes/old draft.md"}),
@@ -381,6 +387,22 @@ class TestWorkTree:
         )
         scores = {hit.path: hit.score for hit in found.hits}
         assert scores["extra.md"] == pytest.approx(expected["extra.md"], rel=0.02)
+
+    def test_copies_are_one_hit_with_all_their_paths(self, library: Library) -> None:
+        data = b"# New\n\nunicorns\n"
+        read = {path: extract(data, path) for path in ("b.md", "a/b.md", "c.txt")}
+        read["z copy.md"] = extract(str(FILES["notes/git.md"]).encode(), "z copy.md")
+        options = SearchOptions(AuditMode.VISUAL, now=NOW)
+
+        def ask(query: str) -> list[tuple[str, ...]]:
+            found = library.searcher.search(library.snapshot, library.index, query, options, read)
+            assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
+            return [hit.paths for hit in found.hits]
+
+        assert sorted(ask("unicorns")) == [("a/b.md", "b.md"), ("c.txt",)]
+        assert ask("unicorns path:b") == [("b.md", "a/b.md")]
+        assert ("notes/git.md", "z copy.md") in ask("git")
+        assert ask("git path:z") == [("z copy.md",)]
 
     def test_raw_expressions_reach_files(self, library: Library) -> None:
         assert self.ask(library, "body : unicorns", {"new.md": "unicorns"}, raw=True) == [("new.md", b"")]

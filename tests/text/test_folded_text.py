@@ -11,6 +11,7 @@ from arbor.text.folding import fold, join_lines, spell_names
 PIECES = st.sampled_from([
     *"aE -.\n>", "\r\n", "C++", "f#", ".NET", "é", "e\u0301", "co\u00adop", "ﬃ", "ß", "İ", "Й", "и\u0306", "知识", "ｶﾞ",
     "カ\u3099", "\u1112\u1161\u11ab", "한", "😀", "❤️", "हिन्दी", "™", "½", "\u00ad", "\u0301",
+    "\u200b", "2024-05-31T", "09:30", "ʼ", "٣", "أ", "फ़", "∑", "葛\U000e0100",
 ])  # fmt: skip
 
 

@@ -48,7 +48,7 @@ KINDS = ("surface", "core")
 EXIT_NO_MATCH = 1
 _FURTHER_PASSAGES = 3
 _QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
-_EXCLUSION = re.compile(r"-[^-\W].*|-\".*", re.DOTALL)
+_EXCLUSION = re.compile(r"-[^-\W].*|-[\"\u201c-\u201f\uff02\xab\xbb].*", re.DOTALL)
 _ESCAPE = "\0"  # no argument of a process can hold it
 
 
@@ -108,6 +108,7 @@ def command(
 
       arbor search merkle proof            passages with any of the words
       arbor search '"merkle proof"'        only documents with the phrase
+      arbor search '"merkle pro*"'         with a phrase that begins so
       arbor search proof -draft            no document that holds "draft"
       arbor search distil* title:merkle    beginnings of words; words in the title
       arbor search proof path:notes/ kind:surface lang:zh since:30d
