@@ -212,6 +212,8 @@ def _manifest(
         if same > len(before) or (rest and same < len(before) and before[same] == rest[0]):
             raise _UnsoundError("headings")
         before = before[:same] + rest
+        if len(before) > model.MAX_HEADINGS:
+            raise _UnsoundError("headings")
     leaves, pieces = model.split_oids(joined), model.split_oids(joined_pieces)
     if not len(leaves) == len(sizes) == len(newlines) == len(shared) or len(pieces) != len(piece_sizes):
         raise _UnsoundError("columns")

@@ -19,6 +19,9 @@ from arbor.objects.links import Rows, check_rows
 
 SCHEMA = 1
 MANIFEST_SCHEMA = 2
+MAX_HEADINGS = 128
+"""How long a heading path may be: each passage is written as its difference to the one before, so that without a bound
+a small manifest could come to any number of them. No reader makes more than 64 levels."""
 KINDS = ("surface", "core")
 ENCODINGS = frozenset(
     """
@@ -373,7 +376,7 @@ def _passages(leaves: bytes, sizes: Any, newlines: Any, shared: Any, rests: Any)
     columns = split_oids(leaves), _counts(sizes), _counts(newlines), _counts(shared), _rows(rests)
     for oid, size, lines, same, rest in zip(*columns, strict=True):
         headings = before[:same] + _strings(rest)
-        if same != shared_length(before, headings):
+        if same != shared_length(before, headings) or len(headings) > MAX_HEADINGS:
             raise ValueError("headings")
         passages.append(ChunkRef(oid, size, lines, headings))
         before = headings

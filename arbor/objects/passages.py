@@ -7,7 +7,7 @@ from typing import Any
 import msgpack
 
 from arbor.errors import IntegrityError
-from arbor.objects.model import MANIFEST_SCHEMA, ChunkRef, Manifest, split_oids
+from arbor.objects.model import MANIFEST_SCHEMA, MAX_HEADINGS, ChunkRef, Manifest, split_oids
 
 _FAULTS = (ValueError, TypeError, IndexError, msgpack.UnpackException)
 
@@ -27,6 +27,8 @@ def decode_passages(data: bytes) -> list[ChunkRef]:
         ):
             if rest or same != len(headings):
                 headings = headings[:same] + rest
+                if len(headings) > MAX_HEADINGS:
+                    raise ValueError("headings")
             refs.append(ChunkRef(oid, size, lines, headings))
         return refs
     except _FAULTS as error:

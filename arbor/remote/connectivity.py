@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from arbor.errors import IntegrityError, LostObject
 from arbor.objects import ledger, merkle, model
 from arbor.objects.columns import document_row, manifest_row
-from arbor.objects.ids import Kind
+from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit, Tag
 from arbor.remote.inspecting import DocumentRow, Inspection, ManifestFacts
@@ -20,6 +20,8 @@ from arbor.repo.tiers import Tiers
 from arbor.text.encodings import UTF8
 
 _MAX_TAG_DEPTH = 16
+_LONG = 64
+"""What was found of a manifest with more chunks is remembered."""
 
 MayBeCold = Callable[[bytes], bool]
 """Whether a document oid may come without its passages."""
@@ -128,6 +130,8 @@ class _Walk:
         self._nodes: dict[bytes, ledger.Node] = {}
         self._documents: set[bytes] = set()
         self._cores: set[bytes] = set()
+        self._looks: dict[tuple[bytes, bool], tuple[bytes | None, bool]] = {}
+        self._last_stored: dict[bytes, ManifestFacts] = {}
         repo.store.refresh()
         self._complete = complete_commits(repo) if any(repo.refs.iter_names()) else set()
         self.checked = Checked()
@@ -237,7 +241,7 @@ class _Walk:
             return
         self._documents.add(oid)
         row = self._arrived.documents.get(oid) or self._stored_document(oid)
-        facts = self._arrived.manifests.get(row[1]) or self._stored_manifest(row[1])
+        facts = self._facts(row[1])
         if row[2:7] != facts.fields:
             raise IntegrityError(f"document {oid.hex()[:12]}: its roots or sizes do not fit its manifest")
         if row[7]:
@@ -245,27 +249,40 @@ class _Walk:
             if row[7] not in self._arrived.derivations:
                 self._repo.store.get_kind(row[7], Kind.DERIVATION)
         # Extracted text is UTF-8, whatever the encoding of the file; the pieces of the file have no lines to compare.
-        self._check_chunks(oid, facts, is_core=bool(row[7]), is_utf8=bool(row[4]) or row[9] == UTF8)
+        self._check_chunks(oid, row[1], is_core=bool(row[7]), is_utf8=bool(row[4]) or row[9] == UTF8)
 
-    def _check_chunks(self, oid: bytes, facts: ManifestFacts, *, is_core: bool, is_utf8: bool) -> None:
+    def _check_chunks(self, oid: bytes, manifest: bytes, *, is_core: bool, is_utf8: bool) -> None:
         """All chunks are there, and those that came are as long as is recorded, in bytes and in lines."""
+        look = self._looks.get((manifest, is_utf8))
+        if look is None:
+            facts = self._facts(manifest)
+            look = self._look_at(oid, facts, is_utf8=is_utf8)
+            if len(facts.chunks) > _LONG * OID_BYTES:  # any number of documents can have one manifest
+                self._looks[manifest, is_utf8] = look
+        absent, is_measured = look
+        if absent is not None:
+            self._note_absent(oid, absent, is_core=is_core)
+        if not is_measured and oid not in self.checked.cold:
+            self.checked.unmeasured.append(oid)
+
+    def _look_at(self, oid: bytes, facts: ManifestFacts, *, is_utf8: bool) -> tuple[bytes | None, bool]:
+        """The first chunk that is nowhere, if one is, and whether all of them came and are as long as is recorded."""
         chunks = self._arrived.chunks
         oids, measures = facts.columns()
         if list(map(chunks.get, oids)) == measures and is_utf8:
-            return
-        passages, is_measured = facts.fields[0], is_utf8
+            return None, True
+        passages, is_measured, absent = facts.fields[0], is_utf8, None
         for number, (chunk, recorded) in enumerate(zip(oids, measures, strict=True)):
             found = chunks.get(chunk)
             if found is None:
                 is_measured = False
-                if oid not in self.checked.cold and not self._repo.store.holds(chunk):
-                    self._note_absent(oid, chunk, is_core=is_core)
+                if absent is None and not self._repo.store.holds(chunk):
+                    absent = chunk
             elif found >> 32 != recorded >> 32:
                 raise _fault(oid, chunk, "is not as long as it says")
             elif found != recorded and is_utf8 and number < passages:
                 raise _fault(oid, chunk, "does not have the lines it says")
-        if not is_measured and oid not in self.checked.cold:
-            self.checked.unmeasured.append(oid)
+        return absent, is_measured
 
     def _note_absent(self, oid: bytes, chunk: bytes, *, is_core: bool) -> None:
         if is_core or not (oid in self._tiers.cold or self._may_be_cold(oid)):
@@ -275,8 +292,15 @@ class _Walk:
     def _stored_document(self, oid: bytes) -> DocumentRow:
         return (oid, *document_row(self._repo.store.get_kind(oid, Kind.DOCUMENT)))
 
-    def _stored_manifest(self, oid: bytes) -> ManifestFacts:
-        return ManifestFacts(*manifest_row(self._repo.store.get_kind(oid, Kind.MANIFEST)))
+    def _facts(self, oid: bytes) -> ManifestFacts:
+        """What a manifest says; of those that were here before the last one is kept, for the next document."""
+        found = self._arrived.manifests.get(oid)
+        if found is not None:
+            return found
+        if oid not in self._last_stored:
+            data = self._repo.store.get_kind(oid, Kind.MANIFEST)
+            self._last_stored = {oid: ManifestFacts(*manifest_row(data))}
+        return self._last_stored[oid]
 
 
 def _fault(oid: bytes, chunk: bytes, problem: str) -> IntegrityError:

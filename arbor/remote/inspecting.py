@@ -21,6 +21,9 @@ from arbor.store.pack_index import encode_row
 
 _FRAMES_A_TASK = 48
 _HELD_BYTES = 32 * 1024 * 1024
+_REPEATS = 4
+"""How many times the bytes at hand may be hashed as parts of files: a manifest can name one passage any number of
+times. What is left is read again later, where it is counted."""
 
 DocumentRow = tuple[bytes, bytes, int, bytes, int, bytes, int, bytes, bytes, str]
 """Its oid, and what `arbor.objects.columns.DocumentRow` has."""
@@ -163,10 +166,12 @@ class _Pieces:
     def __init__(self) -> None:
         self._places: dict[bytes, tuple[memoryview, int, int]] = {}
         self._left = _HELD_BYTES
+        self._to_hash = 0
 
     def take(self, frame: Frame, held: list[bytes]) -> None:
         self._left -= len(frame.raw)
         if self._left >= 0:
+            self._to_hash += _REPEATS * len(frame.raw)
             raw = memoryview(frame.raw)
             spans = zip(frame.bounds, frame.bounds[1:], strict=False)
             self._places.update(
@@ -174,13 +179,16 @@ class _Pieces:
             )
 
     def hash_of(self, oids: Sequence[bytes]) -> bytes | None:
-        """The plain BLAKE3 of objects one after the other; None where one of them is not at hand."""
+        """The plain BLAKE3 of objects one after the other; None where one is not at hand, or they are too many."""
         hasher = blake3()
         for oid in oids:
             place = self._places.get(oid)
             if place is None:
                 return None
             raw, start, end = place
+            self._to_hash -= end - start
+            if self._to_hash < 0:
+                return None
             hasher.update(raw[start:end])
         return hasher.digest()
 
@@ -188,13 +196,17 @@ class _Pieces:
 def _compare_files(part: _Part, at_hand: _Pieces) -> None:
     """Put the files of documents together whose manifest and pieces came in the same frames."""
     manifests = dict(part.manifests)
+    hashes: dict[bytes, bytes | None] = {}  # any number of documents can have one manifest
     for row in part.documents:
         facts = manifests.get(row[1])
         if facts is None:
             part.unread_files.append(row[0])
             continue
-        (passages, _, originals, _, _), chunks, _ = facts
-        found = at_hand.hash_of(split_oids(chunks[passages * OID_BYTES :] if originals else chunks))
+        if row[1] not in hashes:
+            (passages, _, originals, _, _), chunks, _ = facts
+            pieces = split_oids(chunks[passages * OID_BYTES :] if originals else chunks)
+            hashes[row[1]] = at_hand.hash_of(pieces)
+        found = hashes[row[1]]
         if found is None:
             part.unread_files.append(row[0])
         elif found != row[8]:

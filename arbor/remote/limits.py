@@ -28,6 +28,8 @@ class Limits:
         max_ratio: Unpacked bytes for each packed one over the whole transfer, beyond `free_raw_bytes`.
         max_mean_bytes: Unpacked bytes for each object that was announced, beyond `free_raw_bytes`.
         free_raw_bytes: Unpacked bytes that are always allowed.
+        free_file_bytes: Bytes of files that are put together to be hashed, though few of their own came; beyond that
+            there are `max_ratio` for each unpacked byte.
         idle_s: Seconds without a single byte.
         total_s: Seconds in all.
         min_bytes_per_s: The least average speed after `grace_s` seconds, so that a slow drip ends.
@@ -41,6 +43,7 @@ class Limits:
     max_ratio: int = 400
     max_mean_bytes: int = _MIB
     free_raw_bytes: int = 256 * _MIB
+    free_file_bytes: int = 64 * _GIB
     idle_s: float = 120.0
     total_s: float = 24 * 3600.0
     min_bytes_per_s: float = 256.0

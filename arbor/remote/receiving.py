@@ -179,9 +179,10 @@ class Quarantine:
         """See `arbor.remote.whole_files.check_files`; raises IntegrityError."""
         if self._frames:
             with contextlib.closing(_FrameFile(self._path)) as file:
-                check_files(
-                    ArrivedObjects(file, self._frames, inspection.rows, store), inspection, checked, cold
-                )
+                objects = ArrivedObjects(file, self._frames, inspection.rows, store)
+                limits = self._limits
+                most = limits.free_file_bytes + limits.max_ratio * self._kept.raw_bytes
+                check_files(objects, inspection, checked, cold, most)
 
     def publish(self, store: ObjectStore, inspection: Inspection) -> None:
         """Make what arrived part of a store, durably; objects that came twice and those that were here are dropped.

@@ -73,7 +73,7 @@ class ArrivedObjects:
 
 
 def check_files(
-    objects: ArrivedObjects, arrived: Inspection, checked: Checked, cold: Container[bytes]
+    objects: ArrivedObjects, arrived: Inspection, checked: Checked, cold: Container[bytes], max_bytes: int
 ) -> None:
     """Compare the files of all documents that arrived and are needed with the hashes that are recorded for them.
 
@@ -82,9 +82,10 @@ def check_files(
         arrived: What is in quarantine; most of it was compared there.
         checked: What is needed of it, and hangs together.
         cold: Documents whose passages are not all here.
+        max_bytes: How much may be read for it: a passage can stand any number of times in a file.
 
     Raises:
-        IntegrityError: naming the first document that holds another file.
+        IntegrityError: naming the first document that holds another file, or when there is too much to read.
     """
     for oid in arrived.false_files:
         if oid in checked.documents:
@@ -92,23 +93,37 @@ def check_files(
     unread = {oid for oid in arrived.unread_files if oid in checked.documents and oid not in cold}
     unmeasured = {oid for oid in checked.unmeasured if oid not in cold}
     left = [*arrived.unread_files, *checked.unmeasured]
-    left = [oid for oid in dict.fromkeys(left) if oid in unread or oid in unmeasured]
+    wanted = (oid for oid in dict.fromkeys(left) if oid in unread or oid in unmeasured)
+    left = list({_likeness(arrived, oid): oid for oid in wanted}.values())
+    if sum(_file_bytes(arrived, oid) for oid in left) > max_bytes:
+        raise IntegrityError(f"the files of the documents that came are larger than {max_bytes} bytes in all")
     tasks = [left[at : at + _DOCUMENTS_A_TASK] for at in range(0, len(left), _DOCUMENTS_A_TASK)]
 
     def work(task: list[bytes]) -> IntegrityError | None:
         for oid in task:
-            if oid in unread and not _is_whole(objects, oid):
-                return _refusal(oid, checked)
-            if oid in unmeasured:
+            if oid in unmeasured:  # before the file is read, whose length is only then what was counted
                 try:
                     check_measures(objects, oid)
                 except IntegrityError as error:
                     return IntegrityError(f"document {oid.hex()[:12]}: {error.message}")
+            if oid in unread and not _is_whole(objects, oid):
+                return _refusal(oid, checked)
         return None
 
     for found in map_forked(work, tasks):
         if found is not None:
             raise found
+
+
+def _likeness(arrived: Inspection, oid: bytes) -> object:
+    """What is equal for documents of which one tells for all: manifest, originals, hash of the file and encoding."""
+    row = arrived.documents.get(oid)
+    return oid if row is None else (row[1], row[4], row[8], row[9])
+
+
+def _file_bytes(arrived: Inspection, oid: bytes) -> int:
+    row = arrived.documents.get(oid)
+    return 0 if row is None else row[6]
 
 
 def _is_whole(objects: ArrivedObjects, oid: bytes) -> bool:

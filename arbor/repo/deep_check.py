@@ -131,7 +131,7 @@ def _says_the_same(document: Document, manifest: Manifest, made: Extraction) -> 
 
 
 def check_measures(source: ObjectSource, oid: bytes) -> None:
-    """Compare all passages of a document with what is recorded of them.
+    """Compare all passages of a document, and the pieces of its original, with what is recorded of them.
 
     Raises:
         IntegrityError: at the first that differs or cannot be had.
@@ -143,3 +143,6 @@ def check_measures(source: ObjectSource, oid: bytes) -> None:
             raise IntegrityError(
                 f"passage {number} does not have the bytes and lines that are recorded for it"
             )
+    for number, (piece, size) in enumerate(manifest.original):
+        if len(source.get_kind(piece, Kind.CHUNK)) != size:
+            raise IntegrityError(f"piece {number} of its original does not have the bytes that are recorded")

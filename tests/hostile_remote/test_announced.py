@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 from backports import zstd
+from blake3 import blake3
 
 from arbor.errors import ArborError, IntegrityError, RemoteError
+from arbor.objects import merkle
 from arbor.objects.ids import Kind
+from arbor.objects.model import ChunkRef
 from arbor.remote.chunks import fetch_chunks
 from arbor.remote.limits import Limits
 from arbor.remote.messages import FetchAnswer, encode_fetch_answer
@@ -28,6 +31,7 @@ from arbor.remote.wire import (
     message_packet,
 )
 from arbor.repo.repository import open_repository
+from arbor.repo.verify import verify
 from arbor.store import pack_format as fmt
 from tests.hostile_remote.liars import Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes
@@ -180,3 +184,49 @@ def test_passages_that_were_not_asked_for(tmp_path: Path) -> None:
     with pytest.raises(ArborError, match="more than the 1 objects"):
         list(fetch_chunks(Generous(shown(b"\x01" * 32), []), [b"\x01" * 32]))
     assert source.taken == 1
+
+
+def repeating(passages: int, documents: int) -> tuple[bytes, list[bytes]]:
+    """(tip, frames) of documents that all have one manifest, which names one passage again and again."""
+    world, data = World(), b"x" * 60_000
+    ref = ChunkRef(world.put(Kind.CHUNK, data), len(data), 0, ())
+    changes = {
+        "size": len(data) * passages,
+        "file_hash": blake3(data * passages).digest(),
+        "passage_count": passages,
+        "text_root": merkle.tree_root([ref.oid] * passages),
+    }
+    entries = {
+        f"d/{number}.md": world.document("", {"passages": (ref,) * passages}, title=f"{number}", **changes)
+        for number in range(documents)
+    }
+    world.objects = list(dict.fromkeys(world.objects))
+    tip, _ = world.commit(world.ledger(entries))
+    return tip, world.frames()
+
+
+def test_a_small_transfer_does_not_come_to_files_without_end(tmp_path: Path) -> None:
+    """What is hashed is counted once for each manifest, however many documents have it, and is bounded."""
+    limits = Limits(free_file_bytes=6_000_000, max_ratio=1)
+    tip, frames = repeating(passages=90, documents=300)
+    clone_to(Liar(shown(tip), frames), tmp_path / "a", TransferOptions(limits=limits), bare=True)
+    assert verify(open_repository(tmp_path / "a"), tip).ok
+    tip, frames = repeating(passages=900, documents=1)
+    with pytest.raises(IntegrityError, match=r"larger than \d+ bytes in all"):
+        clone_to(Liar(shown(tip), frames), tmp_path / "b", TransferOptions(limits=limits), bare=True)
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_file_that_repeats_its_passages_is_compared(tmp_path: Path) -> None:
+    world = World()
+    ref = ChunkRef(world.put(Kind.CHUNK, b"y" * 60_000), 60_000, 0, ())
+    false = {
+        "size": 60_000 * 90,
+        "passage_count": 90,
+        "text_root": merkle.tree_root([ref.oid] * 90),
+        "file_hash": b"\x07" * 32,
+    }
+    document = world.document("", {"passages": (ref,) * 90}, **false)
+    tip, _ = world.commit(world.ledger({"d/a.md": document}))
+    with pytest.raises(IntegrityError, match="does not hold the file whose hash it records"):
+        clone_to(Liar(shown(tip), world.frames()), tmp_path / "b", bare=True)

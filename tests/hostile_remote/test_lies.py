@@ -699,3 +699,27 @@ def test_a_passage_that_is_here_already_is_measured_too(tmp_path: Path) -> None:
     with pytest.raises(ArborError, match="bytes and lines"):
         fetch_from(repo, Liar(shown(tip), world.frames()), "evil")
     assert not list(repo.folder.glob("incoming-*"))
+
+
+def test_a_piece_of_an_original_that_is_here_already_is_measured_too(tmp_path: Path) -> None:
+    repo = make_kb(tmp_path / "b", {"a.md": "# A\n", "p.txt": "a page\n"})
+    world = World()
+    piece, text = b"a page\n", object_id(Kind.CHUNK, b"# A\n")
+    for size in (7, 9):
+        changes = {"original": ((object_id(Kind.CHUNK, piece), size),)}
+        hashes = {
+            "text_root": merkle.tree_root([text]),
+            "original_root": merkle.tree_root([object_id(Kind.CHUNK, piece)]),
+            "file_hash": blake3(piece).digest(),
+        }
+        document = world.document(
+            "# A\n", changes, size=size, original_count=1, media_type="application/pdf", **hashes
+        )
+        tip, _ = world.commit(world.ledger({"d/a.pdf": document}))
+        world.objects = [(kind, data) for kind, data in world.objects if kind != Kind.CHUNK]
+        liar = Liar(shown(tip), world.frames())
+        if size == len(piece):
+            fetch_from(repo, liar, "evil")
+            continue
+        with pytest.raises(ArborError, match="piece 0 of its original"):
+            fetch_from(repo, liar, "evil")

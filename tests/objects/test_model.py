@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from arbor.errors import IntegrityError
 from arbor.objects import codec, model
+from arbor.objects.columns import decode_manifests, manifest_row
 from arbor.objects.model import (
     ENCODINGS,
     ChunkRef,
@@ -25,6 +26,7 @@ from arbor.objects.model import (
     Signature,
     Tag,
 )
+from arbor.objects.passages import decode_passages
 
 OIDS = st.binary(min_size=32, max_size=32)
 COUNTS = st.integers(0, 2**53)
@@ -246,6 +248,24 @@ def test_a_heading_path_has_one_form() -> None:
         with pytest.raises(IntegrityError):
             model.decode_manifest(msgpack.packb([*columns, [0, shared], [["A", "B"], rest], b"", [], []]))
     assert model.decode_manifest(msgpack.packb([*columns, [0, 1], [["A", "B"], ["C"]], b"", [], []]))
+
+
+@pytest.mark.parametrize("levels", [model.MAX_HEADINGS, model.MAX_HEADINGS + 1, 30_000])
+def test_a_heading_path_is_only_so_long(levels: int) -> None:
+    """Each passage says what differs, so that what all paths come to could grow with the square of the bytes."""
+    rests = [["a"] * levels] + [[str(number % 9)] for number in range(300)]
+    shared = [0] + [levels - 1] * 300
+    columns = [2, bytes(32 * 301), [1] * 301, [0] * 301, shared, rests, b"", [], []]
+    data = msgpack.packb(columns)
+    readers = [model.decode_manifest, manifest_row, decode_passages]
+    if levels == model.MAX_HEADINGS:
+        assert decode_manifests([data]) == [manifest_row(data)]
+        assert list(model.decode_manifest(data).passages) == decode_passages(data)
+        return
+    assert decode_manifests([data]) is None
+    for read in readers:
+        with pytest.raises(IntegrityError):
+            read(data)
 
 
 @pytest.mark.parametrize("place", range(1, 9))
