@@ -165,9 +165,8 @@ class Output:
         return None if self.quiet else self.stderr
 
     def _beside(self, text: str) -> None:
-        with contextlib.suppress(
-            BrokenPipeError
-        ):  # a reader who left must not keep the answer from standard error
+        # A reader of the answer who left must not keep this from standard error.
+        with contextlib.suppress(BrokenPipeError):
             self.flush()
         encoded = f"{text}\n".encode(self.stderr.encoding or "utf-8", "backslashreplace")
         self.stderr.buffer.write(encoded)

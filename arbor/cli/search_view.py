@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,6 @@ _HEADING_ENDS = re.compile(r"(?:(?: *\{:? *[#.][^{}]*\})?(?: [ #]*+)?(?<!\S)|\Z)
 """A name that the heading was given, as in `{#name}`, and closing hashes; no word goes on after it."""
 _NOT_SHOWN = re.compile(r"\[\[[^\[\]|]*+\||\]\([^()]*+\)|</?[A-Za-z][^<>]*+>|[\\*_`!\[\]]")
 """What can stand before any character of a heading that is shown without its markup: escapes, emphasis, links, tags."""
-_SIGNALS = ("lexical", "dense", "graph", "consensus", "quality", "freshness")
 Marks = tuple[tuple[int, int], ...]
 
 
@@ -95,11 +95,15 @@ def _chunk_fields(chunk: ChunkPlace | None) -> dict[str, Any] | None:
 
 
 def _score_fields(scores: Scores) -> dict[str, Any]:
-    found: dict[str, Score | None] = {name: getattr(scores, name) for name in _SIGNALS}
     return {
         name: None if score is None else {"raw": score.raw, "normalised": score.normalised}
-        for name, score in found.items()
+        for name, score in _signals(scores)
     }
+
+
+def _signals(scores: Scores) -> Iterator[tuple[str, Score | None]]:
+    for field in dataclasses.fields(scores):
+        yield field.name, getattr(scores, field.name)
 
 
 def porcelain_line(hit: Hit) -> str:
@@ -156,9 +160,10 @@ def hit_lines(
 
 def _explanation(out: Output, indent: str, hit: Hit) -> Iterator[str]:
     """What the hit is ranked by, and why it carries its label."""
-    signals = [(name, getattr(hit.scores, name)) for name in _SIGNALS]
     named = [
-        f"{name} {score.raw:.3f} ({score.normalised:.2f})" for name, score in signals if score is not None
+        f"{name} {score.raw:.3f} ({score.normalised:.2f})"
+        for name, score in _signals(hit.scores)
+        if score is not None
     ]
     lines = [f"score {hit.score:.4f} from {', '.join(named)}"]
     lines += [f"{hit.audit.value} because {clean_line(reason)}" for reason in hit.reasons]

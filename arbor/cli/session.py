@@ -48,9 +48,8 @@ class Session:
         """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase without one."""
         if self._kb is None:
             self._kb = front_desk.open_kb(self.cwd, user_config=identity.user_config_path())
-            with contextlib.suppress(
-                UsageError
-            ):  # settings that cannot be read matter where they are asked for
+            # Settings that cannot be read matter where they are asked for.
+            with contextlib.suppress(UsageError):
                 if self.out.colour == "auto":
                     chosen = self._kb.config_get("color.ui")
                     self.out.colour = chosen if chosen in ("always", "never") else "auto"

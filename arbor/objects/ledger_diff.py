@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from arbor.objects.ledger import Child, Node, NodeSource
+from arbor.objects.ledger import Child, Node, NodeSource, check_child
 
 
 class Change(NamedTuple):
@@ -16,53 +16,101 @@ class Change(NamedTuple):
     after: bytes | None
 
 
-class _Cursor:
-    """A ledger read in key order, one subtree or entry at a time, opened only where asked."""
+class Subtree(NamedTuple):
+    """A subtree that was not opened: its level, what its parent says of it, and the last key before it."""
 
-    def __init__(self, source: NodeSource, base: bytes) -> None:
+    level: int
+    child: Child
+    after: str
+
+
+class Cursor:
+    """A ledger read in key order, one subtree or entry at a time, opened only where asked.
+
+    Args:
+        source: Gives the nodes.
+        base: The root.
+        strict: Whether each node that is opened must be what its parent says; open() raises IntegrityError else.
+
+    Attributes:
+        opened: The oids of the nodes that were opened.
+    """
+
+    def __init__(self, source: NodeSource, base: bytes, *, strict: bool = False) -> None:
         self._source = source
-        self._stack: list[tuple[int, Child] | tuple[str, bytes]] = []
-        self._push(source.get_node(base))
+        self._strict = strict
+        self._stack: list[Subtree | tuple[str, bytes]] = []
+        self.opened = [base]
+        self._push(source.get_node(base), "")
 
-    def _push(self, node: Node) -> None:
-        if node.level:
-            self._stack.extend((node.level - 1, child) for child in reversed(node.children))
-        else:
+    def _push(self, node: Node, after: str) -> None:
+        if not node.level:
             self._stack.extend(reversed(node.entries))
+            return
+        rows = []
+        for child in node.children:
+            rows.append(Subtree(node.level - 1, child, after))
+            after = child.last_key
+        self._stack.extend(reversed(rows))
 
     @property
     def done(self) -> bool:
+        """Whether everything was passed."""
         return not self._stack
 
     @property
-    def subtree(self) -> tuple[int, bytes]:
-        """(level, oid) of the subtree at hand; level -1 where an entry is."""
-        first, second = self._stack[-1]
-        return (first, second.oid) if isinstance(second, Child) else (-1, b"")  # type: ignore[return-value]
+    def level(self) -> int:
+        """Of the subtree at hand; -1 where an entry is, -2 at the end."""
+        if not self._stack:
+            return -2
+        top = self._stack[-1]
+        return top.level if isinstance(top, Subtree) else -1
+
+    @property
+    def subtree(self) -> Subtree:
+        """The subtree at hand, where `level` is 0 or more."""
+        return self._stack[-1]  # type: ignore[return-value]
 
     @property
     def entry(self) -> tuple[str, bytes]:
+        """The entry at hand, where `level` is -1."""
         return self._stack[-1]  # type: ignore[return-value]
 
     def skip(self) -> None:
+        """Pass what is at hand."""
         self._stack.pop()
 
     def open(self) -> None:
         """Replace the subtree at hand by what is in it."""
-        _, child = self._stack.pop()
-        assert isinstance(child, Child)
-        self._push(self._source.get_node(child.oid))
+        level, child, after = self.subtree
+        node = self._source.get_node(child.oid)
+        if self._strict:
+            check_child(child, node, level, after)
+        self._stack.pop()
+        self.opened.append(child.oid)
+        self._push(node, after)
 
 
 def diff(source: NodeSource, before: bytes, after: bytes) -> Iterator[Change]:
     """The keys that differ between two roots, in key order; O(differences x log n) node reads."""
-    if before == after:
-        return
-    left, right = _Cursor(source, before), _Cursor(source, after)
+    if before != after:
+        left, right = Cursor(source, before), Cursor(source, after)
+        yield from walk_differences(left, right, lambda one, other: one.child.oid == other.child.oid)
+
+
+def walk_differences(
+    left: Cursor, right: Cursor, are_equal: Callable[[Subtree, Subtree], bool]
+) -> Iterator[Change]:
+    """The keys that differ between two ledgers, in key order.
+
+    Args:
+        left: The one before, at its beginning.
+        right: The one after, at its beginning.
+        are_equal: Whether two subtrees of one level are the same and can be passed over.
+    """
     while not (left.done and right.done):
-        left_level, left_oid = left.subtree if not left.done else (-2, b"")
-        right_level, right_oid = right.subtree if not right.done else (-2, b"")
-        if left_level >= 0 and left_level == right_level and left_oid == right_oid:
+        left_level, right_level = left.level, right.level
+        if left_level >= 0 and left_level == right_level and are_equal(left.subtree, right.subtree):
             left.skip()
             right.skip()
         elif left_level >= 0 or right_level >= 0:
@@ -74,7 +122,7 @@ def diff(source: NodeSource, before: bytes, after: bytes) -> Iterator[Change]:
             yield from _compare_entries(left, right)
 
 
-def _compare_entries(left: _Cursor, right: _Cursor) -> Iterator[Change]:
+def _compare_entries(left: Cursor, right: Cursor) -> Iterator[Change]:
     """Both cursors stand at an entry or at the end: report and pass the smaller key."""
     if right.done or (not left.done and left.entry[0] < right.entry[0]):
         yield Change(left.entry[0], left.entry[1], None)

@@ -146,9 +146,9 @@ class Tag:
 
 
 class CoreSource(NamedTuple):
-    """One source passage of a core, with the inclusion proof that binds it to its document."""
+    """One source passage of a core, with the inclusion proof that binds it to its document; `key` is the ledger's."""
 
-    path: str
+    key: str
     document: bytes
     index: int  # type: ignore[assignment]  # of no use as a tuple's method
     count: int  # type: ignore[assignment]

@@ -57,9 +57,8 @@ def parse_address(text: str, cwd: Path | None = None) -> Address:
     if scheme is not None:
         return _parse_url(text, scheme.group(1).lower())
     scp = _SCP.match(text)
-    if (
-        scp and not _DRIVE.match(text) and not os.path.exists(text)
-    ):  # false, and no error, for too long a name
+    # For a name that is too long os.path.exists says no, where Path.exists is an error.
+    if scp and not _DRIVE.match(text) and not os.path.exists(text):
         return _ssh(text, scp["host"].strip("[]"), (scp["user"] or "").rstrip("@"), None, scp["path"])
     return _path(text, cwd)
 

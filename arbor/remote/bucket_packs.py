@@ -61,9 +61,8 @@ class BucketPack(Pack):
         self.name = name
         self._file: PositionedFile = RangeFile(bucket, f"packs/{name}.pack", size_bytes)  # type: ignore[assignment]
         self._frames: OrderedDict[int, fmt.Frame] = OrderedDict()
-        self.scanned = (
-            True  # what its index gets wrong is an error here: the packs of others are not repaired
-        )
+        # What its index gets wrong is an error here: the packs of others are not repaired.
+        self.scanned = True
         data = bytes(obstore.get(bucket, f"packs/{name}.idx").bytes())
         self.index = PackIndex(data, bytes.fromhex(name))
         if not self.index.check():

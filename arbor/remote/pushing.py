@@ -113,9 +113,8 @@ def push(
     if not updates or dry_run:
         known = [done for _, done in judged]
         if remote and not dry_run and any(_is_news(repo, remote, done) for done in known):
-            _follow(
-                repo, remote, transport, known
-            )  # perhaps a push was cut off after the branch there had moved
+            # Perhaps a push was cut off after the branch there had moved.
+            _follow(repo, remote, transport, known)
         return PushResult(transport.url, tuple(known))
     results, objects, sent = _send(repo, transport, remote, shown, updates, progress)
     reasons = {result.name: result.reason for result in results}

@@ -61,7 +61,7 @@ def changed_sources(store: ObjectStore, derivation: Derivation, find: Find) -> t
         IntegrityError: when a core among the sources cannot be read.
     """
     changed: dict[str, None] = {}
-    for key, oid in dict.fromkeys((source.path, source.document) for source in derivation.sources):
+    for key, oid in dict.fromkeys((source.key, source.document) for source in derivation.sources):
         if find(key) != oid or (key.startswith(CORES) and changed_below(store, oid, find) is not None):
             changed[key] = None
     return tuple(changed)
@@ -71,9 +71,7 @@ def origins_of(store: ObjectStore, derivation: Derivation, find: Find) -> tuple[
     """What a core was made from, for reading; raises IntegrityError when a core among the sources cannot be read."""
     changed = changed_sources(store, derivation, find)
     return tuple(
-        CoreOrigin(
-            shown_path(source.path), source.document, source.index, source.leaf, source.path in changed
-        )
+        CoreOrigin(shown_path(source.key), source.document, source.index, source.leaf, source.key in changed)
         for source in derivation.sources
     )
 
@@ -81,7 +79,7 @@ def origins_of(store: ObjectStore, derivation: Derivation, find: Find) -> tuple[
 def changed_below(store: ObjectStore, core: bytes, find: Find) -> CoreSource | None:
     """The first source of a core, or of a core below it, where another document is now; None where all is as it was."""
     return next(
-        (found for found in _sources_below(store, [core]) if find(found.path) != found.document), None
+        (found for found in _sources_below(store, [core]) if find(found.key) != found.document), None
     )
 
 
@@ -96,7 +94,7 @@ def _sources_below(store: ObjectStore, cores: list[bytes]) -> Iterator[CoreSourc
         document = read_document(store, oid)
         for source in get_derivation(store, document).sources:
             yield source
-            if source.path.startswith(CORES):
+            if source.key.startswith(CORES):
                 cores.append(source.document)
 
 
@@ -110,7 +108,7 @@ def broken_source(store: ObjectStore, derivation: Derivation) -> str:
 
 
 def _broken(store: ObjectStore, source: CoreSource) -> str:
-    shown = shown_path(source.path)
+    shown = shown_path(source.key)
     try:
         document = read_document(store, source.document)
     except IntegrityError as error:
@@ -148,8 +146,8 @@ def unproven_source(snapshot: Snapshot, oid: bytes, document: Document) -> str:
 
 
 def _not_at_hand(snapshot: Snapshot, source: CoreSource) -> str:
-    shown = shown_path(source.path)
-    if snapshot.find_key(source.path) != source.document:
+    shown = shown_path(source.key)
+    if snapshot.find_key(source.key) != source.document:
         return f"a source of this core has changed or is gone: '{shown}'"
     try:
         snapshot.chunk(source.leaf)

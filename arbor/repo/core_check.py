@@ -123,7 +123,7 @@ class CoreChecker:
 
     def _changes(self, derivation: Derivation) -> Iterable[SourceChange]:
         for key in changed_sources(self._repo.store, derivation, self._snapshot.find_key):
-            sources = [source for source in derivation.sources if source.path == key]
+            sources = [source for source in derivation.sources if source.key == key]
             now = self._snapshot.find_key(key)
             yield self._describe(key, sources, now)
 
@@ -131,7 +131,7 @@ class CoreChecker:
         shown = shown_path(key)
         if now == sources[0].document:  # a core that is as it was, above something that is not
             below = changed_below(self._repo.store, now, self._snapshot.find_key)
-            since = self._since(below.path, below.document) if below is not None else ("", 0)
+            since = self._since(below.key, below.document) if below is not None else ("", 0)
             return SourceChange(shown, "stale", "", True, *since)
         commit, seconds = self._since(key, sources[0].document)
         if now is None:
@@ -214,7 +214,7 @@ class CoreChecker:
         texts = tuple(
             decode_passage(store.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages
         )
-        shown = shown_path(source.path)
+        shown = shown_path(source.key)
         made = run_distiller(recipe, shown, document, manifest, texts)
         own = self._snapshot.document(oid)
         pieces = b"".join(self._snapshot.file_pieces(own, self._snapshot.manifest(own)))

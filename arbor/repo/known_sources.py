@@ -90,11 +90,9 @@ class OwnFiles:
             self._paths = tuple(path for path in map(path_of, self._known) if path is not None)
         fs_path = path_of(uri)
         if fs_path is None:
-            return (
-                uri.partition("#")[0].rpartition("@")[0] + "@" in self._known
-            )  # a repository, at any commit
+            # A repository, at any commit.
+            return uri.partition("#")[0].rpartition("@")[0] + "@" in self._known
         above = [own for own in self._paths if fs_path.is_relative_to(own)]
-        real = Path(
-            os.path.realpath(fs_path)
-        )  # not resolve(), which a link to itself brings to a RuntimeError
+        # Not resolve(), which a link to itself brings to a RuntimeError.
+        real = Path(os.path.realpath(fs_path))
         return any(real.is_relative_to(os.path.realpath(own)) for own in above)

@@ -144,9 +144,8 @@ def _plan_moves(
 ) -> _Plan:
     fs_root = repo.work_tree()
     into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
-    into = into or any(
-        path.startswith(f"{target}/") for path in tracked
-    )  # of cold documents there is no folder
+    # Of cold documents there is no folder.
+    into = into or any(path.startswith(f"{target}/") for path in tracked)
     if len(sources) > 1 and not into:
         raise UsageError(f"'{target}' is not a folder", "make the folder first, or move one thing at a time")
     if is_folder and not into and not tracked.keys().isdisjoint(sources):

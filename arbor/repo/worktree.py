@@ -428,9 +428,8 @@ def remove_bare_folders(fs_root: Path, path: str) -> None:
     if target.is_symlink() or not target.is_dir():
         return
     folders = [Path(folder) for folder, _, _ in os.walk(target, topdown=False)]
-    with contextlib.suppress(
-        OSError
-    ):  # one with a file in it stops this, and the write says what is in the way
+    # One with a file in it stops this, and the write says what is in the way.
+    with contextlib.suppress(OSError):
         for folder in folders:
             folder.rmdir()
 

@@ -80,9 +80,8 @@ def iter_encoded_passages(
         front_bytes: Length of the front matter as UTF-8.
     """
     reader = cast("BinaryIO", _Utf8Reader(file, encoding))
-    smaller = shrink_policy(
-        policy, 4 if encoding.startswith("utf-32") else 2
-    )  # no character takes more than that
+    # No character takes more than so many times the bytes that it has in UTF-8.
+    smaller = shrink_policy(policy, 4 if encoding.startswith("utf-32") else 2)
     for data, newlines, headings in iter_passages(reader, smaller, find_structure, front_bytes):
         yield Passage(data.decode("utf-8").encode(encoding), newlines, headings)
 

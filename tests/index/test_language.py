@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,14 @@ def test_any_text_has_a_code_or_none(text: str) -> None:
 )
 def test_dates(fields: dict[str, object], seconds: int | None) -> None:
     assert find_date(fields) == seconds
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system has one time zone")
+def test_a_date_without_a_zone_is_the_same_moment_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert find_date({"date": "1970-01-02"}) == 86_400
+    finally:
+        monkeypatch.undo()
+        time.tzset()

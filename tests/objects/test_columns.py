@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 import msgpack
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,3 +146,15 @@ def test_ends_that_make_up_for_each_other_are_not_taken() -> None:
     assert decode_manifests([whole, whole]) is not None
     assert decode_manifests([whole + whole, b""]) is None
     assert decode_manifests([whole[:2], whole[2:] + whole]) is None
+
+
+def test_more_newlines_than_a_measure_holds_are_refused() -> None:
+    most = 2**32 - 1
+    sound, unsound = (
+        model.encode_manifest(model.Manifest((model.ChunkRef(bytes(32), 1, newlines, ()),), ()))
+        for newlines in (most, most + 1)
+    )
+    assert decode_manifests([sound]) == [manifest_row(sound)]
+    assert decode_manifests([unsound]) is None
+    with pytest.raises(IntegrityError):
+        manifest_row(unsound)

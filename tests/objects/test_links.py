@@ -141,3 +141,12 @@ def test_rows_that_go_to_and_fro_are_refused_before_they_cost_much() -> None:
     check_rows(rows)
     with pytest.raises(IntegrityError):
         expand_links(rows, data)
+
+
+def test_rows_may_go_over_the_text_as_often_as_there_is_a_bound_and_no_more() -> None:
+    data = b"\n" * 100
+    there, back = [MARKDOWN, len(data), 0, 0, 0, 0, 0], [MARKDOWN, -len(data), 0, 0, 0, 0, 0]
+    rows = (there + back) * (links.MAX_WALKS // 2)
+    assert len(expand_links(rows, data)) == links.MAX_WALKS
+    with pytest.raises(IntegrityError):
+        expand_links([*rows, MARKDOWN, 1, 0, 0, 0, 0, 0], data)

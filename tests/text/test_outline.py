@@ -121,6 +121,14 @@ def test_without_the_text_before_the_recorded_path_stands() -> None:
     assert find_heading_path(passage, 18) == ("A", "B")
 
 
+def test_a_path_without_gaps_tells_every_level_without_the_text_before() -> None:
+    text = "### C\n\nwords\n\n## D\n\ntext\n"
+    passage = SharedPassage("markdown/3", text, ("A", "B", "C"), False, lambda: None)
+    assert find_heading_path(passage, text.index("text")) == ("A", "D")
+    gap = SharedPassage("markdown/3", text, ("A", "C"), False, lambda: None)
+    assert find_heading_path(gap, text.index("text")) == ("A", "C")
+
+
 def test_only_a_reader_of_this_version_looks_for_headings() -> None:
     assert (
         get_heading_finder("pdf")

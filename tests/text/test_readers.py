@@ -516,3 +516,12 @@ def test_reader_results_are_plain_values() -> None:
         extraction: Any = extract(data, name)
         assert all(type(link.line) is int and link.line >= 1 for link in extraction.links)
         assert all(type(value) is str for value in extraction.front_matter.values())
+
+
+def test_of_a_message_in_very_many_parts_only_the_first_are_read() -> None:
+    parts = "".join(f"--b\nContent-Type: text/plain\n\nword{number}\n" for number in range(300))
+    head = "From: a@b.example\nTo: c@d.example\nSubject: parts\n"
+    message = f'{head}Content-Type: multipart/mixed; boundary="b"\n\n{parts}--b--\n'
+    found = text_of(extract(message.encode(), "a.eml")).split()
+    assert "word150" in found
+    assert "word250" not in found

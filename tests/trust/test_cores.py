@@ -355,7 +355,7 @@ def test_a_core_of_passages_that_it_was_not_made_of_is_broken(make_kb: MakeKb) -
     )
     own = get_derivation(kb.repo.store, kb.snapshot().document(dict(kb.snapshot().cores())["lead/long.md"]))
     one, two, *_ = own.sources
-    foreign = other.sources[0]._replace(path="d/merkle.md")
+    foreign = other.sources[0]._replace(key="d/merkle.md")
     tampered(kb, "lead/long.md", sources=(one, two, *own.sources[2:], foreign))
     assert state_of(kb, "lead/long.md").state == "broken"
     report = verify(kb.repo, kb.resolve("HEAD"), deep=True)

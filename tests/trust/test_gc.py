@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,11 @@ from arbor import KnowledgeBase
 from arbor.errors import IntegrityError, StorageError
 from arbor.objects.ids import Kind, object_id
 from arbor.repo.gc import collect, needed_objects, stored_objects
+from arbor.store import repacking
 from arbor.store.files import TEMPORARY_PREFIX
 from arbor.store.odb import MERGE_ABOVE, ObjectStore
-from arbor.store.repacking import drop_objects, merge_packs, plan_merge, rewrite_packs
+from arbor.store.pack_writer import PackWriter
+from arbor.store.repacking import FACTOR, drop_objects, merge_packs, plan_merge, rewrite_packs
 from tests.trust.conftest import MakeKb, fill, long_note
 
 DAY = 24 * 3600.0
@@ -162,9 +165,33 @@ def test_what_is_left_after_a_merge_grows_geometrically(sizes: list[int]) -> Non
         assert count == 0
         return
     assert 2 <= count <= len(sizes)
-    left = sorted([sum(sizes[:count]), *sizes[count:]])
-    assert len(left) <= len(sizes) - 1
-    assert len(left) <= max(MERGE_ABOVE, 64)
+    merged, left = sum(sizes[:count]), sizes[count:]
+    assert all(larger >= FACTOR * smaller for smaller, larger in pairwise(left))
+    if all(larger >= FACTOR * smaller for smaller, larger in pairwise(sizes)):
+        assert len(left) + 1 == MERGE_ABOVE  # they are merely too many
+    elif left:
+        assert left[0] >= FACTOR * merged
+
+
+def test_old_packs_stay_where_the_new_one_lacks_something(
+    make_kb: MakeKb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = make_kb({"a.md": long_note(3)})
+    many_packs(kb, 3)
+    store = kb.repo.store
+    lost = max(stored_objects(store))
+
+    def forget(writer: PackWriter, kind: int, data: bytes, oid: bytes) -> bytes:
+        return oid if oid == lost else add(writer, kind, data, oid)
+
+    add = PackWriter.add
+    monkeypatch.setattr(PackWriter, "add", forget)
+    monkeypatch.setattr(repacking, "_WHOLE_FRAME_BYTES", 1 << 30)
+    with pytest.raises(IntegrityError, match="the old ones stay"):
+        merge_packs(store, above=1)
+    fresh = ObjectStore(store.folder)
+    assert fresh.get(lost)
+    fresh.close()
 
 
 def test_packs_that_fit_are_not_rewritten(make_kb: MakeKb) -> None:

@@ -87,6 +87,18 @@ def test_the_range_is_named(tmp_path: Path, change: object, first: int, last: in
     assert problem in fault.problem
 
 
+def test_a_record_written_anew_in_the_middle_is_found(tmp_path: Path) -> None:
+    """Its own hash is right, and the record after it still names the one that was there."""
+    journal = filled(tmp_path, 6)
+    lines = lines_of(tmp_path)
+    body = lines[2].rpartition(b"\t")[0].replace(b"evict", b"fetch")
+    lines[2] = body + b"\t" + journal_module._hash(body).hex().encode() + b"\n"
+    (tmp_path / JOURNAL_FILE).write_bytes(b"".join(lines))
+    [fault] = journal.check().faults
+    assert (fault.first, fault.last) == (4, 4)
+    assert "does not go on" in fault.problem
+
+
 def test_an_end_written_anew_is_found(tmp_path: Path) -> None:
     """Somebody who knows the form writes other last records; the head still names the old ones."""
     journal = filled(tmp_path, 6)

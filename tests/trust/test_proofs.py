@@ -259,6 +259,12 @@ def test_absence_is_proven_only_for_what_is_absent(kb: KnowledgeBase) -> None:
         prove(kb.repo, tip(kb), "notes/nothing.md")
 
 
+def test_a_proof_of_absence_says_nothing_of_a_passage(kb: KnowledgeBase) -> None:
+    proof = prove_absent(kb.repo, tip(kb), "notes/nothing.md")
+    for beside in ({"index": 1}, {"inclusion": (bytes(32),)}, {"passage": b"x"}, {"document": b"x"}):
+        assert not accepted(encode_proof(dataclasses.replace(proof, **beside)))
+
+
 def test_absence_cannot_be_shown_with_a_path_to_elsewhere(kb: KnowledgeBase) -> None:
     proof = prove_absent(kb.repo, tip(kb), "notes/nothing.md")
     elsewhere = prove(kb.repo, tip(kb), "long.md").nodes

@@ -28,7 +28,7 @@ FIELDS = {
     "mode": "the least proof that a hit must have: STRICT, HYBRID or VISUAL",
     "rev": "oid of the commit that was searched; null before the first",
     "ledger_root": "Merkle root of what was searched",
-    "trace": "names this search, so that feedback can refer to it",
+    "trace": "names this search: the same version, query, mode and hits have the same trace",
     "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content, those that path: asks for "
     "first), `document`, "
     "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
