@@ -113,8 +113,11 @@ class BranchDesk:
         merging.abort(self._repo, "mv")
 
     def revert(self, revision: str, *, commit: bool = True) -> MergeResult:
-        """Undo a commit with another one; raises ConflictError when something is staged or in the way."""
-        return self._finish(merging.revert(self._repo, revision), commit)
+        """Undo a commit with another one; raises ConflictError when something is staged or in the way.
+
+        Without `commit` it is staged, also together with a revert that waits for its commit.
+        """
+        return self._finish(merging.revert(self._repo, revision, further=not commit), commit)
 
     def reset(self, revision: str = "HEAD", mode: str = "mixed") -> str:
         """Move the current branch: `soft`, `mixed` or `hard`; raises UsageError for another mode or revision."""

@@ -23,8 +23,8 @@ _MAX_LISTED = 10
 def command(session: Session, paths: tuple[str, ...], force: bool, abort: bool, as_json: bool) -> None:
     """Rename a document or folder, or move several into a folder. TARGET/ is a folder that is there.
 
-    The files move and the change is staged; a folder takes along what is not tracked in it. A renamed document keeps its identity, which does not depend on
-    its path.
+    The files move and the change is staged; a folder takes along what is not tracked in it. A renamed document keeps
+    its identity, which does not depend on its path.
     """
     if abort:
         if paths:

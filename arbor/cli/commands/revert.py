@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, offline_option, quiet_
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge
+from arbor.cli.merge_view import end_merge, finish_merge, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -19,8 +19,13 @@ from arbor.repo.shorthands import BEFORE
 
 @arbor_command("revert", fields=FIELDS)
 @click.argument("revision", required=False, metavar="[REV]", type=REVISION)
-@click.option("--abort", is_flag=True, help="Leave a revert in progress: everything as before it.")
-@click.option("-n", "--no-commit", is_flag=True, help="Stage the undoing and leave the commit to you.")
+@click.option("--abort", is_flag=True, help="Leave a revert in progress: what it staged is taken back.")
+@click.option(
+    "-n",
+    "--no-commit",
+    is_flag=True,
+    help="Stage the undoing and leave the commit to you, one for several.",
+)
 @offline_option
 @quiet_option
 @json_option
@@ -30,12 +35,14 @@ def command(session: Session, revision: str | None, abort: bool, no_commit: bool
     set_identity(kb)
     if abort:
         merging.abort(kb.repo, "revert")
-        session.out.note("the revert is left; everything is as before it")
+        say_left(session, "revert")
         return
     if revision is None:
         raise UsageError("name the commit to revert", "run: arbor log")
     revision = BEFORE if revision == "-" else revision
     bring_needs(session, cold_needs.needs_of_revert(kb.repo, revision))
     with cold_noticed(session):
-        outcome = finish_merge(session, merging.revert(kb.repo, revision), commit=not no_commit)
+        outcome = finish_merge(
+            session, merging.revert(kb.repo, revision, further=no_commit), commit=not no_commit
+        )
     end_merge(session, "revert", outcome, as_json=as_json)
