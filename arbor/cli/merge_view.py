@@ -42,6 +42,21 @@ def finish_merge(
     return result
 
 
+def say_left(session: Session, command: str) -> None:
+    """Say that a merge or revert is left, and which files still differ: edited before it, or unstaged since."""
+    differ = [change.path for change in session.open().status().unstaged]
+    if differ:
+        named = ", ".join(map(session.shown, differ[:_MAX_NAMED])) + (
+            " …" if len(differ) > _MAX_NAMED else ""
+        )
+        session.out.note(
+            f"the {command} is left; nothing is staged, and these files differ as they did: {named}"
+        )
+        session.out.hint("bring one back as it was committed with: arbor restore PATH")
+    else:
+        session.out.note(f"the {command} is left; everything is as before it")
+
+
 def _are_here(tracked: Mapping[str, bytes], pair: tuple[str, str]) -> bool:
     """Whether both are there after the merge; what it changed may be what it removed."""
     return all(name.endswith("/") or DOCUMENTS + name in tracked for name in pair)

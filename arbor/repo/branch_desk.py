@@ -115,10 +115,12 @@ class BranchDesk:
     def revert(self, revision: str, *, commit: bool = True, mainline: int | None = None) -> MergeResult:
         """Undo a commit with another one, of a merge what it brought to its parent number `mainline`, from 1.
 
+        Without `commit` it is staged, also together with a revert that waits for its commit.
+
         Raises:
             ConflictError: when something is staged or in the way.
         """
-        return self._finish(merging.revert(self._repo, revision, mainline), commit)
+        return self._finish(merging.revert(self._repo, revision, mainline, further=not commit), commit)
 
     def reset(self, revision: str = "HEAD", mode: str = "mixed") -> str:
         """Move the current branch: `soft`, `mixed` or `hard`; raises UsageError for another mode or revision."""

@@ -81,7 +81,11 @@ def merge_text(
         else:
             conflicts += 1
             end = next(filter(None, map(_line_end, (our_part, their_part, *sides))), b"\n")
-            merged += _marked(our_part, their_part, names, mark_chars, end)
+            head, tail = _agreed(our_part, their_part)
+            merged += our_part[:head]
+            ours_apart, theirs_apart = (part[head : len(part) - tail] for part in (our_part, their_part))
+            merged += _marked(ours_apart, theirs_apart, names, mark_chars, end)
+            merged += our_part[len(our_part) - tail :]
     data = b"".join(merged)
     return MergedText(data.decode().encode(encoding) if encoding.startswith(_WIDE) else data, conflicts)
 
@@ -111,6 +115,16 @@ def _marked(
         b"<" * chars + b" " + names[0] + end, *_ended(ours, end), b"=" * chars + end, *_ended(theirs, end),
         b">" * chars + b" " + names[1] + end,
     ]  # fmt: skip
+
+
+def _agreed(ours: Sequence[bytes], theirs: Sequence[bytes]) -> tuple[int, int]:
+    """How many lines both sides have in common at the start and at the end: nobody has to decide about those."""
+    most = min(len(ours), len(theirs))
+    head = next((place for place in range(most) if ours[place] != theirs[place]), most)
+    tail = next(
+        (place for place in range(most - head) if ours[-1 - place] != theirs[-1 - place]), most - head
+    )
+    return head, tail
 
 
 def _line_end(lines: Sequence[bytes]) -> bytes:

@@ -10,6 +10,7 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.cold_needs import Versions, mainline_of, needs_of_revert, needs_of_versions, refuse_absent
+from arbor.repo.committing import write_ledger
 from arbor.repo.history import is_ancestor, merge_bases
 from arbor.repo.merge_bases import find_base
 from arbor.repo.merge_ledgers import PARENT_OF, Merging, merge_ledgers
@@ -88,15 +89,18 @@ def merge(
                           text, (theirs,))  # fmt: skip
 
 
-def revert(repo: Repository, revision: str, mainline: int | None = None) -> MergeResult:
+def revert(
+    repo: Repository, revision: str, mainline: int | None = None, *, further: bool = False
+) -> MergeResult:
     """Stage the undoing of a commit: its parent merged in, with the commit itself as the base.
 
-    Where that changes nothing (kind `up-to-date`) no revert is in progress afterwards.
+    Where that changes nothing (kind `up-to-date`) no revert is in progress afterwards that was not before.
 
     Args:
         repo: Where.
         revision: The commit.
         mainline: Of a merge, the parent whose side stays, from 1: what the merge brought to it is undone.
+        further: Also where a revert without conflicts waits for its commit: the two become one.
 
     Raises:
         UsageError: when the revision is unknown, a merge without `mainline`, or has no such parent.
@@ -108,13 +112,16 @@ def revert(repo: Repository, revision: str, mainline: int | None = None) -> Merg
     with repo.lock():
         undo_move(repo)
         stage = repo.stage()
-        stage.refuse_unfinished()
-        if stage.changes:
+        further = further and stage.in_progress == "revert" and not stage.conflicts
+        if not further:
+            stage.refuse_unfinished()
+        if stage.changes and not further:
             raise ConflictError("there are staged changes", "commit them before reverting")
         refuse_absent(needs_of_revert(repo, revision, mainline))
         before = repo.ledger_root(parent) if parent else ledger.EMPTY_LEDGER
         subject = commit.message.split("\n", 1)[0]
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
+        message = f"{stage.message}\n\n{message}" if further else message
         return _three_way(repo, stage, commit.ledger_root, before, oid, revision, message, ())
 
 
@@ -173,16 +180,14 @@ def _three_way(
     parents: tuple[bytes, ...],
 ) -> MergeResult:  # fmt: skip
     with repo.store.writer() as writer:
-        merged = merge_ledgers(
-            Merging(repo, writer, typed if parents else f"{PARENT_OF}{typed}"),
-            base_root,
-            stage.base,
-            their_root,
-        )
+        our_root = write_ledger(repo, writer, stage.base, stage.changes)
+    with repo.store.writer() as writer:
+        merging = Merging(repo, writer, typed if parents else f"{PARENT_OF}{typed}")
+        merged = merge_ledgers(merging, base_root, our_root, their_root)
     if not (parents or merged.changes or merged.conflicts):
         return MergeResult("up-to-date", theirs.hex())
     documents = [
-        Change(key[len(DOCUMENTS) :], ledger.find(repo.store, stage.base, key), value)
+        Change(key[len(DOCUMENTS) :], stage.find(repo.store, key), value)
         for key, value in sorted(merged.changes.items())
         if key.startswith(DOCUMENTS) and key not in merged.conflicts
     ]
@@ -194,10 +199,11 @@ def _three_way(
     snapshot = Snapshot(repo.store, their_root)
     plan = plan_checkout(repo, stage, documents)
     if files:  # they must hold nothing that is not committed either
-        plan_checkout(repo, stage, [Change(path, ledger.find(repo.store, stage.base, DOCUMENTS + path), None)
+        plan_checkout(repo, stage, [Change(path, stage.find(repo.store, DOCUMENTS + path), None)
                                     for path in files])  # fmt: skip
     reasons = {shown_path(key): conflict.reason for key, conflict in sorted(merged.conflicts.items())}
-    new = Stage(stage.base, merged.changes, parents, message, tuple(reasons))
+    changes = stage.with_changes(repo.store, merged.changes).changes
+    new = Stage(stage.base, changes, parents, message, tuple(reasons))
     what = "merge" if parents else "revert"
     move = Move(what, f"{what} {typed}", repo.refs.head(), repo.refs.head_oid(), new, files)
     move_files(repo, move, plan, snapshot)

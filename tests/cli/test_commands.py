@@ -806,3 +806,33 @@ def test_a_forced_switch_names_what_is_lost(kb: Cli) -> None:
     kb("switch", "main")
     kb("revert", "-n", "HEAD")
     assert "the revert in progress is left" in kb("switch", "-f", "side").err
+
+
+def test_reverts_that_wait_become_one_commit(kb: Cli) -> None:
+    for name in ("one", "two", "three"):
+        kb.write(f"{name}.md", f"# {name}\n")
+        kb.commit(name)
+    kb("revert", "-n", "HEAD")
+    kb("revert", "-n", "HEAD~2")
+    assert kb("status", "-s").out == "D  one.md\nD  three.md\n"
+    assert kb("revert", "-n", "HEAD~2").out == "already up to date\n"
+    assert "a revert is in progress" in kb("revert", "HEAD~1", code=13).err
+    kb("commit", "--no-edit")
+    assert kb("log", "--json", "-1").json["commits"][0]["message"].count("This reverts commit") == 2
+    kb.write("two.md", "# edited\n")
+    assert "would be overwritten: two.md" in kb("revert", "-n", "HEAD~2", code=13).err
+    kb("revert", "-n", "HEAD")
+    kb.write("one.md", "# edited\n")
+    assert "would be overwritten: one.md" in kb("revert", "-n", "HEAD~3", code=13).err
+    assert kb("status", "-s").out == "AM one.md\nA  three.md\n M two.md\n"
+
+
+def test_what_a_left_revert_does_not_bring_back_is_named(kb: Cli) -> None:
+    kb.write("one.md", "# one\n")
+    kb.commit("one")
+    kb("revert", "-n", "HEAD")
+    assert kb("revert", "--abort").err == "the revert is left; everything is as before it\n"
+    kb("revert", "-n", "HEAD")
+    kb("restore", "-S", "one.md")
+    assert "these files differ as they did: one.md\n" in kb("revert", "--abort").err
+    assert kb("status", "-s").out == " D one.md\n"

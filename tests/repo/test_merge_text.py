@@ -53,6 +53,13 @@ def test_a_conflict_shows_both_sides() -> None:
     assert merged(b"x\n", b"mine\n", b"yours") == (b"<<<<<<< ours\nmine\n=======\nyours\n>>>>>>> theirs\n", 1)
 
 
+def test_lines_that_both_sides_changed_alike_are_in_no_conflict() -> None:
+    sides = b"1\n2\n3\n4\n", b"1\nTWO\nmine\nfour\n", b"1\nTWO\nyours\nalso\nfour\n"
+    marked = b"<<<<<<< ours\nmine\n=======\nyours\nalso\n>>>>>>> theirs\n"
+    assert merged(*sides) == (b"1\nTWO\n" + marked + b"four\n", 1)
+    assert merged(b"", b"a\n", b"a\na\n") == (b"a\n<<<<<<< ours\n=======\na\n>>>>>>> theirs\n", 1)
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize(
     ("base", "ours", "theirs"),

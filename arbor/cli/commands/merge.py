@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, no_edit_option, offlin
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge, go_on
+from arbor.cli.merge_view import end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -32,7 +32,7 @@ FIELDS = {
 @click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
 @click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
-@click.option("--abort", is_flag=True, help="Leave a merge in progress: everything as before it.")
+@click.option("--abort", is_flag=True, help="Leave a merge in progress: what it staged is taken back.")
 @click.option("--continue", "goes_on", is_flag=True, help="Commit a merge whose conflicts are resolved.")
 @click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
               help="Merge histories that have nothing in common.")  # fmt: skip
@@ -55,7 +55,7 @@ def command(
     set_identity(kb)
     if abort:
         merging.abort(kb.repo, "merge")
-        session.out.note("the merge is left; everything is as before it")
+        say_left(session, "merge")
         return
     if goes_on:
         go_on(session, "merge", message, as_json=as_json)

@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, no_edit_option, offlin
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge, go_on
+from arbor.cli.merge_view import end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -19,11 +19,12 @@ from arbor.repo.shorthands import BEFORE
 
 @arbor_command("revert", fields=FIELDS)
 @click.argument("revision", required=False, metavar="[REV]", type=REVISION)
-@click.option("--abort", is_flag=True, help="Leave a revert in progress: everything as before it.")
+@click.option("--abort", is_flag=True, help="Leave a revert in progress: what it staged is taken back.")
 @click.option("--continue", "goes_on", is_flag=True, help="Commit a revert whose conflicts are resolved.")
 @click.option("-m", "--mainline", type=click.IntRange(min=1), metavar="NUM",
               help="Of a merge: keep the side of this parent, counted from 1.")  # fmt: skip
-@click.option("-n", "--no-commit", is_flag=True, help="Stage the undoing and leave the commit to you.")
+@click.option("-n", "--no-commit", is_flag=True,
+              help="Stage the undoing and leave the commit to you, one for several.")  # fmt: skip
 @no_edit_option
 @offline_option
 @quiet_option
@@ -40,7 +41,7 @@ def command(
     set_identity(kb)
     if abort:
         merging.abort(kb.repo, "revert")
-        session.out.note("the revert is left; everything is as before it")
+        say_left(session, "revert")
         return
     if goes_on:
         go_on(session, "revert", "", as_json=as_json)
@@ -50,5 +51,6 @@ def command(
     revision = BEFORE if revision == "-" else revision
     bring_needs(session, cold_needs.needs_of_revert(kb.repo, revision, mainline))
     with cold_noticed(session):
-        outcome = finish_merge(session, merging.revert(kb.repo, revision, mainline), commit=not no_commit)
+        staged = merging.revert(kb.repo, revision, mainline, further=no_commit)
+        outcome = finish_merge(session, staged, commit=not no_commit)
     end_merge(session, "revert", outcome, as_json=as_json)
