@@ -33,12 +33,13 @@ EXIT_DIFFERS = 1
 @click.option("--name-status", "names", flag_value="status", help="Only which documents changed.")
 @click.option("--name-only", "names", flag_value="only", help="Only which documents changed, and not how.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
+@click.option("-q", "--quiet", is_flag=True, help="Show nothing, and end with 1 when anything differs.")
 @offline_option
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], staged: bool, stat: bool, names: str | None,
-    exit_code: bool, as_json: bool,
+    exit_code: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Show what differs, document by document.
 
@@ -56,17 +57,18 @@ def command(
     paths = [session.kb_path(path) for path in chosen.paths]
 
     def compare() -> tuple[TextDiff, ...]:
-        return kb.diff(old, new, paths, staged=staged, with_text=not names)
+        return kb.diff(old, new, paths, staged=staged, with_text=not names and not quiet)
 
     changes = with_texts(session, compare(), compare)
     if as_json:
-        fields = [diff_fields(change, with_lines=not names, with_patch=not stat) for change in changes]
+        with_lines = not names and not quiet
+        fields = [diff_fields(change, with_lines=with_lines, with_patch=not stat) for change in changes]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
-    else:
+    elif not quiet:
         _show(session, changes, stat=stat, names=names)
-    return EXIT_DIFFERS if exit_code and changes else 0
+    return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
 
 
 def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:
