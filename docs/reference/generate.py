@@ -223,7 +223,8 @@ document can have, each odd byte stands as `\\xNN`.
 **Revisions.** `HEAD`, a branch, a tag, the first digits of a commit's oid, `REV~2` (two commits before it), `REV^2`
 (its second parent), `main@{1}` (where main was before its last move), `main@{yesterday}`, `main@{2026-01-31}`,
 `main@{3 days ago}`; `@{1}` is of the current branch, `HEAD@{1}` counts switches too; `@{u}` or `main@{upstream}` is
-what a branch follows, as last seen. `OLD..NEW` is a range,
+what a branch follows, as last seen; `FETCH_HEAD` is what the last fetch was for, `MERGE_HEAD` what a merge in progress
+brings in. `OLD..NEW` is a range,
 `OLD...NEW` begins where the two parted.
 
 **Documents.** `PATH` is the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a revision. A path

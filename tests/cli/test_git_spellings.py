@@ -250,3 +250,18 @@ def test_a_feed_comes_from_standard_input_too(kb: Cli) -> None:
     told = kb("add", "file:///etc/hostname", code=2).err
     assert "is no address that can be added" in told
     assert "beside an address" in kb("add", "notes", "https://example.org/", code=2).err
+
+
+def test_one_side_of_a_conflict_is_taken(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    assert "no merge is in progress" in kb("restore", "--ours", "notes/proofs.md", code=2).err
+    assert "no merge is in progress" in kb("log", "MERGE_HEAD", code=2).err
+    kb("merge", "side", code=13)
+    assert kb("log", "-1", "--oneline", "MERGE_HEAD").out == kb("log", "-1", "--oneline", "side").out
+    for side in ("ours", "theirs"):
+        kb("restore", f"--{side}", "notes/proofs.md")
+        assert (kb.folder / "notes/proofs.md").read_text() == f"{side}\n"
+    assert "choose one" in kb("restore", "--ours", "-s", "HEAD", ".", code=2).err
+    kb("add", "notes/proofs.md")
+    kb("merge", "--continue")
+    assert kb("cat", "notes/proofs.md").out == "theirs\n"
