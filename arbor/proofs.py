@@ -11,7 +11,9 @@ it.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import OID_BYTES, Kind, file_hash, object_id
@@ -88,13 +90,14 @@ class Verified:
 
 
 def verify(
-    proof: AnyProof | bytes | str, *, root: bytes | str | None = None, commit: bytes | str | None = None,
-    text: bytes | str | None = None,
+    proof: AnyProof | bytes | str | dict[str, Any], *, root: bytes | str | None = None,
+    commit: bytes | str | None = None, text: bytes | str | None = None,
 ) -> Verified:  # fmt: skip
     """Check a proof.
 
     Args:
-        proof: A proof, its MessagePack bytes, or its JSON text.
+        proof: A proof, its MessagePack bytes, its JSON text, or the object that Python's json made of that, as it is in
+            the answer of `arbor search --json --proof`.
         root: The ledger root that it must lead to: 32 bytes or 64 hexadecimal digits.
         commit: The oid of the commit it must belong to; for a consistency proof either of the two.
         text: What the proven passage, or the whole file, must be, byte for byte. A string counts as UTF-8.
@@ -106,6 +109,8 @@ def verify(
         IntegrityError: when the proof does not hold, or not for this root, commit or text.
         UsageError: when `root` or `commit` is not an oid.
     """
+    if isinstance(proof, dict):
+        proof = _spelled(proof)
     parsed = parse(proof) if isinstance(proof, (bytes, str)) else decode_proof(encode_proof(proof))
     wanted_root, wanted_commit = _anchor(root, "root"), _anchor(commit, "commit")
     if isinstance(parsed, ConsistencyProof):
@@ -120,6 +125,14 @@ def verify(
             f"the proof leads to ledger root {said.ledger_root.hex()}, not {wanted_root.hex()}"
         )
     return _verified(said, _name(wanted_root, wanted_commit), _matched(said, text))
+
+
+def _spelled(fields: dict[str, Any]) -> str:
+    """The JSON text of an object; raises IntegrityError where it has none."""
+    try:
+        return json.dumps(fields)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise IntegrityError("this is not a proof made by arbor") from error
 
 
 def parse(data: bytes | str) -> AnyProof:

@@ -131,6 +131,7 @@ ELSEWHERE = {
     "rename": "run: arbor mv OLD NEW",
     "history": "run: arbor log",
     "ls-files": "run: arbor ls",
+    "ls-remote": "run: arbor fetch REMOTE, then arbor branch -r; arbor remote -v names the addresses",
     "list": "run: arbor ls",
     "st": "run: arbor status",
     "ci": "run: arbor commit",

@@ -12,6 +12,7 @@ from arbor.cli.views import STATUS_STYLES, count, renamed
 if TYPE_CHECKING:
     from arbor.repo.results import TextDiff
 
+_FILE_MODE = "100644"  # a document has no mode of its own
 _MIN_NAME_CELLS, _MAX_BAR_CELLS = 10, 40
 
 CHANGE_FIELDS = {
@@ -42,15 +43,15 @@ def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False)
 
 
 def patch_lines(out: Output, change: TextDiff) -> Iterator[str]:
-    """A difference as a unified diff with a header of its own; what is yielded may be several lines."""
+    """A difference as a patch that `git apply` takes, renames too; what is yielded may be several lines."""
     old, new = quote_path(f"a/{change.old_path}"), quote_path(f"b/{change.path}")
-    yield out.style(f"diff {old} {new}", "bold")
+    yield out.style(f"diff --git {old} {new}", "bold")
     if change.status == "A":
-        yield out.style("new document", "bold")
+        yield out.style(f"new file mode {_FILE_MODE}", "bold")
     elif change.status == "D":
-        yield out.style("deleted document", "bold")
+        yield out.style(f"deleted file mode {_FILE_MODE}", "bold")
     elif change.status == "R":
-        yield out.style(f"similarity {change.similarity}%", "bold")
+        yield out.style(f"similarity index {change.similarity}%", "bold")
         yield out.style(f"rename from {quote_path(change.old_path)}", "bold")
         yield out.style(f"rename to {quote_path(change.path)}", "bold")
     if out.shows_raw_text:

@@ -11,7 +11,7 @@ from arbor.repo.adding import AddResult
 from arbor.repo.fetching import Fetcher, FetchRules
 from arbor.repo.repository import Repository
 
-_NOT_HERE = "an address begins with http://, https:// or git+file:///"
+_NOT_HERE = "an address begins with http://, https:// or git+file:///; a file is put into the folder first"
 
 
 def make_rules(*, private: bool, no_robots: bool) -> FetchRules:
@@ -56,7 +56,11 @@ def _add_one(
     if address.startswith(f"{git_sources.GIT_SCHEME}:"):
         return imports.import_git(repo, address, prefix=target, overwrite=force).result
     if not address.lower().startswith(("http://", "https://")):
-        raise UsageError(f"'{address}' cannot be added beside an address", _NOT_HERE)
+        if "://" in address:
+            raise UsageError(f"'{address}' is no address that can be added", _NOT_HERE)
+        raise UsageError(
+            f"'{address}' cannot be added beside an address", "add the files of the folder by themselves"
+        )
     if alone:
         done = sources.add_url(repo, address, fetcher, path=target, overwrite=force)
         session.out.note(f"fetched {session.shown(done.path)}")
@@ -78,9 +82,9 @@ def _import(
     fs_path = session.from_here(value)
     if name == "feed":
         try:
-            text = fs_path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"'{value}' cannot be read") from error
+            text = session.read_file(value, "the addresses").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"'{value}' is not UTF-8") from error
         return _feed(session, repo, sources.parse_feed(text), fetcher, force)
     if name == "okf":
         return imports.import_okf(repo, fs_path, prefix=target, overwrite=force).result

@@ -97,6 +97,10 @@ class ShareDesk:
         """The named remotes."""
         return remotes.list_remotes(self._repo)
 
+    def remote(self, name: str) -> Remote:
+        """The remote of a name; raises UsageError when there is none."""
+        return remotes.get_remote(self._repo, name)
+
     def add_remote(self, name: str, url: str, *, cwd: Path | None = None) -> None:
         """Record a remote; raises UsageError when the name is taken or the address is none."""
         remotes.add_remote(self._repo, name, recorded_url(url, cwd))

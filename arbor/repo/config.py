@@ -40,6 +40,9 @@ LOCAL_KEYS: dict[str, type] = {
 """Local settings and their types. `remote.NAME.url` and `branch.NAME.*` belong to the remotes."""
 OPEN_KEYS = {"remote": ("url", "filter"), "branch": ("upstream",)}
 """The settings of a table for each remote or branch; all are text."""
+_GIT_NAMES = {"user.signingkey": "sign.key", "commit.gpgsign": "sign.commits",
+              "gpg.ssh.allowedsignersfile": "sign.allowed_signers"}  # fmt: skip
+"""What git calls settings that have another name here, for hints."""
 _WORDS = {"color.ui": ("auto", "always", "never", "true", "false")}
 _A_TYPE = {str: "text in quotation marks", bool: "true or false"}
 
@@ -340,11 +343,21 @@ def _problem(name: str, value: Any) -> str:
 
 
 def _allowed(name: str) -> str:
+    ours = _GIT_NAMES.get(name.lower()) or next(
+        (key for key in LOCAL_KEYS if _plain(key) == _plain(name)), ""
+    )
+    if ours:
+        return f"here it is called {ours}"
     section = name.partition(".")[0]
     near = [f"{section}.NAME.{key}" for key in OPEN_KEYS.get(section, ())]
     near = near or [key for key in LOCAL_KEYS if key.startswith(f"{section}.")]
     of = f" of '{section}'" if near else ""
     return f"the settings{of} are: {', '.join(near or LOCAL_KEYS)}"
+
+
+def _plain(name: str) -> str:
+    """A name without case, hyphens and underscores, in which people's spellings of a setting differ."""
+    return name.lower().replace("-", "").replace("_", "")
 
 
 def _line_of(path: Path | None, name: str) -> str:

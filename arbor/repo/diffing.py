@@ -154,7 +154,7 @@ def unified_diff(old: Text, new: Text, old_name: str, new_name: str) -> list[str
         verb = "is" if len(cold) == 1 else "are"
         return [f"Documents {old_name} and {new_name} differ ({' and '.join(cold)} {verb} cold here)"]
     if isinstance(old, NoText) or isinstance(new, NoText):
-        return [f"Binary documents {old_name} and {new_name} differ"]
+        return [f"Binary files {old_name} and {new_name} differ"]
     before, after = _lines(old), _lines(new)
     if len(before) + len(after) > _MAX_DIFF_LINES:
         return [f"Documents {old_name} and {new_name} differ ({len(before)} and {len(after)} lines)"]

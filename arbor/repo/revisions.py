@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 else:  # for a name that is not found
     difflib = lazy_module("difflib")
 
+MERGE_HEAD = "MERGE_HEAD"
+"""The commit that a merge in progress brings in."""
 _STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
 _NUMBER = re.compile(r"^[0-9]{1,9}$")
@@ -144,6 +146,11 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
         if fetched is None:
             raise UsageError("nothing has been fetched yet", "run: arbor fetch")
         return peel(repo, fetched)
+    if name == MERGE_HEAD:
+        merged = repo.stage().merge_parents
+        if not merged:
+            raise UsageError("no merge is in progress", "run: arbor status")
+        return merged[0]
     ref = find_ref(repo, name)
     if ref is not None:
         oid = repo.refs.read(ref)

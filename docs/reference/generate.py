@@ -227,6 +227,7 @@ commit, that was current before (`-` to `switch`, `merge` and `revert`), `@{-2}`
 one is does not count. `main@{u}` is what main follows as it was last seen, `main@{push}` where it is pushed to, `@{u}`
 and `@{push}` those of the current branch. `:/TEXT` is the newest commit of any branch or tag whose message fits a
 regular expression, `REV^{/TEXT}` the newest that REV leads to; `REV^{commit}` and `REV^{}` are the commit itself.
+`FETCH_HEAD` is what the last fetch was for, `MERGE_HEAD` what a merge in progress brings in.
 `OLD..NEW` is a range, `OLD...NEW` begins where the two parted; for `branch`, `switch` and `restore -s` it is there.
 
 **Documents.** `PATH` is the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a revision. A path

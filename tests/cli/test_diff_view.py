@@ -54,7 +54,7 @@ def test_nothing_changed(out: Output) -> None:
 def test_odd_names_are_quoted(out: Output) -> None:
     odd = change('say "hi".md', 1, 1)
     assert list(name_lines(out, [odd], "status")) == ['M    "say \\"hi\\".md"']
-    assert next(iter(patch_lines(out, odd))) == 'diff "a/say \\"hi\\".md" "b/say \\"hi\\".md"'
+    assert next(iter(patch_lines(out, odd))) == 'diff --git "a/say \\"hi\\".md" "b/say \\"hi\\".md"'
 
 
 def test_json_says_what_was_not_compared() -> None:

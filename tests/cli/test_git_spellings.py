@@ -149,3 +149,119 @@ def test_an_age_is_read_like_a_date() -> None:
     for wrong in ("", "m", "-1d", "90", "1s"):
         with pytest.raises(UsageError):
             parse_age(wrong)
+
+
+def test_branches_and_tags_are_chosen_by_what_they_hold(kb: Cli) -> None:
+    kb("branch", "old")
+    kb("tag", "v1")
+    kb("switch", "-c", "side")
+    kb.write("notes/side.md", "side\n")
+    kb("add", ".")
+    kb("commit", "-m", "on the side")
+    kb("switch", "main")
+    kb("tag", "s1", "side")
+
+    def names(*words: str) -> list[str]:
+        answer = kb(*words, "--json").json
+        return [each["name"] for each in answer.get("branches", answer.get("tags", []))]
+
+    assert names("branch", "--merged") == ["main", "old"]
+    assert names("branch", "--no-merged", "main") == ["side"]
+    assert names("branch", "--contains", "side") == ["side"]
+    assert names("branch", "--list", "o*", "s*") == ["old", "side"]
+    assert names("branch", "--merged", "side", "--no-merged", "main") == ["side"]
+    assert names("tag", "--points-at") == ["v1"]
+    assert names("tag", "--contains", "main") == ["s1", "v1"]
+    assert "on the side" in kb("branch", "-vv").out
+    assert kb("tag", "-n").out == kb("tag").out
+    assert "not found" in kb("branch", "--contains", "nope", code=2).err
+    assert "change none" in kb("branch", "--merged", "-d", "old", code=2).err
+    assert len(names("branch")) == 3
+
+
+def test_the_log_of_merges_and_what_is_skipped(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "side", code=13)
+    kb.write("notes/proofs.md", "both\n")
+    kb("add", ".")
+    kb("merge", "--continue")
+    whole = kb("log", "--oneline").out.splitlines()
+    assert kb("log", "--oneline", "--merges").out.splitlines() == whole[:1]
+    assert kb("log", "--oneline", "--no-merges").out.splitlines() == whole[1:]
+    assert kb("log", "--oneline", "--skip", "1", "-1").out.splitlines() == whole[1:2]
+    assert "no commit of this history is like that" in kb("log", "--skip", "9").err
+    assert "--graph draws whole histories" in kb("log", "--graph", "--merges", code=2).err
+
+
+def test_a_quiet_diff_only_says_whether(kb: Cli) -> None:
+    assert kb("diff", "--quiet").out == ""
+    kb.write("notes/proofs.md", "other\n")
+    assert kb("diff", "-q", code=1).out == ""
+    assert kb("diff", "-q", "--json", code=1).json["changes"][0]["added"] is None
+
+
+def test_words_for_sharing_that_git_users_type(kb: Cli) -> None:
+    for name in ("one", "two"):
+        kb("init", "--bare", f"../{name}")
+        kb("remote", "add", name, f"../{name}")
+        kb("push", name, "main")
+    assert kb("remote", "get-url", "two").out.endswith("/two\n")
+    assert "no remote 'three'" in kb("remote", "get-url", "three", code=2).err
+    for name in ("one", "two"):
+        Cli(kb.folder.parent)("-C", name, "branch", "topic")
+    kb("fetch", "--all", "--tags")
+    assert kb("branch", "-r").out.count("topic") == 2
+    assert "takes no name" in kb("fetch", "--all", "one", code=2).err
+    assert "about one remote" in kb("fetch", "--all", "--json", code=2).err
+    kb("remote", "rm", "two")
+    assert kb("remote").out == "one\n"
+    kb("bundle", "create", "../all.bundle", "--all")
+    assert kb("bundle", "list", "../all.bundle").out.endswith(" main\n")
+    assert "takes no names" in kb("bundle", "create", "../x.bundle", "--all", "main", code=2).err
+    Cli(kb.folder.parent)("clone", "-n", "all.bundle", "mine")
+    assert not (kb.folder.parent / "mine/notes").exists()
+
+
+def test_settings_that_git_calls_otherwise_are_named(kb: Cli) -> None:
+    for typed, ours in (
+        ("user.signingKey", "sign.key"),
+        ("commit.gpgsign", "sign.commits"),
+        ("pull.requireSigned", "pull.require_signed"),
+        ("sign.allowed-signers", "sign.allowed_signers"),
+    ):
+        assert f"here it is called {ours}" in kb("config", typed, "true", code=2).err
+
+
+def test_the_text_of_a_core_comes_as_a_commit_message_does(kb: Cli) -> None:
+    kb("core", "add", "typed", "--from", "notes/proofs.md", "-m", "short")
+    kb.write("../text.md", "from a file\n")
+    kb("core", "add", "read", "--from", "notes/proofs.md", "-F", "../text.md")
+    assert kb("core", "show", "read", "--json").json["cores"][0]["text"] == "from a file\n"
+    told = kb("core", "add", "both", "--from", "notes/proofs.md", "-m", "x", "-F", "../text.md", code=2).err
+    assert "cannot be used together" in told
+    (kb.folder.parent / "latin.md").write_bytes("caf\xe9\n".encode("latin-1"))
+    told = kb("core", "add", "odd", "--from", "notes/proofs.md", "-F", "../latin.md", code=2).err
+    assert "the core's text is not UTF-8" in told
+
+
+def test_a_feed_comes_from_standard_input_too(kb: Cli) -> None:
+    assert kb("add", "--feed", "-", stdin=b"# nothing yet\n").code == 0
+    assert "cannot be read" in kb("add", "--feed", "../none.txt", code=2).err
+    told = kb("add", "file:///etc/hostname", code=2).err
+    assert "is no address that can be added" in told
+    assert "beside an address" in kb("add", "notes", "https://example.org/", code=2).err
+
+
+def test_one_side_of_a_conflict_is_taken(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    assert "no merge is in progress" in kb("restore", "--ours", "notes/proofs.md", code=2).err
+    assert "no merge is in progress" in kb("log", "MERGE_HEAD", code=2).err
+    kb("merge", "side", code=13)
+    assert kb("log", "-1", "--oneline", "MERGE_HEAD").out == kb("log", "-1", "--oneline", "side").out
+    for side in ("ours", "theirs"):
+        kb("restore", f"--{side}", "notes/proofs.md")
+        assert (kb.folder / "notes/proofs.md").read_text() == f"{side}\n"
+    assert "choose one" in kb("restore", "--ours", "-s", "HEAD", ".", code=2).err
+    kb("add", "notes/proofs.md")
+    kb("merge", "--continue")
+    assert kb("cat", "notes/proofs.md").out == "theirs\n"

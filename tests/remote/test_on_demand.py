@@ -126,6 +126,15 @@ def test_differences_are_shown_on_demand(cold: Cli) -> None:
     assert "+more" in cold("diff", "HEAD~1", "HEAD").out
 
 
+def test_a_passage_is_proven_on_demand(ada: Cli, cold: Cli) -> None:
+    assert "proof of a passage holds its text" in cold("prove", "--offline", f"{NOTE}:1", code=1).err
+    assert cold("prove", f"{NOTE}:1").out == ada("prove", f"{NOTE}:1").out
+    assert (
+        cold("prove", "notes/two.md#0", "--at", "HEAD~1").out
+        == ada("prove", "notes/two.md#0", "--at", "HEAD~1").out
+    )
+
+
 def test_restore_and_show_bring_what_they_need(cold: Cli) -> None:
     cold("restore", "-s", "HEAD~1", "notes/two.md")
     assert (cold.folder / "notes/two.md").read_text() == "# Two\n"

@@ -116,7 +116,7 @@ def test_binary_documents_and_odd_encodings(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.bin": bytes(range(256)), "u.txt": "eins\nzwei\n".encode("utf-16"), "e.md": ""})
     record(kb, {"a.bin": bytes(range(255)), "u.txt": "eins\ndrei\n".encode("utf-16"), "e.md": "text"})
     found = {diff.path: diff.lines for diff in kb.diff("HEAD~1", "HEAD")}
-    assert found["a.bin"] == ("Binary documents a/a.bin and b/a.bin differ",)
+    assert found["a.bin"] == ("Binary files a/a.bin and b/a.bin differ",)
     assert found["u.txt"][3:] == (" eins", "-zwei", "+drei")
     assert found["e.md"][2:] == ("@@ -0,0 +1 @@", "+text", "\\ No newline at end of file")
 

@@ -199,6 +199,22 @@ def resealed(proof: Any, **changes: Any) -> bytes:
     return encode_proof(dataclasses.replace(proof, **changes))
 
 
+@pytest.mark.parametrize("kind", ["passage", "document", "absence", "consistency"])
+def test_the_object_of_the_json_form_is_as_good_as_its_text(kb: KnowledgeBase, kind: str) -> None:
+    text = arbor.proofs.format_json(every_kind(kb)[kind])
+    fields = json.loads(text)
+    assert arbor.proofs.verify(fields) == arbor.proofs.verify(text)
+    for wrong in (
+        {},
+        {**fields, "more": 1},
+        {**fields, "kind": kind.upper()},
+        {**fields, "proof": b"x"},
+        {1: fields},
+    ):
+        with pytest.raises(IntegrityError):
+            arbor.proofs.verify(wrong)
+
+
 def test_a_lie_with_a_fresh_check_is_refused(kb: KnowledgeBase) -> None:
     proof = every_kind(kb)["passage"]
     assert isinstance(proof, Proof)

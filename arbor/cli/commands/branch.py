@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
+from arbor.cli.commit_filters import chooser as commit_chooser
+from arbor.cli.commit_filters import commit_filters
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -25,6 +29,11 @@ FIELDS = {
 
 @arbor_command("branch", fields=FIELDS)
 @click.argument("names", nargs=-1, metavar="[NAME] [REV]", type=REVISION)
+@click.option(
+    "-l", "--list", "lists", is_flag=True, help="List the branches, or those that match a pattern NAME."
+)
+@click.option("-v", "--verbose", count=True, help="List them with the first lines of their commits.")
+@commit_filters
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-a", "--all", "everywhere", is_flag=True, help="List both: the remotes' as remotes/NAME.")
 @click.option(
@@ -44,7 +53,8 @@ FIELDS = {
 @json_option
 def command(
     session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
-    force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
+    force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, lists: bool,
+    verbose: int, as_json: bool, **filters: Any,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -54,11 +64,11 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    changes_some = names or delete or force_delete or move or upstream or unset_upstream
-    if (remotes or everywhere or show_current) and changes_some:
-        raise UsageError(
-            "-r, -a and --show-current list branches, and change none", "run: arbor branch --help"
-        )
+    lists = lists or verbose > 0 or any(value is not None for value in filters.values())
+    acts = delete or force_delete or move or upstream or unset_upstream
+    if (remotes or everywhere or show_current or lists) and (acts or (names and not lists)):
+        told = "-l, -v, -r, -a, --show-current and the filters list branches, and change none"
+        raise UsageError(told, "run: arbor branch --help")
     if show_current and not as_json:
         current = kb.repo.refs.current_branch()
         if current:
@@ -70,7 +80,7 @@ def command(
             oid = branching.delete_branch(kb.repo, name, force=force_delete)
             if not as_json:
                 session.out.line(f"removed branch {clean_line(name)} (it was at {short(oid.hex())})")
-    elif len(names) > (1 if follows else 2):
+    elif not lists and len(names) > (1 if follows else 2):
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor branch --help")
     elif follows:
         _follow(session, names, upstream, unset_upstream=unset_upstream, quiet=as_json)
@@ -78,10 +88,11 @@ def command(
         *old, new = _at_least_one(names)
         current = old[0] if old else kb.repo.refs.current_branch()
         branching.rename_branch(kb.repo, _at_least_one([current] if current else [])[0], new, force=force)
-    elif names:
+    elif names and not lists:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
-    if as_json or not (delete or force_delete or names or follows):
-        _list(session, as_json, local=everywhere or not remotes, remote=everywhere or remotes)
+    if as_json or lists or not (delete or force_delete or names or follows):
+        shown = _Shown(names if lists else (), commit_chooser(kb, filters), verbose > 0)
+        _list(session, as_json, shown, local=everywhere or not remotes, remote=everywhere or remotes)
 
 
 def _follow(
@@ -105,11 +116,25 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None:
+class _Shown(NamedTuple):
+    """Which branches a list shows, and whether with the first lines of their commits."""
+
+    patterns: Sequence[str]
+    holds: Callable[[str], bool]
+    subjects: bool
+
+    def has(self, branch: branching.Branch) -> bool:
+        """Whether this branch is among them."""
+        is_named = not self.patterns or any(fnmatchcase(branch.name, pattern) for pattern in self.patterns)
+        return is_named and self.holds(branch.commit)
+
+
+def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote: bool) -> None:
     repo, out = session.open().repo, session.out
     found = branching.list_branches(repo) if local else []
     for branch in branching.list_branches(repo, remotes=True) if remote else ():
         found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
+    found = [branch for branch in found if shown.has(branch)]
     if as_json:
         rows = [
             {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None,
@@ -123,4 +148,8 @@ def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None
         gone = " (gone)" if branch.upstream_gone else ""
         follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
-        out.line(f"{mark} {name} {out.style(short(branch.commit), 'yellow')}{out.style(follows, 'dim')}")
+        subject = ""
+        if shown.subjects and branch.commit:
+            subject = "  " + clean_line(repo.commit(bytes.fromhex(branch.commit)).message.split("\n", 1)[0])
+        commit = out.style(short(branch.commit), "yellow")
+        out.line(f"{mark} {name} {commit}{out.style(follows, 'dim')}{subject}")

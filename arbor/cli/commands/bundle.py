@@ -36,10 +36,19 @@ FIELDS = {
 @click.argument("action", type=click.Choice(["create", "verify", "list"]), metavar="create | verify | list")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
 @click.argument("names", nargs=-1, metavar="[BRANCH | TAG | REV..BRANCH]...")
+@click.option(
+    "--all", "everything", is_flag=True, help="With create: all branches and tags, as without names."
+)
 @click.option("--cold", is_flag=True, help="Without passages.")
 @json_option
 def command(
-    session: Session, action: str, file: str, names: tuple[str, ...], cold: bool, as_json: bool
+    session: Session,
+    action: str,
+    file: str,
+    names: tuple[str, ...],
+    everything: bool,
+    cold: bool,
+    as_json: bool,
 ) -> None:
     """Put a knowledge base into one file that can be mailed, cloned and pulled from.
 
@@ -51,8 +60,10 @@ def command(
 
     A bundle is cloned and pulled from like any other address.
     """
-    if action != "create" and (names or cold):
+    if action != "create" and (names or cold or everything):
         raise UsageError(f"arbor bundle {action} takes a file only")
+    if everything and names:
+        raise UsageError("--all is every branch and tag, and takes no names", "leave out --all, or the names")
     if file == "-":
         _stream(session, action, names, cold, as_json)
         return

@@ -40,7 +40,8 @@ _STYLES = {"current": ("green",), "stale": ("yellow",), "broken": ("red", "bold"
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--from", "sources", metavar="PATH[:LINES]", multiple=True, type=DOCUMENT,
               help="With add: what it comes from; a document, some of its lines (10-20), or core:NAME.")  # fmt: skip
-@click.option("--text", metavar="TEXT", help="With add: what it says; from standard input without.")
+@click.option("-m", "--text", metavar="TEXT", help="With add: what it says; from standard input without.")
+@click.option("-F", "--file", metavar="FILE", help="With add: a file with what it says.")
 @click.option("--title", metavar="TITLE", default="", help="With add: its title.")
 @click.option("--by", metavar="WHO", default="", help="With add: the person or agent who wrote it.")
 @click.option("--no-rerun", is_flag=True, help="With check: do not make distilled cores again.")
@@ -92,12 +93,22 @@ def _add(
     if len(names) != 1:
         raise UsageError("a core needs one name", "arbor core add NAME --from PATH --text TEXT")
     sources = [_source(session, text) for text in options["sources"]]
-    text = options["text"]
-    if text is None:
-        text = session.read_input("the core's text").decode("utf-8", "replace")
+    text = _text(session, options["text"], options["file"])
     if not text.endswith("\n"):
         text += "\n"
     return trust.add_core(names[0], text, sources, title=options["title"], by=options["by"])
+
+
+def _text(session: Session, typed: str | None, file: str | None) -> str:
+    """What a core says; raises UsageError for bytes that are no UTF-8: nothing is put in the place of a letter."""
+    if typed is not None and file is not None:
+        raise UsageError("-m and -F cannot be used together")
+    if typed is not None:
+        return typed
+    try:
+        return session.read_file("-" if file is None else file, "the core's text").decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError("the core's text is not UTF-8", "iconv -t UTF-8 makes it so") from error
 
 
 def _source(session: Session, text: str) -> tuple[str, int | None, int | None]:

@@ -33,7 +33,7 @@ EXIT_DIFFERS = 1
 @click.option("--name-status", "names", flag_value="status", help="Only which documents changed.")
 @click.option("--name-only", "names", flag_value="only", help="Only which documents changed, and not how.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
-@click.option("--quiet", is_flag=True, help="Only end with 1 when anything differs, and print nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Show nothing, and end with 1 when anything differs.")
 @offline_option
 @json_option
 @click.pass_context
@@ -41,7 +41,7 @@ def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], staged: bool, stat: bool, names: str | None,
     exit_code: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Show what differs, document by document.
+    """Show what differs, document by document, as a patch that git apply takes.
 
     For example:
 
@@ -70,7 +70,7 @@ def command(
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
-    else:
+    elif not quiet:
         _show(session, changes, stat=stat, names=names)
     return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
 

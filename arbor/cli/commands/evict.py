@@ -98,12 +98,15 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     else:
         _show(session, report, dry_run, options["copies"])
     if options["to_fit"] and not dry_run and not as_json:
-        _say_if_too_large(session, parse_size(options["to_fit"]))
+        _say_if_too_large(session, parse_size(options["to_fit"]), more=bool(report.evicted))
     _end(report)
 
 
-def _say_if_too_large(session: Session, limit: int) -> None:
-    """Say what holds the packs, which can be too large with everything evicted."""
+def _say_if_too_large(session: Session, limit: int, *, more: bool) -> None:
+    """Say what holds the packs, which can be too large with everything evicted.
+
+    What a document takes in them is an estimate: where some went and others are left, another run brings them nearer.
+    """
     tiers = session.open().trust.tiers()
     if tiers.packed <= limit:
         return
@@ -115,6 +118,8 @@ def _say_if_too_large(session: Session, limit: int) -> None:
     session.out.warning(
         f"the packs still take {size(tiers.packed)}, more than {size(limit)}: they hold {', '.join(holds)}"
     )
+    if left and more:
+        session.out.hint("run it again: how much a document gives back was too high an estimate")
     if older:
         session.out.hint("older versions can go too: arbor evict --history")
 

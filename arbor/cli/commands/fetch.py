@@ -10,9 +10,11 @@ from arbor.cli.command import arbor_command, json_option, quiet_option, signed_o
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
+from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
     from arbor.remote import fetching
 else:
     fetching = lazy_module("arbor.remote.fetching")
@@ -36,13 +38,14 @@ FIELDS = {
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
-@click.option("--no-tags", is_flag=True, help="Leave tags out.")
+@click.option("--all", "everywhere", is_flag=True, help="From every remote.")
+@click.option("--tags/--no-tags", default=True, help="Leave tags out, or bring them as without.")
 @signed_option
 @quiet_option
 @json_option
 def command(
-    session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, no_tags: bool,
-    require_signed: bool | None, as_json: bool,
+    session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, everywhere: bool,
+    tags: bool, require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring what a remote has, and leave your branch and files as they are.
 
@@ -56,13 +59,24 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    options = fetching.FetchOptions(full_tags(branches), not no_tags, prune, force)
-    with transfer_bar(session, "receiving") as bar:
-        result = kb.sharing.fetch(remote, options, connecting=connect_options(session), progress=bar,
-                                  require_signed=require_signed)  # fmt: skip
-    if as_json:
-        session.out.json("fetch", fetch_fields(result))
-    else:
-        show_fetch(session, result)
-    if result.rejected:
+    options = fetching.FetchOptions(full_tags(branches), tags, prune, force)
+    is_refused = False
+    for name in _every_remote(kb, remote, as_json=as_json) if everywhere else [remote]:
+        with transfer_bar(session, "receiving") as bar:
+            result = kb.sharing.fetch(name, options, connecting=connect_options(session), progress=bar,
+                                      require_signed=require_signed)  # fmt: skip
+        if as_json:
+            session.out.json("fetch", fetch_fields(result))
+        else:
+            show_fetch(session, result)
+        is_refused = is_refused or bool(result.rejected)
+    if is_refused:
         raise click.exceptions.Exit(14)
+
+
+def _every_remote(kb: KnowledgeBase, remote: str | None, *, as_json: bool) -> list[str]:
+    if remote is not None:
+        raise UsageError("--all is every remote, and takes no name", "leave out --all, or the name")
+    if as_json:
+        raise UsageError("a JSON answer is about one remote", "name it: arbor fetch REMOTE --json")
+    return [each.name for each in kb.sharing.remotes()]

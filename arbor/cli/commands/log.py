@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -71,6 +72,10 @@ FIELDS = {
 @click.option("--author", metavar="REGEX", help="Only commits by an author whose name or address matches.")
 @click.option("--grep", metavar="REGEX", help="Only commits whose message matches.")
 @click.option("-S", "text", metavar="TEXT", help="Only commits that change how often a document holds TEXT.")
+@click.option("--merges/--no-merges", default=None, help="Only merges, or only commits that are none.")
+@click.option(
+    "--skip", type=click.IntRange(min=0), default=0, metavar="NUM", help="Leave out the first NUM of them."
+)
 @click.option("--all", "everywhere", is_flag=True, help="Also what other branches and tags lead to.")
 @click.option("--follow", is_flag=True, help="Go on past the renames of the one document that is given.")
 @click.option("--reverse", is_flag=True, help="The oldest of them first.")
@@ -90,7 +95,7 @@ def command(
     ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
     until: str | None, author: str | None, grep: str | None, text: str | None, follow: bool,
     everywhere: bool, reverse: bool, patch: bool, oneline: bool, graph: bool, stat: bool, names: str | None,
-    checkpoint: bool, show_signature: bool, as_json: bool,
+    checkpoint: bool, show_signature: bool, merges: bool | None, skip: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -114,9 +119,9 @@ def command(
         _show_checkpoint(session, (revision or "").rpartition("..")[2] or "HEAD", as_json=as_json)
         return
     axe = _pickaxe(kb, text)
-    chooses = _chooser(since, until, author, grep, axe, paths)
+    chooses = _chooser(since, until, author, grep, axe, paths, merges)
     commits = kb.log(revision, paths, follow=follow, everywhere=everywhere)
-    found: Iterable[CommitInfo] = history.at_most(filter(chooses, commits), limit)
+    found: Iterable[CommitInfo] = history.at_most(islice(filter(chooses, commits), skip, None), limit)
     if graph and (as_json or reverse):
         raise UsageError("--graph is for people, newest first", "leave out --graph: --json names the parents")
     if reverse:
@@ -128,13 +133,24 @@ def command(
         return
     with session.out.paged():
         if graph:
-            _draw(session, found, form, has_choice=bool(paths or since or until or author or grep or axe))
+            _draw(
+                session,
+                found,
+                form,
+                has_choice=bool(
+                    paths or since or until or author or grep or axe or skip or merges is not None
+                ),
+            )
             return
         shown = _list(session, found, form)
     if axe is not None and axe.cold:
         session.out.note(f"not looked into, being cold here: {count(len(axe.cold), 'document')}")
     if not shown and limit != 0:
-        _say_nothing_found(session, paths, chosen_by_text=bool(since or until or author or grep or axe))
+        _say_nothing_found(
+            session,
+            paths,
+            chosen_by_text=bool(since or until or author or grep or axe or skip or merges is not None),
+        )
 
 
 def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
@@ -181,7 +197,7 @@ def _pickaxe(kb: KnowledgeBase, text: str | None) -> pickaxe.Pickaxe | None:
 
 def _chooser(
     since: str | None, until: str | None, author: str | None, grep: str | None, axe: pickaxe.Pickaxe | None,
-    paths: Sequence[str],
+    paths: Sequence[str], merges: bool | None,
 ) -> Callable[[CommitInfo], bool]:  # fmt: skip
     """Whether a commit is one of those that were asked for."""
     first = parse_moment(since) if since is not None else None
@@ -196,6 +212,7 @@ def _chooser(
             and (last is None or info.commit_time <= last)
             and (by is None or by.search(f"{info.author} <{info.author_email}>") is not None)
             and (about is None or about.search(info.message) is not None)
+            and (merges is None or merges == (len(info.parents) > 1))
             and (axe is None or axe.finds(info.commit, info.followed or paths))
         )
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, at_option
+from arbor.cli.command import arbor_command, at_option, offline_option
 from arbor.cli.completing import DOCUMENT, REVISION
+from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -38,6 +39,7 @@ else:
               help="json for people (the default), msgpack for machines.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @at_option
+@offline_option
 def command(
     session: Session, place: str | None, absent: str | None, core: str | None, consistency: tuple[str, str] | None,
     output: str | None, form: str | None, as_json: bool, at: str | None,
@@ -51,6 +53,8 @@ def command(
       arbor prove core:gist#0               a passage of a core
       arbor prove --absent notes/b.md       HEAD has no such document
       arbor prove --consistency v1 main     main goes on from v1
+
+    A passage that is cold is brought back from a remote that has it.
 
     Check it with: arbor verify --proof FILE --commit OID
 
@@ -90,7 +94,8 @@ def _make(
     if core is not None:
         return trust.prove(core, at, room="core")
     assert place is not None
-    return trust.prove(session.document_or_core(place), at)
+    named = session.document_or_core(place)
+    return with_passages(session, lambda: trust.prove(named, at))
 
 
 def _is_binary(output: str | None) -> bool:

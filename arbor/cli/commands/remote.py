@@ -11,8 +11,8 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import warn_of_secret
 from arbor.errors import UsageError
 
-FIELDS = {"remotes": "`name`, `url`, `filter` of each, as they are afterwards"}
-ACTIONS = {"list": 0, "add": 2, "remove": 1, "rename": 2, "set-url": 2}
+FIELDS = {"remotes": "`name`, `url`, `filter` of each, as they are afterwards; with get-url of the one"}
+ACTIONS = {"list": 0, "add": 2, "remove": 1, "rm": 1, "rename": 2, "set-url": 2, "get-url": 1}
 
 
 @arbor_command("remote", fields=FIELDS)
@@ -27,7 +27,8 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
       arbor remote add NAME URL       give an address a name
       arbor remote rename NAME NEW    change the name; tracking branches go along
       arbor remote set-url NAME URL   change the address
-      arbor remote remove NAME        forget it and its tracking branches
+      arbor remote get-url NAME       show it
+      arbor remote remove NAME        forget it and its tracking branches; also rm
 
     An address is a folder, a bundle, ssh://, HOST:PATH, http(s)://, or an object store's.
     """
@@ -40,17 +41,23 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
     if action == "add":
         desk.add_remote(*words, cwd=session.cwd)
         warn_of_secret(session, words[1])
-    elif action == "remove":
+    elif action in ("remove", "rm"):
         desk.remove_remote(*words)
     elif action == "rename":
         desk.rename_remote(*words)
     elif action == "set-url":
         desk.set_remote_url(*words, cwd=session.cwd)
         warn_of_secret(session, words[1])
+    if action == "get-url":
+        found = [desk.remote(*words)]
+        if not as_json:
+            session.out.line(clean_line(found[0].url))
+    else:
+        found = desk.remotes()
     if as_json:
-        rows = [{"name": r.name, "url": r.url, "filter": r.filter or None} for r in desk.remotes()]
+        rows = [{"name": r.name, "url": r.url, "filter": r.filter or None} for r in found]
         session.out.json("remote", {"remotes": rows})
     elif action == "list":
-        for remote in desk.remotes():
+        for remote in found:
             note = f"  ({remote.filter})" if remote.filter else ""
             session.out.line(f"{remote.name}\t{clean_line(remote.url)}{note}" if verbose else remote.name)

@@ -9,9 +9,12 @@ from arbor.cli.completing import REVISION
 from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.cli.views import count
+from arbor.errors import UsageError
+from arbor.repo.revisions import MERGE_HEAD
 
 FIELDS = {
-    "source": "the revision as given; null for the stage (or, with --staged, HEAD)",
+    "source": "the revision as given, of --ours and --theirs HEAD and MERGE_HEAD; null for the stage (or, with "
+    "--staged, HEAD)",
     "staged": "whether the stage was changed",
     "worktree": "whether files were changed",
     "restored": "paths that were brought back or, where the source does not have them, removed",
@@ -22,6 +25,8 @@ _MAX_LISTED = 10
 @arbor_command("restore", fields=FIELDS)
 @documents_argument(required=True, metavar="PATH...")
 @click.option("-s", "--source", metavar="REV", type=REVISION, help="Take the versions of this revision.")
+@click.option("--ours", "side", flag_value="HEAD", help="In a merge: the versions of the current branch.")
+@click.option("--theirs", "side", flag_value=MERGE_HEAD, help="In a merge: the versions of what is merged.")
 @click.option(
     "-S", "--staged", is_flag=True, help="Change what is staged (and not the files, unless -W is given)."
 )
@@ -30,8 +35,9 @@ _MAX_LISTED = 10
 @quiet_option
 @json_option
 def command(
-    session: Session, paths: tuple[str, ...], source: str | None, staged: bool, worktree: bool, as_json: bool
-) -> None:
+    session: Session, paths: tuple[str, ...], source: str | None, side: str | None, staged: bool, worktree: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Bring documents back to an earlier version.
 
     For example:
@@ -39,9 +45,15 @@ def command(
       arbor restore notes/a.md            undo edits that are not staged
       arbor restore --staged notes/a.md   out of the next commit, edits kept
       arbor restore -s HEAD~3 notes       files as they were three commits ago
+      arbor restore --theirs notes/a.md   take one side of a conflict; then add it
     """
     files = worktree or not staged
     kb = session.open()
+    if side is not None:
+        if source is not None:
+            raise UsageError("--ours and --theirs name a revision, as -s does", "choose one")
+        kb.resolve(MERGE_HEAD)  # both words mean something in a merge only
+        source = side
     done = with_passages(session, lambda: kb.restore(paths, source=source, staged=staged, worktree=files,
                                                      cwd=session.cwd))  # fmt: skip
     out = session.out

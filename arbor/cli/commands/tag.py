@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
+from arbor.cli.commit_filters import chooser as commit_chooser
+from arbor.cli.commit_filters import commit_filters
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -43,11 +46,15 @@ FIELDS = {
 @click.option(
     "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match the pattern NAME."
 )
+@commit_filters
+@click.option(
+    "-n", "subjects", is_flag=True, help="List them; the first lines of their messages are shown in any case."
+)
 @click.option("-f", "--force", is_flag=True, help="Replace a tag that exists.")
 @json_option
 def command(
     session: Session, names: tuple[str, ...], annotate: bool, message: str | None, sign: bool, verifies: bool,
-    delete: bool, lists: bool, force: bool, as_json: bool,
+    delete: bool, lists: bool, subjects: bool, force: bool, as_json: bool, **filters: Any,
 ) -> int:  # fmt: skip
     """List tags, or make, check or remove some.
 
@@ -55,12 +62,13 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
+    lists = lists or subjects or any(value is not None for value in filters.values())
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
     if not delete and len(names) > (1 if lists else 2):
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, *names)
+        _list(session, as_json, commit_chooser(kb, filters), *names)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -96,9 +104,12 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
     return signature_view.exit_code([found.seal.state])
 
 
-def _list(session: Session, as_json: bool, pattern: str = "*") -> None:
+def _list(
+    session: Session, as_json: bool, holds: Callable[[str], bool] = lambda commit: True, pattern: str = "*"
+) -> None:
     out = session.out
-    found = [tag for tag in branching.list_tags(session.open().repo) if fnmatchcase(tag.name, pattern)]
+    tags = branching.list_tags(session.open().repo)
+    found = [tag for tag in tags if fnmatchcase(tag.name, pattern) and holds(tag.commit)]
     if as_json:
         rows = [
             {
