@@ -29,6 +29,9 @@ FIELDS = {
     "commit": "the commit; null before the first",
 }
 
+NO_OID = bytes(32)
+"""What a hook is told before the first commit, as git does."""
+
 
 @arbor_command("switch", fields=FIELDS)
 @click.argument("target", metavar="BRANCH", type=REVISION)
@@ -57,11 +60,12 @@ def command(
     bring_needs(
         session, _needs(kb, start or "HEAD" if create else target, is_branch=not create and not detach)
     )
+    old = kb.repo.refs.head_oid()
     with cold_noticed(session):
         oid = branching.switch(
             kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
         )
-    run_post_hook(session, "post-checkout")
+    run_post_hook(session, "post-checkout", (old or NO_OID).hex(), (oid or NO_OID).hex(), "1")
     if as_json:
         session.out.json(
             "switch", {"branch": None if detach else target, "commit": oid.hex() if oid else None}
