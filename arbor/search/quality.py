@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from arbor.index.entries import find_date
+from arbor.index.dates import find_date
 
 UNSTATED = 0.5
 _WORDS = {

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arbor
-from arbor.index.entries import find_date
 from arbor.index.language import declared_language, guess_language
 
 SAMPLES = {
@@ -90,17 +89,3 @@ def test_declared(fields: dict[str, object], code: str) -> None:
 @given(st.text())
 def test_any_text_has_a_code_or_none(text: str) -> None:
     assert len(guess_language(text)) in (0, 2)
-
-
-@pytest.mark.parametrize(
-    ("fields", "seconds"),
-    [
-        ({"date": "1970-01-02"}, 86_400),
-        ({"date": "1970-01-01", "updated": "1970-01-03"}, 2 * 86_400),
-        ({"updated": "soon", "created": "1970-01-02T01:00:00+01:00"}, 86_400),
-        ({"date": 1970}, None),
-        ({}, None),
-    ],
-)
-def test_dates(fields: dict[str, object], seconds: int | None) -> None:
-    assert find_date(fields) == seconds
