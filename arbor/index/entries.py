@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Protocol, overload
 
 from arbor.errors import IntegrityError
+from arbor.index.dates import find_date
 from arbor.index.language import SAMPLE_CHARS, declared_language, guess_language
 from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef, Document
@@ -19,9 +19,6 @@ from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
 from arbor.text.reading import decode_passage
-
-DATE_KEYS = ("updated", "modified", "last_modified", "lastmod", "date", "published", "created")
-"""Front matter keys that date a document; the first one that holds a date counts."""
 
 LARGE_BYTES = 16 * 1024 * 1024
 """The passages of larger documents are not held in memory all at once."""
@@ -295,19 +292,6 @@ def _strings(value: Any) -> Iterator[str]:
 def _heading_text(headings: Sequence[str], title: str) -> str:
     """The heading path without a first heading that only repeats the title, which has a column of its own."""
     return "\n".join(headings[1:] if headings and headings[0] == title else headings)
-
-
-def find_date(front_matter: Mapping[str, Any]) -> int | None:
-    """Seconds since 1970 UTC of the first front matter date, None where there is none that can be read."""
-    for key in DATE_KEYS:
-        value = front_matter.get(key)
-        if isinstance(value, str):
-            try:
-                moment = datetime.fromisoformat(value.strip())
-            except (ValueError, OverflowError):
-                continue
-            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-    return None
 
 
 def group_paths(listing: Iterable[tuple[str, bytes]]) -> dict[bytes, list[str]]:

@@ -201,8 +201,9 @@ NO_VALUES = {"Any", "BranchDesk", "Iterator", "None", "Path", "ShareDesk", "Snap
 PYTHON = """\
 `import arbor`, then `arbor.init(...)` or `arbor.open(...)` gives a KnowledgeBase whose methods mirror the commands,
 return frozen values and print nothing. Reading is safe from several threads; from async code call it in a thread
-(`await asyncio.to_thread(kb.search, "tides")`). Errors are `arbor.errors.ArborError` with `message`, `hint` and
-`exit_code`; a value of the wrong type is refused as `WrongType`, which is a `TypeError` too, before anything is done.
+(`await asyncio.to_thread(kb.search, "tides")`). Errors are `arbor.ArborError` with `message`, `hint` and
+`exit_code`, each kind a class of `arbor.errors`; a value of the wrong type is refused as `WrongType`, which is a
+`TypeError` too, before anything is done.
 The library reads no environment and none of your own settings: say who you are with
 `kb.config_set("user.name", "Ada")` and `user.email`, or with `author=`; `arbor.open(..., user_config=PATH)` takes your
 settings file in.

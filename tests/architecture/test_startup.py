@@ -109,3 +109,14 @@ def test_the_package_itself_imports_nothing_heavy() -> None:
     loaded = set(done.stdout.split())
     assert "arbor" in loaded
     assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "name", ["ArborError", "errors.NoKnowledgeBase", "proofs.verify", "open", "KnowledgeBase"]
+)
+def test_the_package_alone_is_enough_to_name_what_it_offers(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-s", "-c", f"import arbor; arbor.{name}"],
+        env={"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Options that scripts written for git pass to commit, diff and config."""
+"""What scripts written for git pass to commit, diff and config, and what its hooks are told."""
 
 from __future__ import annotations
 
@@ -39,3 +39,16 @@ def test_config_gets_by_option(kb: Cli) -> None:
     kb("config", "--list", "user.name", code=2)
     kb("config", "--unset", "user.name")
     kb("config", "--get", "user.name", code=1)
+
+
+def test_post_checkout_is_told_both_commits(kb: Cli) -> None:
+    hook = kb.folder / ".arbor/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text('#!/bin/sh\necho "[$*]"\n')
+    hook.chmod(0o755)
+    old = kb("log", "-1", "--json").json["commits"][0]["commit"]
+    assert f"[{old} {old} 1]" in kb("switch", "-c", "side").err
+    kb.write("notes/proofs.md", "changed\n")
+    kb("commit", "-a", "-m", "side")
+    new = kb("log", "-1", "--json").json["commits"][0]["commit"]
+    assert f"[{new} {old} 1]" in kb("switch", "main").err

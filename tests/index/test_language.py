@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arbor
-from arbor.index.entries import find_date
 from arbor.index.language import declared_language, guess_language
 
 SAMPLES = {
@@ -91,28 +89,3 @@ def test_declared(fields: dict[str, object], code: str) -> None:
 @given(st.text())
 def test_any_text_has_a_code_or_none(text: str) -> None:
     assert len(guess_language(text)) in (0, 2)
-
-
-@pytest.mark.parametrize(
-    ("fields", "seconds"),
-    [
-        ({"date": "1970-01-02"}, 86_400),
-        ({"date": "1970-01-01", "updated": "1970-01-03"}, 2 * 86_400),
-        ({"updated": "soon", "created": "1970-01-02T01:00:00+01:00"}, 86_400),
-        ({"date": 1970}, None),
-        ({}, None),
-    ],
-)
-def test_dates(fields: dict[str, object], seconds: int | None) -> None:
-    assert find_date(fields) == seconds
-
-
-@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system has one time zone")
-def test_a_date_without_a_zone_is_the_same_moment_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    try:
-        assert find_date({"date": "1970-01-02"}) == 86_400
-    finally:
-        monkeypatch.undo()
-        time.tzset()

@@ -32,6 +32,9 @@ FIELDS = {
     "commit": "the commit; null before the first",
 }
 
+NO_OID = bytes(32)
+"""What a hook is told before the first commit, as git does."""
+
 
 @arbor_command("switch", fields=FIELDS)
 @click.argument("target", metavar="BRANCH", type=REVISION)
@@ -71,6 +74,7 @@ def command(
     )
     left = kb.repo.stage().in_progress
     lost = lost_changes(session) if force else []
+    old = kb.repo.refs.head_oid()
     with cold_noticed(session):
         oid = branching.switch(
             kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
@@ -78,7 +82,7 @@ def command(
     warn_of_loss(session, lost)
     if left and not kb.repo.stage().in_progress:
         session.out.note(f"the {left} in progress is left")
-    run_post_hook(session, "post-checkout")
+    run_post_hook(session, "post-checkout", (old or NO_OID).hex(), (oid or NO_OID).hex(), "1")
     if as_json:
         session.out.json(
             "switch", {"branch": None if detach else target, "commit": oid.hex() if oid else None}
