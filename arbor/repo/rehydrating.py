@@ -31,6 +31,7 @@ from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.text.charsets import split_recorded
 from arbor.text.extraction import CHUNKER_ID, ChunkPolicy
 from arbor.text.reading import extract
 
@@ -285,7 +286,7 @@ def _version_note(wanted: Wanted, policy: ChunkPolicy) -> str:
     """Whether the reader that made the passages is still this version's."""
     document = wanted.document
     now = extract(b"", wanted.paths[0], policy).extractor if not document.original_count else ""
-    if document.chunker != CHUNKER_ID or (now and now != document.extractor):
+    if document.chunker != CHUNKER_ID or (now and now != split_recorded(document.extractor)[0]):
         return (f"the passages were made by {document.extractor} and {document.chunker}, which this version of "
                 "arbor does not have any more")  # fmt: skip
     return ""
