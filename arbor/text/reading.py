@@ -28,6 +28,13 @@ BINARY_ID = "binary/1"
 
 _TOO_LARGE = "the file is too large for its text to be read"
 
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_POINTER_MAX_BYTES = 1024
+_POINTER_REMARK = (
+    "it is a Git LFS pointer, a few lines in the place of the file; get the file with: git lfs pull"
+)
+"""Source: the Git LFS specification, "The Pointer": how it begins, and how large it can be."""
+
 HEAD_BYTES = 256 * 1024
 """How much of a streamed file is looked at to tell its kind, title and front matter."""
 
@@ -65,6 +72,8 @@ def extract(
             return _extract_encoded(data, form, policy, title, said.codec, is_said=True)
         if encoding == UTF8:
             reading = get_reader(form.reader)(data, policy)
+            if data.startswith(_POINTER) and len(data) < _POINTER_MAX_BYTES:
+                reading = reading._replace(warnings=(*reading.warnings, _POINTER_REMARK))
             return _assemble(form, reading, title, UTF8, reading.passages, ())
         if encoding:
             return _extract_encoded(data, form, policy, title, encoding)
