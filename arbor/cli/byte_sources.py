@@ -61,7 +61,7 @@ def open_places(
     folders: list[Path] = []
     addresses: list[tuple[str, str]] = []
     known = {remote.name: remote.url for remote in remotes.list_remotes(repo)}
-    for text in named:
+    for text in dict.fromkeys(named):
         fs_path = session.from_here(text)
         if text in known:
             addresses.append((text, known.pop(text)))

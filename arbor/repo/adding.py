@@ -314,9 +314,23 @@ def add_own_bytes(
 
 
 def add_bytes(
-    repo: Repository, path: str, data: bytes, source_uri: str = "", *, overwrite: bool = False
+    repo: Repository,
+    path: str,
+    data: bytes,
+    source_uri: str = "",
+    *,
+    overwrite: bool = False,
+    charset: str = "",
 ) -> AddResult:
     """Stage bytes that come from somewhere else than the work tree, and put them there as a file.
+
+    Args:
+        repo: Where to.
+        path: Where it lies then.
+        data: The bytes.
+        source_uri: Where they come from.
+        overwrite: Replace another file that is there.
+        charset: The encoding that a server named for them; "" for none.
 
     Raises:
         UsageError: when the path may not be used, or another file is there already (unless `overwrite`).
@@ -332,7 +346,7 @@ def add_bytes(
         remove_beside(fs_root, [path])
         tracked = tracked_files(repo, stage)
         with repo.store.writer() as writer:
-            extraction = extract(data, path, repo.policy().chunking)
+            extraction = extract(data, path, repo.policy().chunking, charset=charset)
             oid = store_extraction(writer, extraction, data, source_uri)
         state = check_out(fs_root, path, [data])
         result = FileResult(path, oid, state, tuple(extraction.warnings))

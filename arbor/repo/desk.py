@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -199,12 +198,8 @@ class TrustDesk:
         if not paths and revision is None:
             documents += tiering.cold_in_history(self.repo, {oid for _, oid in documents})
         with self._sources(places, others, fetch) as sources:
-            report = rehydrating.rehydrate(self.repo, documents, sources, progress=progress)
-            if update:
-                drifted = [done for done in report.documents if done.drift is not None]
-                found = [each for done in drifted for each in updating.update(self.repo, done, sources)]
-                report = replace(report, updates=tuple(found))
-        return report
+            stage = partial(updating.update, self.repo, sources=sources) if update else None
+            return rehydrating.rehydrate(self.repo, documents, sources, update=stage, progress=progress)
 
     @contextlib.contextmanager
     def _sources(

@@ -217,7 +217,8 @@ def check_one(
             seen |= names
             served |= store
         elif not found.is_guess:
-            reasons.append(f"'{found.where}' gives other bytes")
+            what = "has only some of its passages" if found.data is None else "gives other bytes"
+            reasons.append(f"'{found.where}' {what}")
         if len(copies) >= needed:
             break
     problem = "" if len(copies) >= needed or force else _why_not(copies, reasons, needed)

@@ -29,6 +29,7 @@ AGENT = f"{_PRODUCT}/{__version__}"
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _BLOCK_BYTES = 64 * 1024
 _ROBOTS_BYTES = 512 * 1024
+"""RFC 9309, section 2.5: at least 500 KiB are read; what goes beyond is passed over."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -71,6 +72,7 @@ class Answer:
         status: The HTTP status; 304 when nothing has changed.
         data: The body; b"" for 304.
         media_type: From the header, in lower case, without parameters.
+        charset: The encoding that the header names; "" where it names none.
         etag, last_modified: As sent; "" where absent.
     """
 
@@ -80,6 +82,7 @@ class Answer:
     media_type: str
     etag: str
     last_modified: str
+    charset: str = ""
 
 
 @dataclass(slots=True)
@@ -117,13 +120,16 @@ class Fetcher:
         return answer
 
     def _follow(
-        self, url: str, headers: Mapping[str, str], max_bytes: int, deadline: float, *, robots: bool
-    ) -> Answer:
+        self, url: str, headers: Mapping[str, str], max_bytes: int, deadline: float, *, robots: bool,
+        only_beginning: bool = False,
+    ) -> Answer:  # fmt: skip
         for _ in range(self.rules.max_redirects + 1):
             parts = check_url(url)
             if robots:
                 self._ask_robots(parts, deadline)
-            answer, location = _request(parts, headers, max_bytes, deadline, self.rules)
+            answer, location = _request(
+                parts, headers, max_bytes, deadline, self.rules, only_beginning=only_beginning
+            )
             if answer.status not in _REDIRECTS or not location:
                 return answer
             target = _redirected(url, location)
@@ -141,12 +147,15 @@ class Fetcher:
         robots = self._robots.get(site)
         if robots is None:
             headers = {"User-Agent": AGENT, "Accept-Encoding": "identity"}
-            answer = self._follow(f"{site}/robots.txt", headers, _ROBOTS_BYTES, deadline, robots=False)
+            answer = self._follow(
+                f"{site}/robots.txt", headers, _ROBOTS_BYTES, deadline, robots=False, only_beginning=True
+            )
             if answer.status >= 500:
                 raise RemoteError(
                     f"'{site}' does not say whether robots are welcome", "ask all the same: --no-robots"
                 )
-            text = answer.data.decode("utf-8", "replace") if answer.status == 200 else ""
+            rules = answer.data if len(answer.data) < _ROBOTS_BYTES else answer.data.rpartition(b"\n")[0]
+            text = rules.decode("utf-8", "replace") if answer.status == 200 else ""
             robots = self._robots[site] = parse_robots(text, _PRODUCT)
         if not robots.allows(_target(parts)):
             raise RemoteError(f"'{parts.geturl()}' is closed to robots", "fetch it all the same: --no-robots")
@@ -278,8 +287,9 @@ def _as_sent(location: str) -> str:
 
 
 def _request(
-    parts: SplitResult, headers: Mapping[str, str], max_bytes: int, deadline: float, rules: FetchRules
-) -> tuple[Answer, str]:
+    parts: SplitResult, headers: Mapping[str, str], max_bytes: int, deadline: float, rules: FetchRules, *,
+    only_beginning: bool = False,
+) -> tuple[Answer, str]:  # fmt: skip
     """(answer, where it redirects to) of one request."""
     address, port = _resolve(parts, rules)
     tls = ssl.create_default_context() if parts.scheme == "https" else None
@@ -289,11 +299,12 @@ def _request(
         response = http.client.HTTPResponse(connection.sock, method="GET")
         response.fp = io.BufferedReader(_Timed(connection.sock, rules.timeout_s, deadline))
         response.begin()
-        data = _read(response, max_bytes, parts.geturl())
+        data = _read(response, max_bytes, parts.geturl(), only_beginning=only_beginning)
         answer = Answer(
             parts.geturl(), response.status, data,
             (response.getheader("Content-Type") or "").split(";")[0].strip().lower(),
             response.getheader("ETag") or "", response.getheader("Last-Modified") or "",
+            response.headers.get_content_charset("") or "",
         )  # fmt: skip
         return answer, response.getheader("Location") or ""
     except ArborError:
@@ -307,8 +318,10 @@ def _request(
         connection.close()
 
 
-def _read(response: http.client.HTTPResponse, max_bytes: int, url: str) -> bytes:
-    """The whole body, within its bounds."""
+def _read(
+    response: http.client.HTTPResponse, max_bytes: int, url: str, *, only_beginning: bool = False
+) -> bytes:
+    """The whole body, within its bounds, or the beginning of it that is."""
     if response.status != 200 and response.status != 203:
         return b""
     encoding = (response.getheader("Content-Encoding") or "identity").lower()
@@ -321,6 +334,8 @@ def _read(response: http.client.HTTPResponse, max_bytes: int, url: str) -> bytes
         data = block if unpack is None else unpack.decompress(block, max_bytes - size + 1)
         size += len(data)
         pieces.append(data)
+        if size > max_bytes and only_beginning:
+            return b"".join(pieces)[:max_bytes]
         if size > max_bytes:
             raise RemoteError(f"'{url}' is larger than the limit of {max_bytes:,} bytes")
     if response.length or (pieces and unpack is not None and not unpack.is_whole):

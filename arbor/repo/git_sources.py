@@ -54,18 +54,31 @@ def is_gone(uri: str) -> bool:
 
 
 def parse_git_address(address: str) -> tuple[Path, str]:
-    """(folder, revision) of `git+file:///path@REVISION`; raises UsageError for anything else."""
+    """(folder, revision) of `git+file:///path@REVISION`; raises UsageError for anything else.
+
+    A path may hold an `@`, and so may a revision (`main@{1}`): the longest path that is a folder counts. In what an
+    import records the path has its `@` escaped, so that it is read in one way wherever it is.
+    """
     parts = urlsplit(address)
     if parts.scheme != GIT_SCHEME or parts.netloc not in ("", "localhost") or not parts.path:
         raise UsageError(
             f"'{address}' is not a git address", "write it like git+file:///path/to/repository@main"
         )
-    path, _, revision = unquote(parts.path).rpartition("@")
-    if not path:
-        path, revision = unquote(parts.path), "HEAD"
+    path, revision = _split_revision(parts.path)
     if not revision or revision.startswith("-") or any(ord(char) < 32 for char in revision):
         raise UsageError(f"'{revision}' is not a revision")
     return Path(path), revision
+
+
+def _split_revision(escaped: str) -> tuple[str, str]:
+    """(path, revision) of the path of an address; HEAD where it names none."""
+    places = [at for at, char in enumerate(escaped) if char == "@" and escaped[at - 1 : at] not in ("", "/")]
+    splits = [(unquote(escaped[:at]), unquote(escaped[at + 1 :])) for at in reversed(places)]
+    whole = unquote(escaped), "HEAD"
+    found = next((split for split in splits if os.path.isdir(split[0])), None)
+    if found is None:
+        found = whole if not splits or os.path.isdir(whole[0]) else splits[0]
+    return found
 
 
 def git_command(fs_path: Path, *words: str) -> list[str]:

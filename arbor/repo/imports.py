@@ -15,6 +15,7 @@ import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -33,7 +34,10 @@ from arbor.store.journal import Journal
 
 _MAX_BLOB_BYTES = 64 * 1024 * 1024
 _MAX_PAGE_BYTES = 16 * 1024 * 1024
+_SQL = re.compile(rb"^(-- (MySQL|MariaDB) dump|CREATE TABLE|INSERT INTO)\b", re.MULTILINE | re.IGNORECASE)
 _UNSAFE = re.compile('[\x00-\x1f\x7f-\x9f\u2028\u2029\\\\/:*?"<>|]+')
+_STEM_BYTES = 240
+"""A longer name of an article is cut: with what comes behind it, it would be longer than a name may be."""
 _OKF_SUFFIXES = (".md", ".markdown")
 
 
@@ -293,6 +297,11 @@ def _wiki_items(dump: Path, prefix: str, skipped: list[tuple[str, str]]) -> Iter
 def _refuse_doctype(file: IO[bytes], dump: Path) -> None:
     """A dump declares no document type, and none is wanted: entities can make a small file huge."""
     head = file.read(4096)
+    if b"<mediawiki" not in head and _SQL.search(head):
+        raise UsageError(
+            f"'{dump}' is an SQL dump, in which no article is whole",
+            "take the XML dump: pages-articles.xml.bz2",
+        )
     if b"<mediawiki" not in head or b"<!DOCTYPE" in head or b"<!ENTITY" in head:
         raise UsageError(f"'{dump}' is not a MediaWiki dump")
     file.seek(0)
@@ -319,8 +328,15 @@ def _page(page: ET.Element, base: str, folder: str, skipped: list[tuple[str, str
 
 
 def _file_name(title: str) -> str:
+    """A file name for a title, the title itself where it can be one.
+
+    Where it cannot, a hash of the title is in it: 'A/B' and 'A:B' are two articles, and so are 'St.' and 'St'.
+    """
     plain = unicodedata.normalize("NFC", _UNSAFE.sub("_", title)).strip(" .")
-    return plain if not path_fault(plain) else f"_{plain}"
+    if len(plain.encode()) > _STEM_BYTES:
+        plain = plain.encode()[: _STEM_BYTES // 2].decode("utf-8", "ignore").rstrip(" .")
+    plain = plain if not path_fault(plain) else f"_{plain}"
+    return plain if plain == title else f"{plain}-{blake2b(title.encode(), digest_size=4).hexdigest()}"
 
 
 def _child(element: ET.Element, name: str) -> ET.Element | None:

@@ -31,6 +31,7 @@ from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.text.charsets import split_recorded
 from arbor.text.extraction import CHUNKER_ID, ChunkPolicy
 from arbor.text.reading import extract
 
@@ -116,6 +117,7 @@ class RehydrateReport:
 
 def rehydrate(
     repo: Repository, documents: Iterable[tuple[str, bytes]], sources: Sequence[ByteSource], *,
+    update: Callable[[Rehydration], Iterable[Update]] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RehydrateReport:  # fmt: skip
     """Bring documents back to the hot tier as far as the sources have their bytes.
@@ -124,6 +126,8 @@ def rehydrate(
         repo: Where.
         documents: (path, document oid); those that are hot already are passed over.
         sources: Asked in this order, until a document is whole.
+        update: Stages what a source that has changed holds now. It does so before the document has its passages back:
+            what was cut off before that is done by the same command, given again.
         progress: Called with (documents done, documents in all).
 
     Raises:
@@ -138,10 +142,15 @@ def rehydrate(
     policy = _policy(repo)
     done: list[Rehydration] = []
     accepted = 0
+    updates: list[Update] = []
     for part in _rounds(wanted):
-        results, size = _fetch_round(repo, part, sources, policy)
+        taken = _fetch_round(repo, part, sources, policy)
+        results = [result for each in taken for result in each.results]
+        if update is not None:  # first: of a document that lacks nothing any more no source is asked
+            updates += [each for result in results if result.drift is not None for each in update(result)]
+        _store_and_record(repo, taken, results)
         done += results
-        accepted += size
+        accepted += sum(each.size_bytes for each in taken)
         if progress:
             progress(len(done), len(wanted))
     if warm:
@@ -149,7 +158,7 @@ def rehydrate(
             Journal(repo.folder).append("rehydrate", {"tier": "warm", "documents": len(warm)})
             with repo.following_tiers(warm):
                 write_tiers(repo.folder, read_tiers(repo.folder).with_tier(warm, "hot"))
-    return RehydrateReport(tuple(done), len(warm), accepted)
+    return RehydrateReport(tuple(done), len(warm), accepted, tuple(updates))
 
 
 def _policy(repo: Repository) -> ChunkPolicy:
@@ -200,8 +209,8 @@ class _Taken:
 
 def _fetch_round(
     repo: Repository, wanted: Sequence[Wanted], sources: Sequence[ByteSource], policy: ChunkPolicy
-) -> tuple[list[Rehydration], int]:
-    """Ask the sources, then under the lock store what was accepted and record what is whole."""
+) -> list[_Taken]:
+    """Ask the sources for some documents."""
     store = repo.store
     store.refresh()
 
@@ -218,15 +227,17 @@ def _fetch_round(
         return taken
 
     batches = _batches(wanted)
-    parts = list(map_forked(work, batches)) if may_fork(sources) else [work(batch) for batch in batches]
-    results = [result for part in parts for result in part.results]
+    return list(map_forked(work, batches)) if may_fork(sources) else [work(batch) for batch in batches]
+
+
+def _store_and_record(repo: Repository, taken: Sequence[_Taken], results: Sequence[Rehydration]) -> None:
+    """Under the lock, store what was accepted and record what is whole."""
     with repo.lock():
-        with store.writer() as writer:
-            for part in parts:
-                for frame, oids in part.frames:
+        with repo.store.writer() as writer:
+            for each in taken:
+                for frame, oids in each.frames:
                     writer.add_frame(frame, oids)
         _record(repo, results)
-    return results, sum(part.size_bytes for part in parts)
 
 
 def _ask(
@@ -285,7 +296,7 @@ def _version_note(wanted: Wanted, policy: ChunkPolicy) -> str:
     """Whether the reader that made the passages is still this version's."""
     document = wanted.document
     now = extract(b"", wanted.paths[0], policy).extractor if not document.original_count else ""
-    if document.chunker != CHUNKER_ID or (now and now != document.extractor):
+    if document.chunker != CHUNKER_ID or (now and now != split_recorded(document.extractor)[0]):
         return (f"the passages were made by {document.extractor} and {document.chunker}, which this version of "
                 "arbor does not have any more")  # fmt: skip
     return ""

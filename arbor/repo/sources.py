@@ -86,7 +86,7 @@ def add_url(
     target = path or path_of_url(url, answer.media_type)
     if not answer.data:
         raise RemoteError(f"'{url}' is empty")
-    result = add_bytes(repo, target, answer.data, url, overwrite=overwrite)
+    result = add_bytes(repo, target, answer.data, url, overwrite=overwrite, charset=answer.charset)
     remember(repo, [_said(url, answer)])
     _journal(repo, url, target, answer)
     return Fetched(target, url, len(answer.data), answer.media_type, result)

@@ -20,6 +20,7 @@ from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
 from arbor.store.preparing import write_prepared
+from arbor.text.charsets import split_recorded
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:
@@ -126,14 +127,15 @@ def _store_file(sink: FrameCollector | PackWriter, job: Job, rules: Rules) -> Fi
         data, state = read_file(job.fs_path, limit)
     except (OSError, ArborError) as error:
         return FileResult(job.path, problem=_problem(error))
-    hash_of_file, source_uri = file_hash(data), ""
+    hash_of_file, source_uri, charset = file_hash(data), "", ""
     if job.before:
         before = rules.snapshot.document(job.before)
         is_same = before.file_hash == hash_of_file  # touched and no more, as after a copy of the folder
         if is_same and not rules.is_forced and job.before not in rules.stale:
             return FileResult(job.path, job.before, state)
         source_uri = before.source_uri
-    extraction = extract(data, job.path, rules.policy.chunking)
+        charset = split_recorded(before.extractor)[1] if is_same else ""
+    extraction = extract(data, job.path, rules.policy.chunking, charset=charset)
     try:
         oid = store_extraction(sink, extraction, data, source_uri, hash_of_file=hash_of_file)
     except ArborError as error:

@@ -12,6 +12,7 @@ from arbor.repo.rehydrating import Rehydration, Update, changed_bytes
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.worktree import name_on_disk
+from arbor.text.charsets import split_recorded
 
 
 def update(repo: Repository, done: Rehydration, sources: Sequence[ByteSource]) -> Iterator[Update]:
@@ -40,7 +41,8 @@ def update(repo: Repository, done: Rehydration, sources: Sequence[ByteSource]) -
             problem = _why_not(repo, path, oid, document, data)
             if not problem:
                 try:
-                    add_bytes(repo, path, data, document.source_uri, overwrite=True)
+                    charset = split_recorded(document.extractor)[1]
+                    add_bytes(repo, path, data, document.source_uri, overwrite=True, charset=charset)
                 except UsageError as error:
                     problem = error.message
         yield Update(path, problem)

@@ -13,7 +13,7 @@ from typing import Any
 from arbor.errors import IntegrityError
 from arbor.graph.consensus import Consensus
 from arbor.graph.policy import MILLI, PPM
-from arbor.index.entries import find_date
+from arbor.index.dates import find_date
 from arbor.index.reader import Session
 from arbor.repo.snapshot import Snapshot
 from arbor.search.profiles import RankingProfile

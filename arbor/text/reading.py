@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
 from arbor.objects.links import expand_links, explicit_rows
+from arbor.objects.model import ENCODINGS
+from arbor.text.charsets import Said, join_recorded, read_as_said, split_recorded
 from arbor.text.encodings import STATEFUL, UTF8, decode_passage, detect_encoding, split_as_encoded
 from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage, shrink_policy
 from arbor.text.media import find_format
-from arbor.text.readers import BINARY, PLAIN, Format, get_reader, get_streamer
+from arbor.text.readers import BINARY, PLAIN, Format, get_decoder, get_reader, get_streamer
 from arbor.text.readers.reading_result import Reading
 from arbor.text.streaming import can_be_streamed, iter_encoded_passages, iter_passages
 
@@ -26,6 +28,13 @@ BINARY_ID = "binary/1"
 
 _TOO_LARGE = "the file is too large for its text to be read"
 
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_POINTER_MAX_BYTES = 1024
+_POINTER_REMARK = (
+    "it is a Git LFS pointer, a few lines in the place of the file; get the file with: git lfs pull"
+)
+"""Source: the Git LFS specification, "The Pointer": how it begins, and how large it can be."""
+
 HEAD_BYTES = 256 * 1024
 """How much of a streamed file is looked at to tell its kind, title and front matter."""
 
@@ -36,6 +45,7 @@ def extract(
     policy: ChunkPolicy = DEFAULT_POLICY,
     *,
     extractor: str = "",
+    charset: str = "",
 ) -> Extraction:
     """Read a file.
 
@@ -44,16 +54,24 @@ def extract(
         name: Its name or path, which helps to tell the kind of file; may be empty.
         policy: Passage sizes in bytes.
         extractor: As a document records it: text that is extracted is made as that version of its reader makes it,
-            where this arbor still has it.
+            where this arbor still has it, in the encoding that a server named then.
+        charset: The encoding that a server names for it. It counts before what stands in a page, not before a byte
+            order mark, and only where the bytes allow it.
 
     Returns:
         Everything found. Whatever is wrong with the file becomes a warning; this never raises.
     """
     form = find_format(data, name)
+    extractor, recorded = split_recorded(extractor)
+    said = read_as_said(data, charset or recorded)
     if form.is_text:
         encoding = detect_encoding(data)
+        if encoding and said and said.codec in ENCODINGS and said.text != data.decode(encoding, "replace"):
+            return _extract_encoded(data, form, policy, said.codec, is_said=True)
         if encoding == UTF8:
             reading = get_reader(form.reader)(data, policy)
+            if data.startswith(_POINTER) and len(data) < _POINTER_MAX_BYTES:
+                reading = reading._replace(warnings=(*reading.warnings, _POINTER_REMARK))
             return _assemble(form, reading, UTF8, reading.passages, ())
         if encoding:
             return _extract_encoded(data, form, policy, encoding)
@@ -61,11 +79,22 @@ def extract(
     if form is BINARY:
         return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ())
     try:
-        reading = get_reader(form.reader, extractor)(data, policy)
+        reading = _read_original(form, data, policy, extractor, said)
     except Exception as error:  # noqa: BLE001  (a library may be absent, or fail in any way on a hostile file)
         remark = f"the text cannot be read: {' '.join(str(error).split())[:200] or type(error).__name__}"
         return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,))
     return _assemble(form, reading, UTF8, reading.passages, _split(data))
+
+
+def _read_original(
+    form: Format, data: bytes, policy: ChunkPolicy, extractor: str, said: Said | None
+) -> Reading:
+    """The text of a file whose text is extracted, in the encoding that a server named where that makes it another."""
+    read, decode = get_reader(form.reader, extractor), get_decoder(form.reader)
+    if said is None or decode is None or decode(data) == said.text:
+        return read(data, policy)
+    reading = read(codecs.BOM_UTF8 + said.text.encode(UTF8), policy)
+    return reading._replace(extractor=join_recorded(reading.extractor, said.codec))
 
 
 def extract_text(text: str, title: str = "") -> Extraction:
@@ -170,11 +199,18 @@ def _assemble(
     )
 
 
-def _extract_encoded(data: bytes, form: Format, policy: ChunkPolicy, encoding: str) -> Extraction:
-    """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places."""
+def _extract_encoded(
+    data: bytes, form: Format, policy: ChunkPolicy, encoding: str, *, is_said: bool = False
+) -> Extraction:
+    """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places.
+
+    That a server named the encoding is recorded.
+    """
     text = data.decode(encoding, "replace").encode(UTF8, "replace")
     for shrink in (1, 2, 4):  # a character can take up to four times the bytes that it takes in UTF-8
         reading = get_reader(form.reader)(text, shrink_policy(policy, shrink))
+        if is_said:
+            reading = reading._replace(extractor=join_recorded(reading.extractor, encoding))
         if encoding in STATEFUL:
             return _assemble(form, reading, UTF8, reading.passages, _split(data))
         pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])

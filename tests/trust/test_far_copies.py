@@ -110,6 +110,26 @@ def test_two_copies_are_two_places(pair: tuple[Cli, Cli], tmp_path: Path) -> Non
     assert is_cold(second, "n0.md")
 
 
+def test_a_place_that_is_named_twice_is_one_place(pair: tuple[Cli, Cli]) -> None:
+    _, second = pair
+    drop_files(second)
+    second("evict", "n0.md", "--from", "origin", "--from", "origin")
+    assert is_cold(second, "n0.md")
+
+
+def test_a_place_that_has_a_document_in_part_is_named(pair: tuple[Cli, Cli], tmp_path: Path) -> None:
+    hub, second = pair
+    drop_files(second)
+    archive, part = tmp_path / "archive", tmp_path / "part"
+    for folder, text in ((archive, NOTES["n0.md"]), (part, NOTES["n0.md"][:2500])):
+        folder.mkdir()
+        (folder / "n0.md").write_text(text)
+    hub("evict", "n0.md", "--from", str(archive))
+    hub("rehydrate", "n0.md", "--from", str(part), "--offline", code=3)
+    refused = second("evict", "n0.md", code=1)
+    assert "hub.arbor' has only some of its passages" in refused.err
+
+
 @pytest.fixture
 def served(pair: tuple[Cli, Cli]) -> Iterator[tuple[Cli, str]]:
     """The bare knowledge base, and an address at which it is served."""

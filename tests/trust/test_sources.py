@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import itertools
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -21,12 +22,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbor.errors import RemoteError, UsageError
+from arbor.objects.ids import Kind
 from arbor.objects.paths import path_fault
 from arbor.repo import adding, fetching, git_sources, imports, sources
 from arbor.repo.desk import TrustDesk
 from arbor.repo.fetching import Fetcher, FetchRules, check_url, is_public
-from arbor.repo.git_sources import parse_git_address
+from arbor.repo.git_sources import parse_git_address, run_git
 from arbor.repo.repository import open_repository
+from arbor.repo.snapshot import passage_encoding
 from arbor.store.journal import Journal
 from tests.cli.harness import Cli
 from tests.trust.conftest import MakeKb
@@ -492,6 +495,38 @@ def test_what_is_no_git_address(address: str) -> None:
         parse_git_address(address)
 
 
+def test_a_path_and_a_revision_may_have_an_at_sign(tmp_path: Path) -> None:
+    for name in ("plain", "at@v1", "@scope"):
+        (tmp_path / name).mkdir()
+    base = f"git+file://{tmp_path}"
+    for address, folder, revision in [
+        (f"{base}/plain", "plain", "HEAD"), (f"{base}/plain@v1", "plain", "v1"),
+        (f"{base}/plain@v1@x", "plain", "v1@x"), (f"{base}/plain@main@{{1}}", "plain", "main@{1}"),
+        (f"{base}/at@v1", "at@v1", "HEAD"), (f"{base}/at@v1@x", "at@v1", "x"),
+        (f"{base}/at%40v1@x@y", "at@v1", "x@y"), (f"{base}/@scope", "@scope", "HEAD"),
+        (f"{base}/@scope@v2", "@scope", "v2"), (f"{base}/gone@now@v2", "gone@now", "v2"),
+        (f"{base}/gone", "gone", "HEAD"),
+    ]:  # fmt: skip
+        assert parse_git_address(address) == (tmp_path / folder, revision)
+
+
+def test_a_pointer_in_the_place_of_a_file_is_named(make_kb: MakeKb, tmp_path: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 12345\n"
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "paper.pdf").write_text(pointer)
+    (source / "about.md").write_text(f"As in\n\n{pointer}")
+    run_git(source, "init", "-q")
+    run_git(source, "add", ".")
+    run_git(source, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "one")
+    kb = make_kb()
+    report = imports.import_git(kb.repo, f"git+file://{source}")
+    assert len(report.result.added) == 2
+    [(path, remark)] = report.result.warnings
+    assert path == "source/paper.pdf"
+    assert "Git LFS pointer" in remark
+
+
 def test_an_open_knowledge_format_folder(make_kb: MakeKb, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
     (bundle / "concepts").mkdir(parents=True)
@@ -536,12 +571,55 @@ def test_a_mediawiki_dump(make_kb: MakeKb, tmp_path: Path, suffix: str) -> None:
     dump.write_bytes(pack(WIKI.encode()))
     kb = make_kb()
     report = imports.import_mediawiki(kb.repo, dump)
-    assert report.result.added == ("testwiki/Merkle tree.wiki", "testwiki/AC_DC_ _live_.wiki")
+    assert report.result.added == ("testwiki/Merkle tree.wiki", "testwiki/AC_DC_ _live_-54c5b47f.wiki")
     kb.commit("wiki", index=False)
     assert (
         kb.document("testwiki/Merkle tree.wiki").source_uri == "https://wiki.example/wiki/Merkle_tree?oldid=7"
     )
     assert b"is a [[tree]]" in b"".join(kb.cat("testwiki/Merkle tree.wiki", "HEAD"))
+
+
+def test_no_two_titles_of_a_wiki_become_one_file(make_kb: MakeKb, tmp_path: Path) -> None:
+    """Not in one dump, and not in two that are imported one after the other."""
+    long = "界" * 85
+    titles = [
+        "A/B",
+        "A:B",
+        "A_B",
+        "St",
+        "St.",
+        "St. ",
+        "CON",
+        "con",
+        ".git",
+        "git",
+        long,
+        f"{long[:-1]}人",
+        "x" * 255,
+    ]
+    pages = [
+        f"<page><title>{title}</title><ns>0</ns><revision><id>{number}</id><text>{number}</text></revision></page>"
+        for number, title in enumerate(titles)
+    ]
+    kb = make_kb()
+    for part in (pages[::2], pages[1::2]):
+        dump = tmp_path / "dump.xml"
+        dump.write_text(f"<mediawiki><siteinfo>{SITE}</siteinfo>{''.join(part)}</mediawiki>")
+        report = imports.import_mediawiki(kb.repo, dump)
+        assert (len(report.result.added), report.result.skipped) == (len(part), ())
+    kb.commit("wiki", index=False)
+    assert len(dict(kb.ls())) == len(titles)
+    for kept in ("St", "git", "A_B"):
+        assert f"testwiki/{kept}.wiki" in dict(kb.ls())
+
+
+def test_a_dump_of_tables_is_told_from_one_of_articles(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb()
+    for name, pack in (("page.sql", bytes), ("page.sql.gz", gzip.compress)):
+        (tmp_path / name).write_bytes(pack(b"-- MySQL dump 10.19\n\nCREATE TABLE `page` (\n"))
+        with pytest.raises(UsageError, match="SQL dump") as raised:
+            imports.import_mediawiki(kb.repo, tmp_path / name)
+        assert "pages-articles.xml" in raised.value.hint
 
 
 def test_what_is_no_dump(make_kb: MakeKb, tmp_path: Path) -> None:
@@ -695,3 +773,83 @@ def test_a_file_that_a_document_names_is_opened_with_consent_only(make_kb: MakeK
     assert states(FetchRules())["own.txt"] == "unreachable"
     (kb.folder / "sources").write_bytes(b"damaged")
     assert states(FetchRules())["own.txt"] == "unreachable"
+
+
+RUSSIAN = "Быстрая лиса прыгает через ленивую собаку. " * 4
+CHARSETS = {
+    # path: (Content-Type, bytes, what is read, what is recorded)
+    "/page.html": (
+        "text/html; charset=windows-1251", f"<title>x</title><p>{RUSSIAN}".encode("cp1251"), RUSSIAN, ""
+    ),
+    "/beats-meta.html": (
+        'text/html; Charset="KOI8-R"', f"<meta charset=windows-1251><p>{RUSSIAN}".encode("koi8_r"), RUSSIAN,
+        "html/2; charset=koi8_r",
+    ),
+    "/as-said.txt": (
+        "text/plain; charset=iso-8859-1", "Größe".encode(), "GrÃ¶ÃŸe", "plain/1; charset=cp1252"
+    ),
+    "/marked.txt": ("text/plain; charset=iso-8859-1", "\ufeffGröße".encode(), "Größe", ""),
+    "/cannot-be.txt": ("text/plain; charset=utf-8", "Größe und Maße\n".encode("cp1252"), "Größe und Maße\n", ""),
+    "/unknown.txt": ("text/plain; charset=klingon", "Größe".encode(), "Größe", ""),
+    "/wide.txt": ("text/plain; charset=utf-16le", "ni".encode("utf-16-le"), "ni", ""),
+}  # fmt: skip
+
+
+def test_the_encoding_that_a_server_names_is_followed_and_recorded(
+    make_kb: MakeKb, site: Site, tmp_path: Path
+) -> None:
+    kb = make_kb()
+    assert kb.fs_root is not None
+    for path, (content_type, body, _, _) in CHARSETS.items():
+        site.pages[path] = (200, {"Content-Type": content_type}, body)
+        sources.add_url(kb.repo, site.url + path, Fetcher(LOCAL), path=path[1:])
+    kb.commit("pages", index=False)
+
+    def read() -> dict[str, tuple[str, str]]:
+        found = {}
+        for path in CHARSETS:
+            snapshot, document = kb.snapshot(), kb.snapshot().document(bytes.fromhex(dict(kb.ls())[path[1:]]))
+            parts = [
+                kb.repo.store.get_kind(ref.oid, Kind.CHUNK) for ref in snapshot.manifest(document).passages
+            ]
+            text = b"".join(parts).decode(passage_encoding(document)).strip().removeprefix("\ufeff")
+            found[path] = text, document.extractor if "charset" in document.extractor else ""
+        return found
+
+    as_said = {path: (text.strip(), recorded) for path, (_, _, text, recorded) in CHARSETS.items()}
+    assert read() == as_said
+    assert all(b"".join(kb.cat(path[1:], "HEAD")) == body for path, (_, body, _, _) in CHARSETS.items())
+    assert kb.verify(deep=True).ok
+
+    archive = shutil.copytree(kb.fs_root, tmp_path / "archive", ignore=shutil.ignore_patterns(".arbor"))
+    assert len(kb.trust.evict("*", places=[archive]).evicted) == len(CHARSETS)
+    assert all(done.state == "whole" for done in kb.trust.rehydrate("*", places=[archive]).documents)
+    kb.trust.evict("*", places=[archive])
+    kb.add("*", force=True)
+    assert not kb.status().staged, "its file, added again, is another document"
+    assert kb.trust.tiers().cold.documents == 0
+    site.pages["/beats-meta.html"] = (200, {}, CHARSETS["/beats-meta.html"][1] + b"<p>more")
+    kb.trust.evict("beats-meta.html", places=[archive])
+    fetch = fetching.make_fetch(LOCAL)
+    (kb.fs_root / "beats-meta.html").unlink()
+    kb.trust.rehydrate("beats-meta.html", fetch=fetch, update=True)
+    kb.commit("update", index=False)
+    assert kb.document("beats-meta.html").extractor == "html/2; charset=koi8_r"
+
+
+def test_of_a_long_robots_txt_the_beginning_counts(make_kb: MakeKb, site: Site) -> None:
+    kb = make_kb()
+    filler = b"# nothing\n" * 60_000
+    rules = b"User-agent: *\nDisallow: /closed\n" + filler + b"Disallow: /open\nDisallow: /\n"
+    site.pages["/robots.txt"] = (200, {}, rules)
+    site.pages["/open.txt"] = site.pages["/closed.txt"] = (200, {"Content-Type": "text/plain"}, b"text\n")
+    sources.add_url(kb.repo, f"{site.url}/open.txt", Fetcher(LOCAL))
+    with pytest.raises(RemoteError, match="closed to robots"):
+        sources.add_url(kb.repo, f"{site.url}/closed.txt", Fetcher(LOCAL))
+    before, rule = (
+        b"User-agent: *\n",
+        b"\nDisallow: /op",
+    )  # the limit falls into this rule, and half of one is none
+    before += b"#" * (512 * 1024 - len(before) - len(rule))
+    site.pages["/robots.txt"] = (200, {}, before + rule + b"erator\n" + filler)
+    sources.add_url(kb.repo, f"{site.url}/open.txt", Fetcher(LOCAL), path="again.txt")

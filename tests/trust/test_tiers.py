@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ import arbor
 from arbor import KnowledgeBase
 from arbor.errors import ColdDocument, ConflictError, UsageError
 from arbor.objects.ids import Kind
-from arbor.repo import adding, copies, evicting, places, rehydrating
+from arbor.repo import adding, copies, evicting, places, rehydrating, updating
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.copies import (
     ByteSource,
@@ -343,6 +344,38 @@ def test_an_update_from_a_changed_source_undoes_nobodys_work(make_kb: MakeKb, tm
     kb.commit("updated", index=False)
     assert b"".join(kb.cat("staged.md")) == b"another day's work\n"
     assert kb.verify().ok
+
+
+@pytest.mark.parametrize("moment", ["add_bytes", "make_hot"])
+def test_an_update_that_is_cut_off_is_done_by_the_next_one(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A source that only grew gives the whole document: were it hot first, nobody would ask its source again."""
+    kb = make_kb({f"{name}.md": long_note(3, name) for name in ("one", "two")})
+    folder = copied(kb, tmp_path / "copy")
+    kb.trust.evict([""], places=[folder])
+    for name in ("one", "two"):
+        (folder / f"{name}.md").write_text(long_note(3, name) + "\n## From the source\n")
+    module = updating if moment == "add_bytes" else rehydrating
+    calls, go_on = [], getattr(module, moment)
+
+    def killed_at_the_second(*arguments: Any, **named: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == (2 if moment == "add_bytes" else 1):
+            raise KeyboardInterrupt
+        return go_on(*arguments, **named)
+
+    monkeypatch.setattr(module, moment, killed_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        kb.trust.rehydrate((), places=[folder], update=True)
+    monkeypatch.undo()
+    report = kb.trust.rehydrate((), places=[folder], update=True)
+    assert {each.problem for each in report.updates} <= {""}
+    kb.commit("updated", index=False)
+    for name in ("one", "two"):
+        assert b"".join(kb.cat(f"{name}.md", "HEAD")) == (folder / f"{name}.md").read_bytes()
+    assert kb.verify().ok
+    assert kb.trust.tiers().cold.documents == 0
 
 
 class Liar:

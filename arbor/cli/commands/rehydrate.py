@@ -115,7 +115,7 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
         out.line(f"{count(hot, 'document')} hot again; {came}")
     else:
         out.line("nothing to bring back: all of it is hot")
-        if update:  # as also after one that was cut off before it had staged the new versions
+        if update:
             out.hint("whether the sources of what is hot have changed says: arbor recheck")
     rest = [done for done in report.documents if done.state != "whole"]
     drifted = [done for done in report.documents if done.drift is not None]

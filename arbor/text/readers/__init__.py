@@ -125,6 +125,13 @@ def get_reader(name: str, extractor: str = "") -> Callable[[bytes, ChunkPolicy],
 
 
 @cache
+def get_decoder(name: str) -> Callable[[bytes], str] | None:
+    """What a reader module of extracted text takes the bytes of a file for; None where they are no text as a whole."""
+    module = importlib.import_module(f"arbor.text.readers.{name}")
+    return cast("Callable[[bytes], str] | None", getattr(module, "decode", None))
+
+
+@cache
 def get_streamer(name: str) -> Streamer | None:
     """The way a reader module reads piece by piece; None when it cannot."""
     return cast(

@@ -8,6 +8,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from arbor.objects.links import Link
+from arbor.text.charsets import LABELS
 from arbor.text.encodings import decode_passage, detect_encoding
 from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.links import split_destination
@@ -48,37 +49,6 @@ _SPACES = re.compile(r" {2,}+")
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _RAW = re.compile(r"<(script|style)\b[^<>]*+>.*?(?:</\1|\Z)", re.IGNORECASE | re.DOTALL)
 
-_DECLARED = {
-    "big5": "big5hkscs",
-    "euc-jp": "euc_jp",
-    "euc-kr": "cp949",
-    "gb18030": "gb18030",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "iso-2022-jp": "iso2022_jp",
-    "iso-8859-1": "cp1252",
-    "iso-8859-15": "iso8859_15",
-    "iso-8859-2": "iso8859_2",
-    "iso-8859-9": "cp1254",
-    "koi8-r": "koi8_r",
-    "ks_c_5601-1987": "cp949",
-    "latin1": "cp1252",
-    "shift-jis": "cp932",
-    "shift_jis": "cp932",
-    "tis-620": "cp874",
-    "utf-8": "utf-8",
-    "windows-1250": "cp1250",
-    "windows-1251": "cp1251",
-    "windows-1252": "cp1252",
-    "windows-1253": "cp1253",
-    "windows-1254": "cp1254",
-    "windows-1255": "cp1255",
-    "windows-1256": "cp1256",
-    "windows-31j": "cp932",
-    "x-sjis": "cp932",
-}
-"""Names of encodings as pages give them, and the codecs that browsers take for them."""
-
 _FIELDS = {
     "article:published_time": "date",
     "author": "author",
@@ -114,7 +84,7 @@ EARLIER = {_FIRST_ID: _read_as_first}
 
 
 def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
-    text = _decode(data)
+    text = decode(data)
     if _measure_depth(data) > _DEPTH_MAX:
         return _read_without_structure(text, policy, extractor)
     tree = LexborHTMLParser(text.replace("\0", ""))
@@ -129,10 +99,11 @@ def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
     return page.text.finish(policy, extractor, shown, fields)
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
+    """The text of a page of which nobody has said how it is encoded but the page itself."""
     declared = _CHARSET.search(data[:2048])
     if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        encoding = _DECLARED.get(declared[1].decode("ascii").lower())
+        encoding = LABELS.get(declared[1].decode("ascii").lower())
         if encoding:
             try:
                 return data.decode(encoding)
