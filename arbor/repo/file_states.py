@@ -59,7 +59,7 @@ def size_of(state: FileState) -> int:
 
 def moment_of(time_ns: int) -> bytes:
     """Nanoseconds since 1970 in the form that states hold them: their first eight bytes, and the next."""
-    return max(time_ns, 0).to_bytes(8, "big")
+    return min(max(time_ns, 0), _WHOLE).to_bytes(8, "big")
 
 
 def still_tracked(changes: EntryChanges) -> Entries:

@@ -261,7 +261,7 @@ def unpack_sealed(sealed: bytes, what: str, *, use_list: bool = True) -> Any:
 def hash_file(fs_path: Path) -> bytes:
     """The plain BLAKE3-256 of a file, read by as many threads as there are cores."""
     hasher = blake3(max_threads=blake3.AUTO)
-    with open(fs_path, "rb", buffering=0) as file:
+    with open_regular(fs_path) as file:
         while block := file.read(_HASH_BLOCK_BYTES):
             hasher.update(block)
     return hasher.digest()

@@ -317,7 +317,9 @@ def test_addresses_of_any_text(text: str) -> None:
         assert not address.user.startswith("-")
     if error is None and address.kind == "http":
         assert address.url.isascii()
-        (urlsplit(address.url).hostname or "").encode("idna")  # as the system does before it looks for the host
+        (urlsplit(address.url).hostname or "").encode(
+            "idna"
+        )  # as the system does before it looks for the host
 
 
 @given(
