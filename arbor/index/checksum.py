@@ -11,7 +11,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from arbor.store.files import hash_file, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, hash_file, read_bounded, write_atomically
 
 
 def sum_path(fs_path: Path) -> Path:
@@ -38,7 +38,7 @@ def has_sum(fs_path: Path) -> bool:
 def is_unchanged(fs_path: Path) -> bool | None:
     """Whether the main file has its recorded checksum; None where none is recorded. Reads it all."""
     try:
-        recorded = sum_path(fs_path).read_bytes()
+        recorded = read_bounded(sum_path(fs_path), MAX_STATE_BYTES)
     except FileNotFoundError:
         return None
     return recorded == hash_file(fs_path).hex().encode() + b"\n"

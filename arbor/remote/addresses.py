@@ -100,9 +100,10 @@ def _parse_url(text: str, scheme: str) -> Address:
 
 
 def _ascii_host(text: str, host: str) -> str:
-    """A host name as it goes over the wire, where only ASCII does."""
+    """A host name as it goes over the wire, where only ASCII does, and no part is empty or longer than 63 signs."""
     try:
-        return host if host.isascii() else host.encode("idna").decode()
+        encoded = host.encode("idna").decode()
+        return host if host.isascii() else encoded
     except UnicodeError as error:
         raise UsageError(f"'{text}' has an impossible host name") from error
 

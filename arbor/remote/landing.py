@@ -12,7 +12,7 @@ from pathlib import Path
 from arbor.remote.limits import HELD_BYTES
 from arbor.remote.wire import MAX_MESSAGE_BYTES
 from arbor.repo.repository import Repository
-from arbor.store.files import write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, write_atomically
 
 _NOTE = "landing"
 _MAX_OBJECTS = MAX_MESSAGE_BYTES // 2 // HELD_BYTES
@@ -35,7 +35,8 @@ def end(folder: Path) -> None:
 def landed(repo: Repository) -> bytes:
     """The first `HELD_BYTES` of each object that an interrupted transfer has published."""
     try:
-        before = frozenset((repo.folder / _NOTE).read_text("ascii", errors="replace").splitlines())
+        note = read_bounded(repo.folder / _NOTE, MAX_STATE_BYTES)
+        before = frozenset(note.decode("ascii", "replace").splitlines())
     except FileNotFoundError:
         return b""
     repo.store.refresh()

@@ -15,7 +15,7 @@ from typing import Any
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.codec import check_unicode
-from arbor.store.files import check_is_there, storing, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, check_is_there, read_bounded, storing, write_atomically
 from arbor.store.lock import writer_lock
 from arbor.text.extraction import ChunkPolicy
 
@@ -135,7 +135,7 @@ def read_policy(fs_root: Path | None) -> Policy:
     if fs_root is None:
         return Policy()
     try:
-        return parse_policy((fs_root / POLICY_FILE).read_bytes())
+        return parse_policy(read_bounded(fs_root / POLICY_FILE, MAX_STATE_BYTES))
     except (FileNotFoundError, IsADirectoryError):
         return Policy()
 
@@ -241,7 +241,7 @@ class Settings:
                 path.parent.mkdir(parents=True, exist_ok=True)
             # From reading to writing, so that of two changes at once none is lost.
             with writer_lock(path.with_name(f"{path.name}.lock")):
-                data = path.read_bytes() if path.exists() else b""
+                data = read_bounded(path, MAX_STATE_BYTES) if path.exists() else b""
                 for name, value in values.items():
                     data = _changed(data, str(path), name, value)
                 write_atomically(path, data, keep_mode=True)
@@ -250,7 +250,7 @@ class Settings:
         if path is None:
             return {}
         try:
-            return _parse_toml(path.read_bytes(), str(path))
+            return _parse_toml(read_bounded(path, MAX_STATE_BYTES), str(path))
         except (FileNotFoundError, NotADirectoryError):
             if self._in_kb and path == self._local:
                 check_is_there(path.parent)

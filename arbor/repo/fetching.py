@@ -22,6 +22,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from arbor import __version__
 from arbor.errors import ArborError, RemoteError, UsageError
+from arbor.objects.codec import check_unicode
 from arbor.repo.robots import Robots, parse_robots
 
 _PRODUCT = "arbor"
@@ -173,6 +174,7 @@ def check_url(url: str) -> SplitResult:
     Raises:
         UsageError: when it is not http or https, has a password in it, or no host.
     """
+    check_unicode(url, "the address")
     try:
         parts = urlsplit(url)
         port = parts.port

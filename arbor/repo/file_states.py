@@ -19,7 +19,7 @@ import msgpack
 
 from arbor.errors import IntegrityError
 from arbor.memory import collector_paused
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 
 _FILE = "cache/worktree"
 _VERSION = 4
@@ -59,7 +59,7 @@ def size_of(state: FileState) -> int:
 
 def moment_of(time_ns: int) -> bytes:
     """Nanoseconds since 1970 in the form that states hold them: their first eight bytes, and the next."""
-    return max(time_ns, 0).to_bytes(8, "big")
+    return min(max(time_ns, 0), _WHOLE).to_bytes(8, "big")
 
 
 def still_tracked(changes: EntryChanges) -> Entries:
@@ -163,11 +163,18 @@ def _cut(entries: Entries) -> tuple[list[str], list[bytes]]:
 
 def _read(folder: Path) -> _Stored | None:
     try:
-        data = unseal((folder / _FILE).read_bytes(), "the work tree cache")
-        version, *row = msgpack.unpackb(data)
-    except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError):
+        version, *row = unpack_sealed(read_bounded(folder / _FILE, MAX_STATE_BYTES), "the work tree cache")
+        stored = _Stored(*row)
+        if (
+            version != _VERSION
+            or type(stored.stamp) is not bytes
+            or len(stored.firsts) != len(stored.segments)
+        ):
+            return None
+        texts, encoded = map(type, stored.firsts), map(type, stored.segments)
+        return stored if {str}.issuperset(texts) and {bytes}.issuperset(encoded) else None
+    except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError, TypeError):
         return None
-    return _Stored(*row) if version == _VERSION else None
 
 
 def _write(folder: Path, stored: _Stored) -> None:

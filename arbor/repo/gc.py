@@ -21,7 +21,7 @@ from arbor.objects.ids import OID_BYTES
 from arbor.repo.reachability import Reach
 from arbor.repo.repository import Repository
 from arbor.repo.unfinished import remove_all
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 from arbor.store.journal import Journal
 from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
@@ -149,17 +149,17 @@ def _read_candidates(folder: Path) -> dict[bytes, float]:
     A lost record only means that the grace period begins again.
     """
     try:
-        data = unseal((folder / CANDIDATES_FILE).read_bytes(), "the record of unreachable objects")
-        version, groups = msgpack.unpackb(data)
+        data = read_bounded(folder / CANDIDATES_FILE, MAX_STATE_BYTES)
+        version, groups = unpack_sealed(data, "the record of unreachable objects")
+        if version != _VERSION:
+            return {}
+        return {
+            joined[start : start + OID_BYTES]: float(first)
+            for first, joined in groups
+            for start in range(0, len(joined), OID_BYTES)
+        }
     except (FileNotFoundError, IntegrityError, ValueError, TypeError):
         return {}
-    if version != _VERSION:
-        return {}
-    return {
-        joined[start : start + OID_BYTES]: float(first)
-        for first, joined in groups
-        for start in range(0, len(joined), OID_BYTES)
-    }
 
 
 def _write_candidates(folder: Path, since: dict[bytes, float]) -> None:

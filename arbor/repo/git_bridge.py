@@ -18,7 +18,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.stage import Stage
 from arbor.repo.worktree import scan
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 from arbor.text.reading import extract
 
 _CACHE_VERSION = 1
@@ -172,10 +172,12 @@ def _head_files(fs_root: Path) -> dict[str, str]:
 
 def _read_cache(folder: Path) -> dict[str, tuple[str, bytes]]:
     try:
-        version, rows = msgpack.unpackb(unseal((folder / "cache" / "git").read_bytes(), "the git cache"))
-    except (OSError, IntegrityError, ValueError):
+        version, rows = unpack_sealed(
+            read_bounded(folder / "cache" / "git", MAX_STATE_BYTES), "the git cache"
+        )
+        return {path: (blob, oid) for path, blob, oid in rows} if version == _CACHE_VERSION else {}
+    except (OSError, IntegrityError, ValueError, TypeError):
         return {}
-    return {path: (blob, oid) for path, blob, oid in rows} if version == _CACHE_VERSION else {}
 
 
 def _write_cache(folder: Path, files: dict[str, str], documents: dict[str, bytes]) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from arbor.errors import IntegrityError
 from arbor.repo.wildmatch import Pattern, parse_pattern
+from arbor.store.files import read_bounded
 
 IGNORE_FILES = (".gitignore", ".arborignore")
 ALWAYS_IGNORED = frozenset({".arbor", ".git", ".hg", ".svn"})
@@ -85,10 +87,10 @@ def _any(patterns: Sequence[Pattern]) -> re.Pattern[bytes] | None:
 def _read_patterns(fs_path: Path) -> list[Pattern]:
     """The patterns of an ignore file; one that cannot be read, or is very large, has none."""
     try:
-        if fs_path.is_symlink() or fs_path.stat().st_size > _MAX_IGNORE_BYTES:
+        if fs_path.is_symlink():
             return []
-        data = fs_path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError:
+        data = read_bounded(fs_path, _MAX_IGNORE_BYTES).removeprefix(b"\xef\xbb\xbf")
+    except (OSError, IntegrityError):
         return []
     return _patterns_of(data)
 

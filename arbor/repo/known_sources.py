@@ -17,7 +17,7 @@ import msgpack
 
 from arbor.errors import IntegrityError
 from arbor.repo.repository import Repository
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 
 SOURCES_FILE = "sources"
 _VERSION = 1
@@ -44,7 +44,9 @@ def read_known(folder: Path) -> dict[str, KnownSource]:
     Then bytes are compared, and files are not opened without consent.
     """
     try:
-        version, rows = msgpack.unpackb(unseal((folder / SOURCES_FILE).read_bytes(), "the record of sources"))
+        version, rows = unpack_sealed(
+            read_bounded(folder / SOURCES_FILE, MAX_STATE_BYTES), "the record of sources"
+        )
         return {row[0]: KnownSource(*row[1:5]) for row in rows} if version == _VERSION else {}
     except (FileNotFoundError, IntegrityError, ValueError, TypeError, IndexError):
         return {}

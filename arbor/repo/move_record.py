@@ -11,7 +11,9 @@ import msgpack
 from blake3 import blake3
 
 from arbor.errors import ConflictError, IntegrityError
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.objects.ids import OID_BYTES
+from arbor.objects.paths import path_fault
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 from arbor.store.refs import HEADS, Refs
 
 MOVE_FILE = "moving"
@@ -85,7 +87,7 @@ def state_of_move(head: str | bytes, commit: bytes | None, stage: bytes) -> byte
 def stage_bytes(folder: Path) -> bytes:
     """The stage file as it is; b"" where there is none."""
     try:
-        return (folder / "stage").read_bytes()
+        return read_bounded(folder / "stage", MAX_STATE_BYTES)
     except FileNotFoundError:
         return b""
 
@@ -118,13 +120,32 @@ def read_move(folder: Path, refs: Refs) -> tuple[MoveRecord | None, bool]:
         IntegrityError: when the record is damaged.
     """
     try:
-        data = (folder / MOVE_FILE).read_bytes()
+        data = read_bounded(folder / MOVE_FILE, MAX_STATE_BYTES)
     except FileNotFoundError:
         return None, True
-    version, *fields = msgpack.unpackb(unseal(data, "the record of a move"), use_list=False)
-    if version != _VERSION:
+    row = unpack_sealed(data, "the record of a move", use_list=False)
+    if type(row) is not tuple or row[:1] != (_VERSION,):
         raise IntegrityError("the record of a move was written by another version of arbor")
-    kind, command, head, stage, files, new_ref, done, made = fields
-    rows = tuple(MovedFile(*file) for file in files)
-    record = MoveRecord(kind, command, head, stage, rows, new_ref, done, made)
+    try:
+        _, kind, command, head, stage, files, new_ref, done, made = row
+        record = MoveRecord(
+            kind, command, head, stage, tuple(MovedFile(*file) for file in files), new_ref, done, made
+        )
+        if not _is_sound(record):
+            raise ValueError("fields")
+    except (ValueError, TypeError) as error:
+        raise IntegrityError("the record of a move is damaged") from error
     return record, state_of_move(refs.head(), refs.head_oid(), stage_bytes(folder)) == done
+
+
+def _is_sound(record: MoveRecord) -> bool:
+    """Whether each field is what it must be, and undoing the move would leave the folder nowhere."""
+    texts = record.kind, record.command, record.head, record.new_ref, *record.made
+    blobs = record.stage, record.done, *(file.marked_hash for file in record.files)
+    paths = (*record.made, *(file.path for file in record.files))
+    return (
+        {str}.issuperset(map(type, texts))
+        and {bytes}.issuperset(map(type, blobs))
+        and all(type(path) is str and not path_fault(path) for path in paths)
+        and all(type(oid) is bytes and len(oid) == OID_BYTES for oid in record.documents())
+    )

@@ -11,9 +11,10 @@ from blake3 import blake3
 
 from arbor.errors import ConflictError, IntegrityError
 from arbor.objects import ledger
+from arbor.objects.ids import OID_BYTES
 from arbor.objects.ledger_diff import diff
 from arbor.repo.snapshot import CORE_MARK
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 
 _STAGE_VERSION = 1
 
@@ -134,7 +135,7 @@ def read_stage(folder: Path, head_root: bytes) -> Stage:
         IntegrityError: when the stage file is damaged.
     """
     try:
-        data = (folder / "stage").read_bytes()
+        data = read_bounded(folder / "stage", MAX_STATE_BYTES)
     except FileNotFoundError:
         return Stage(head_root)
     return decode_stage(data)
@@ -142,11 +143,29 @@ def read_stage(folder: Path, head_root: bytes) -> Stage:
 
 def decode_stage(data: bytes) -> Stage:
     """The stage of the bytes of a stage file; raises IntegrityError when they are damaged."""
-    row = msgpack.unpackb(unseal(data, "the stage"), strict_map_key=True)
-    if row[0] != _STAGE_VERSION:
+    row = unpack_sealed(data, "the stage")
+    if type(row) is not list or row[:1] != [_STAGE_VERSION]:
         raise IntegrityError("the stage was written by another version of arbor")
-    _, base, changes, parents, message, conflicts = row
-    return Stage(base, changes, tuple(parents), message, tuple(conflicts))
+    try:
+        _, base, changes, parents, message, conflicts = row
+        stage = Stage(base, changes, tuple(parents), message, tuple(conflicts))
+        if not _has_types(stage):
+            raise ValueError("types")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise IntegrityError("the stage is damaged") from error
+    return stage
+
+
+def _has_types(stage: Stage) -> bool:
+    """Whether each field is what it must be; the ledger looks at the keys and values themselves."""
+    oids = stage.base, *stage.merge_parents
+    texts = stage.message, *stage.conflicts, *stage.changes
+    values = stage.changes.values()
+    return (
+        all(type(oid) is bytes and len(oid) == OID_BYTES for oid in oids)
+        and {str}.issuperset(map(type, texts))
+        and {bytes, type(None)}.issuperset(map(type, values))
+    )
 
 
 def encode_stage(stage: Stage) -> bytes:

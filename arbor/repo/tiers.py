@@ -22,7 +22,7 @@ from arbor.store.files import (
     open_regular,
     read_bounded,
     seal,
-    unseal,
+    unpack_sealed,
     write_atomically,
 )
 
@@ -82,7 +82,7 @@ def read_tiers(folder: Path) -> Tiers:
     except FileNotFoundError:
         return Tiers()
     try:
-        row = list(msgpack.unpackb(unseal(data, "the record of tiers")))
+        row = list(unpack_sealed(data, "the record of tiers"))
         version, warm, cold, parts, arrivals = row + [b"", 0][len(row) - 3 :]
         found = Tiers(_split(warm), _split(cold), _split(parts), int(arrivals))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
@@ -124,7 +124,7 @@ def read_cold_words(folder: Path) -> dict[bytes, str]:
     except FileNotFoundError:
         return {}
     try:
-        version, *rest = msgpack.unpackb(unseal(data, "the keywords of cold documents"))
+        version, *rest = unpack_sealed(data, "the keywords of cold documents")
         if version != _WORDS_VERSION:
             return {}  # another version's: the documents are found by title and path all the same
         size, packed = rest

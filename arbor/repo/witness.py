@@ -18,7 +18,7 @@ from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.proofs import log_state
 from arbor.repo.repository import Repository
-from arbor.store.files import seal, unseal, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 
 WITNESS_FILE = "witnessed"
 _VERSION = 1
@@ -74,11 +74,11 @@ def _seen(repo: Repository, oid: bytes) -> Seen:
 
 def _read(folder: Path) -> dict[str, dict[str, Seen]]:
     try:
-        data = (folder / WITNESS_FILE).read_bytes()
+        data = read_bounded(folder / WITNESS_FILE, MAX_STATE_BYTES)
     except FileNotFoundError:
         return {}
     try:
-        version, record = msgpack.unpackb(unseal(data, "the record of what remotes showed"))
+        version, record = unpack_sealed(data, "the record of what remotes showed")
         if version != _VERSION:
             raise IntegrityError("the record of what remotes showed was written by another version of arbor")
         found = {url: {name: Seen(*row) for name, row in rows.items()} for url, rows in record.items()}

@@ -14,7 +14,9 @@ import weakref
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
+import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, NoKnowledgeBase, StorageError
@@ -24,6 +26,8 @@ TEMPORARY_PREFIX = ".arbor-tmp-"
 """What the names of files that are not finished begin with; no ref and no pack can be called so."""
 CHECK_BYTES = 16
 _MAX_LINE_BYTES = 64 * 1024
+MAX_STATE_BYTES = 1 << 30
+"""What a file of a KB folder that is read as a whole can have."""
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _SAFE = "free some space and run the command again; what was committed is safe"
 _OWNER = "check who owns the folder"
@@ -194,7 +198,7 @@ def append_line(fs_path: Path, line: bytes) -> None:
         line: The line with its line end.
     """
     # Without a buffer: what it still held after a write that failed would be written when the file is closed.
-    with open(fs_path, "ab+", buffering=0) as file:
+    with open(fs_path, "ab+", buffering=0, opener=open_own) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _MAX_LINE_BYTES, 0))
         tail = file.read()
@@ -210,6 +214,11 @@ def append_line(fs_path: Path, line: bytes) -> None:
             raise
     if not size:  # it may be new, and its name not durable yet
         fsync_folder(fs_path.parent)
+
+
+def open_own(name: str | Path, flags: int) -> int:
+    """Open a file to be changed in place, which no link may stand for: the KB folder may come from somebody else."""
+    return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def write_all(file: FileIO, data: bytes) -> None:
@@ -236,10 +245,23 @@ def unseal(sealed: bytes, what: str) -> bytes:
     return data
 
 
+def unpack_sealed(sealed: bytes, what: str, *, use_list: bool = True) -> Any:
+    """The MessagePack value of `seal`; its checksum speaks against accidents alone, so its form is not to be trusted.
+
+    Raises:
+        IntegrityError: when the checksum does not fit or it is no MessagePack; `what` names the file for the reader.
+    """
+    data = unseal(sealed, what)
+    try:
+        return msgpack.unpackb(data, use_list=use_list)
+    except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
+        raise IntegrityError(f"{what} is damaged") from error
+
+
 def hash_file(fs_path: Path) -> bytes:
     """The plain BLAKE3-256 of a file, read by as many threads as there are cores."""
     hasher = blake3(max_threads=blake3.AUTO)
-    with open(fs_path, "rb", buffering=0) as file:
+    with open_regular(fs_path) as file:
         while block := file.read(_HASH_BLOCK_BYTES):
             hasher.update(block)
     return hasher.digest()

@@ -24,7 +24,17 @@ import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.store.files import check_is_there, fsync_folder, seal, unseal, write_atomically
+from arbor.store.files import (
+    MAX_STATE_BYTES,
+    check_is_there,
+    fsync_folder,
+    open_own,
+    open_regular,
+    read_bounded,
+    seal,
+    unpack_sealed,
+    write_atomically,
+)
 
 JOURNAL_FILE = "journal"
 HEAD_FILE = "journal.head"
@@ -164,7 +174,7 @@ class Journal:
 
         Nothing is lost: the first record of the new journal names the old file and its hash.
         """
-        data = self._path.read_bytes() if self._path.exists() else b""
+        data = read_bounded(self._path, MAX_STATE_BYTES) if self._path.exists() else b""
         digest = blake3(data).hexdigest()
         name = f"{JOURNAL_FILE}.damaged-{digest[:12]}"
         if data:
@@ -180,7 +190,7 @@ class Journal:
         if head is None:
             head = Head(0, 0, FIRST)
         try:
-            with open(self._path, "rb") as file:
+            with open_regular(self._path) as file:
                 end = file.seek(0, os.SEEK_END)
                 if end < head.size_bytes:
                     raise IntegrityError("the journal was cut at its end", "run: arbor journal verify")
@@ -203,7 +213,7 @@ class Journal:
     def _write(self, offset: int, line: bytes) -> None:
         """Write a line where the sound part ends; what a crash left after it goes."""
         fresh = not self._path.exists()
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        handle = open_own(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "r+b") as file:
             file.truncate(offset)
             file.seek(offset)
@@ -220,18 +230,21 @@ class Journal:
             IntegrityError: when it is damaged, or absent although there are records.
         """
         try:
-            data = self._head_path.read_bytes()
+            data = read_bounded(self._head_path, MAX_STATE_BYTES)
         except FileNotFoundError:
-            if self._path.exists() and self._path.read_bytes().count(b"\n") > 1:
+            if self._path.exists() and read_bounded(self._path, MAX_STATE_BYTES).count(b"\n") > 1:
                 raise IntegrityError("the journal's head is missing", "run: arbor journal verify") from None
             return None
         try:
-            version, count, size, digest = msgpack.unpackb(unseal(data, "the journal's head"))
-        except (ValueError, TypeError, msgpack.UnpackException) as error:
+            version, count, size, digest = unpack_sealed(data, "the journal's head")
+            head = Head(count, size, digest)
+        except (ValueError, TypeError) as error:
             raise IntegrityError("the journal's head is damaged") from error
         if version != _VERSION:
             raise IntegrityError("the journal was written by another version of arbor")
-        return Head(count, size, digest)
+        if [type(count), type(size), type(digest)] != [int, int, bytes] or min(count, size) < 0:
+            raise IntegrityError("the journal's head is damaged")
+        return head
 
     def _write_head(self, head: Head) -> None:
         row = [_VERSION, head.count, head.size_bytes, head.hash]
@@ -240,7 +253,7 @@ class Journal:
     def _lines(self) -> tuple[list[bytes], bytes]:
         """(whole lines, what follows the last of them)."""
         try:
-            data = self._path.read_bytes()
+            data = read_bounded(self._path, MAX_STATE_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             check_is_there(self._path.parent)
             return [], b""
@@ -262,7 +275,10 @@ def _parse(line: bytes) -> Record | None:
         if _hash(body) != digest or digest.hex().encode() != digits:
             return None
         row = json.loads(body)
-        return Record(row["seq"], row["time"], row["act"], row["details"], bytes.fromhex(row["prev"]), digest)
+        fields = row["seq"], row["time"], row["act"], row["details"]
+        if tuple(map(type, fields)) != (int, int, str, dict):
+            return None
+        return Record(*fields, bytes.fromhex(row["prev"]), digest)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 

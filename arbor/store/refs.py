@@ -18,6 +18,7 @@ from blake3 import blake3
 from arbor.errors import ConflictError, IntegrityError, UsageError
 from arbor.objects.model import Signature
 from arbor.store.files import (
+    MAX_STATE_BYTES,
     TEMPORARY_PREFIX,
     append_line,
     check_is_there,
@@ -266,7 +267,7 @@ class Refs:
         if name != "HEAD":
             check_ref_name(name)
         try:
-            lines = (self._logs / name).read_text("utf-8", errors="replace").split("\n")[:-1]
+            lines = self._log_lines(self._logs / name)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             check_is_there(self._folder)
             return []
@@ -279,10 +280,14 @@ class Refs:
         for path in sorted(self._logs.rglob("*")) if self._logs.is_dir() else []:
             if path.is_file():
                 # What stands after the last line end is a line that a crash cut short.
-                lines = path.read_text("utf-8", errors="replace").split("\n")[:-1]
+                lines = self._log_lines(path)
                 name = path.relative_to(self._folder).as_posix()
                 bad += [f"{name}:{n}" for n, line in enumerate(lines, 1) if _parse_log_line(line) is None]
         return bad
+
+    @staticmethod
+    def _log_lines(path: Path) -> list[str]:
+        return read_bounded(path, MAX_STATE_BYTES).decode("utf-8", "replace").split("\n")[:-1]
 
     def _log(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
         path = self._logs / name
@@ -297,7 +302,15 @@ class Refs:
         append_line(path, line.encode("utf-8", "replace"))
 
     def _make_room_for_log(self, path: Path) -> None:
-        """Clear away logs of names that are gone: a crash can leave one, and none can stand where a folder must be."""
+        """Clear away logs of names that are gone: a crash can leave one, and none can stand where a folder must be.
+
+        Nothing is cleared or written beyond a link: the folder may come from somebody else.
+        """
+        for place in (path, *path.parents):
+            if place == self._folder:
+                break
+            if place.is_symlink():
+                raise IntegrityError(f"'{place}' is a link to another place", "move it away, and try again")
         for folder in path.parents:
             if folder == self._folder:
                 break

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import example, given, settings
@@ -305,6 +306,8 @@ def test_what_is_found_in_quarantine(data: bytes, changes: list[tuple[int, bytes
 @example("host:" + "a" * 5000)
 @example("http://b\u00fccher.example/an \u00e9")
 @example("http://\u00fc" + "a" * 70)
+@example("http://a..b/")
+@example("http://" + "a" * 64)
 def test_addresses_of_any_text(text: str) -> None:
     address, error = attempt(lambda: parse_address(text))
     assert error is None or error.exit_code == 2
@@ -314,6 +317,9 @@ def test_addresses_of_any_text(text: str) -> None:
         assert not address.user.startswith("-")
     if error is None and address.kind == "http":
         assert address.url.isascii()
+        (urlsplit(address.url).hostname or "").encode(
+            "idna"
+        )  # as the system does before it looks for the host
 
 
 @given(

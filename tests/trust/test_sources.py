@@ -358,6 +358,7 @@ def test_half_a_page_is_no_page(head: bytes, body: bytes) -> None:
         "http://host:99999/",
         "http://ho st/",
         "javascript:1",
+        "http://a.b/\udcff",
         "http://h\n/",
     ],
 )

@@ -13,12 +13,13 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
 from arbor.repo.selections import lies_at, matcher_of
 from arbor.repo.stage import what_resolves
 from arbor.repo.status import PathChange, Status
+from arbor.store.files import MAX_STATE_BYTES, read_bounded
 
 if TYPE_CHECKING:
     from arbor.search import policy_check
@@ -102,11 +103,11 @@ def _warn_of_policy(session: Session) -> None:
     """Say what is wrong with the `arbor.toml` of the work tree, where there is one: the next add stumbles over it."""
     fs_root = session.open().repo.fs_root
     try:
-        data = (fs_root / POLICY_FILE).read_bytes() if fs_root is not None else b""
+        data = read_bounded(fs_root / POLICY_FILE, MAX_STATE_BYTES) if fs_root is not None else b""
         faults = policy_check.table_faults(parse_tables(data)) if data else ()
     except OSError:
         return
-    except UsageError as error:
+    except (UsageError, IntegrityError) as error:
         session.out.warning(error.message)
         if error.hint:
             session.out.hint(error.hint)
