@@ -17,7 +17,7 @@ from arbor.repo.revisions import peel
 from arbor.repo.selections import matcher_of
 from arbor.repo.snapshot import DOCUMENTS, Snapshot, display_title
 from arbor.repo.stage import Stage
-from arbor.repo.status import tracked_files
+from arbor.repo.status import cold_paths, tracked_files
 from arbor.repo.worktree import read_file, scan
 from arbor.text.reading import decode_passage, extract
 
@@ -170,7 +170,10 @@ def diff_worktree(
     before: bytes | None = None,
     with_text: bool = True,
 ) -> tuple[TextDiff, ...]:
-    """The tracked files that differ from the stage, or from the ledger root `before`."""
+    """The tracked files that differ from the stage, or from the ledger root `before`.
+
+    A cold document needs no file: where there is none, it is there as it is staged.
+    """
     wanted, fs_root = matcher_of(tuple(paths)), repo.work_tree()
     tracked = tracked_files(repo, stage)
     snapshot = Snapshot(repo.store, stage.base)
@@ -181,10 +184,18 @@ def diff_worktree(
         olds = dict(Snapshot(repo.store, before).paths())
     found = []
     moves: list[tuple[str, bytes | None, bytes | None]] = []
+    needs_no_file = cold_paths(repo, tracked)
     for path in sorted({*olds, *tracked}):
         if not wanted(path):
             continue
         old, known, file = olds.get(path, b""), tracked.get(path), listing.files.get(path)
+        if known is not None and file is None and path in needs_no_file:
+            if known[0] != old:
+                made = DocumentDiff("M" if old else "A", path, path, 0, old, known[0])
+                found.append(_text_diff(repo, made, with_text))
+            if not old:
+                moves.append((path, None, known[0]))
+            continue
         if known is None or file is None:
             if old and (known is None or listing.is_gone(path)):
                 made = DocumentDiff("D", path, path, 0, old, b"")

@@ -8,7 +8,7 @@ from arbor.errors import ArborError
 from arbor.repo.config import Policy
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.status import same_bytes, tracked_files
+from arbor.repo.status import cold_paths, same_bytes, tracked_files
 from arbor.repo.worktree import read_file, scan
 from arbor.text.extraction import Extraction
 from arbor.text.reading import extract
@@ -30,7 +30,7 @@ class ChangedFiles(NamedTuple):
 
 
 def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> ChangedFiles:
-    """New and edited files as they are now, and None for files that are gone.
+    """New and edited files as they are now, and None for files that are gone. A cold document needs no file.
 
     Args:
         repo: Whose work tree.
@@ -45,9 +45,11 @@ def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> 
     files = scan(fs_root, tracked=tracked).files
     equal = same_bytes(snapshot, fs_root)
     changed: dict[str, Extraction | None] = {}
+    needs_no_file = cold_paths(repo, tracked)
     for path, oid in snapshot.paths():
         if path not in files:
-            changed[path] = None
+            if path not in needs_no_file or tracked[path][0] != oid:
+                changed[path] = None
         elif tracked.get(path, (b"", None)) == (oid, files[path][1]) or equal(oid, files[path][0]):
             del files[path]
     unread = max(len(files) - MAX_FILES, 0)

@@ -208,3 +208,26 @@ def test_an_edited_file_is_no_drift_of_an_old_version(cold: Cli) -> None:
     assert "drift" not in cold("journal").out
     cold.write("notes/two.md", "# Two\n")
     assert cold("cat", "HEAD~1:notes/two.md").out == "# Two\n"
+
+
+def test_a_cold_document_without_a_file_is_no_difference(ada: Cli, cold: Cli) -> None:
+    for words in ((), ("HEAD",), ("HEAD", "--name-status"), ("HEAD", "--exit-code"), ("--quiet",)):
+        done = cold("diff", *words)
+        assert (done.out, done.err) == ("", "")  # and nothing was fetched
+    assert (
+        cold("diff", "HEAD~1", "--name-status", "--offline").out
+        == cold("diff", "HEAD~1..HEAD", "--name-status").out
+    )
+    ada("mv", NOTE, "notes/moved.md")
+    ada.write("notes/late.md", "late\n")
+    ada.commit("moved, and one more")
+    ada("push")
+    cold("pull")
+    assert (
+        cold("diff", "HEAD~1", "--name-status", "--offline").out
+        == cold("diff", "HEAD~1..HEAD", "--name-status").out
+    )
+    cold.write("notes/late.md", "later\n")
+    assert cold("diff", "--name-status").out == "M    notes/late.md\n"
+    assert "+later" in cold("diff", "HEAD").out
+    assert "-late\n" in cold("diff").out

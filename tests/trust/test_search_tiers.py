@@ -41,6 +41,19 @@ def evict(kb: KnowledgeBase, tmp_path: Path, path: str, tier: str = "cold") -> P
     return archive
 
 
+def test_a_cold_document_without_a_file_is_in_the_working_copy(kb: KnowledgeBase, tmp_path: Path) -> None:
+    evict(kb, tmp_path, "glaciers.md")
+    assert kb.fs_root is not None
+    for name in NOTES:
+        (kb.fs_root / name).unlink()
+    assert [hit.path for hit in kb.search("glaciers", mode="VISUAL").hits] == ["glaciers.md"]
+    assert hits(kb, "slowly", "VISUAL") == {}, "a file that is gone, of a document that is not cold"
+    (kb.fs_root / "glaciers.md").write_text("# Melted\n")
+    kb.add()
+    (kb.fs_root / "glaciers.md").unlink()
+    assert hits(kb, "glaciers", "VISUAL") == {}, "another version is staged"
+
+
 def test_a_cold_document_is_found_by_what_is_here(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert label(kb, "valleys", "glaciers.md") == "STRICT"
     archive = evict(kb, tmp_path, "glaciers.md")
