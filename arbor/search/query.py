@@ -41,7 +41,8 @@ _PART = re.compile(
 )
 _BEGUN_PHRASE = re.compile(r"[^*]*[^\W_]\*")
 _NOTES_MAX = 3
-_AGE = re.compile(r"(\d{1,5})([hdwmy])")
+# `30d`, and as git takes it `2.weeks.ago`; quoted, with spaces. Minutes are left out, since an m is a month.
+_AGE = re.compile(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
 _AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
               "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
@@ -288,19 +289,19 @@ def _check_value(name: str, value: str) -> str:
 
 
 def parse_since(value: str, now: float) -> int:
-    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, ISO 8601, `today`) or an age (`12h 30d 2w 6m 1y`).
+    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, ISO 8601, `today`) or an age (`12h 30d 2w 6m 2.weeks.ago`).
 
     Raises:
         UsageError: when it is neither.
     """
-    age = _AGE.fullmatch(value)
+    age = _AGE.fullmatch(value.lower())
     padded = value + "-01-01"[: 10 - len(value)] if _YEAR_OR_MONTH.fullmatch(value) else value
     try:
         if value in ("today", "yesterday"):
             day = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
             return int((day - timedelta(days=value == "yesterday")).timestamp())
         if age:
-            return int((datetime.fromtimestamp(now, UTC) - int(age[1]) * _AGE_UNITS[age[2]]).timestamp())
+            return int((datetime.fromtimestamp(now, UTC) - int(age[1]) * _AGE_UNITS[age[2][0]]).timestamp())
         moment = datetime.fromisoformat(padded)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError) as error:

@@ -108,6 +108,7 @@ def test_everything_at_once() -> None:
         ("x lang:-", "not a language"),
         ("x since:soon", "neither a date"),
         ("x since:2024-13", "neither a date"),
+        ("x since:3.minutes.ago", "neither a date"),
         ("x since:99999y", "neither a date"),
         ("x -since:2024", "no meaning"),
         ("x -rev:main", "no meaning"),
@@ -142,6 +143,9 @@ def test_conditions_alone_are_a_query() -> None:
         ("2024-05-31T10:00:00+02:00", datetime(2024, 5, 31, 8, tzinfo=UTC)),
         ("12h", datetime(2024, 6, 15, 0, tzinfo=UTC)),
         ("30d", datetime(2024, 5, 16, 12, tzinfo=UTC)),
+        ("30.days.ago", datetime(2024, 5, 16, 12, tzinfo=UTC)),
+        ("30 Days ago", datetime(2024, 5, 16, 12, tzinfo=UTC)),
+        ("1week", datetime(2024, 6, 8, 12, tzinfo=UTC)),
         ("2w", datetime(2024, 6, 1, 12, tzinfo=UTC)),
     ],
 )
