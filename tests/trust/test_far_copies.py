@@ -319,6 +319,27 @@ def test_what_is_going_ends_with_the_process_that_said_so(
     assert is_cold(second, "n0.md")
 
 
+@pytest.mark.parametrize("way", ["http", "folder"])
+def test_what_waits_to_be_collected_is_no_copy(
+    apart: tuple[tuple[Cli, str], tuple[Cli, str]], tmp_path: Path, way: str
+) -> None:
+    """It is there and can be read, and the next collection drops it."""
+    (hub, _), (second, url) = apart
+    maker = Cli(tmp_path / "maker")
+    maker("rm", "n0.md")
+    maker("commit", "--amend", "-m", "without it")
+    maker("push", "--force", str(hub.folder), "main")
+    (hub.folder / "logs" / "refs" / "heads" / "main").unlink(missing_ok=True)
+    (hub.folder / "logs" / "HEAD").unlink(missing_ok=True)
+    place = url if way == "http" else str(hub.folder)
+    second("evict", "n1.md", "--from", place)
+    hub("gc")
+    refused = second("evict", "n0.md", "n2.md", "--from", place, code=3)
+    assert "kept n0.md" in refused.err
+    assert not is_cold(second, "n0.md")
+    assert is_cold(second, "n2.md")
+
+
 def test_one_server_under_two_addresses_is_one_copy(served: tuple[Cli, str], pair: tuple[Cli, Cli]) -> None:
     hub, url = served
     second = pair[1]
