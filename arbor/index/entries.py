@@ -11,7 +11,7 @@ from arbor.index.dates import find_date
 from arbor.index.language import SAMPLE_CHARS, declared_language, guess_language
 from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef, Document
-from arbor.objects.passages import decode_passages
+from arbor.objects.passages import chunk_oids, decode_passages
 from arbor.repo.file_bytes import ObjectSource, read_document
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.odb import ObjectStore
@@ -119,12 +119,13 @@ def _texts_in_part(
     return texts, _as_bits(taken, len(passages))
 
 
-def which_are_here(store: ObjectStore, oid: bytes) -> bytes | None:
-    """Which passages of a document are stored now, as `Entry.here`; None where none is."""
-    document = read_document(store, oid)
-    passages = decode_passages(store.get_kind(document.manifest, Kind.MANIFEST))
-    here = sum(1 << number for number, ref in enumerate(passages) if store.holds(ref.oid))
-    return _as_bits(here, len(passages)) if here else None
+def which_are_here(store: ObjectStore, oids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Which passages of documents are stored now: (oid, as `Entry.here`, None where none is)."""
+    reader = SequentialReader(store)
+    for oid in in_stored_order(store, oids):
+        passages, _ = chunk_oids(reader.get_kind(read_document(reader, oid).manifest, Kind.MANIFEST))
+        here = sum(1 << number for number, passage in enumerate(passages) if store.holds(passage))
+        yield oid, _as_bits(here, len(passages)) if here else None
 
 
 def _as_bits(here: int, count: int) -> bytes:

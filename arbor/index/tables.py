@@ -125,11 +125,10 @@ class DocumentTable:
         Raises:
             IntegrityError, LookupError: as `find`.
         """
-        for oid in sorted(self._tiers.parts):
-            found = self._connection.execute(
-                "SELECT here FROM documents WHERE oid = ? AND NOT whole", (oid,)
-            ).fetchone()
-            if found is not None and found[0] != which_are_here(self._snapshot.store, oid):
+        indexed = self._connection.execute("SELECT oid, here FROM documents WHERE NOT whole")
+        parts = {oid: here for oid, here in indexed if oid in self._tiers.parts} if self._tiers.parts else {}
+        for oid, here in which_are_here(self._snapshot.store, parts):
+            if here != parts[oid]:
                 paths = self.get_paths(oid)
                 self.remove(oid, paths)
                 self.insert(oid, paths)

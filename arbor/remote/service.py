@@ -35,6 +35,7 @@ from arbor.remote.planning import plan_answer
 from arbor.remote.receiving import held_before
 from arbor.remote.sending import FramePart, count_objects, iter_frames, parse_held, plan_frames, whole_packs
 from arbor.remote.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
+from arbor.repo.gc import read_waiting
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.revisions import peel
 from arbor.repo.tiers import read_tiers
@@ -162,7 +163,7 @@ class Service:
     def _kept(self, repo: Repository, oids: tuple[bytes, ...]) -> Packets:
         """Which of these passages stay here as far as anybody knows, and what store this is."""
         _refuse_too_many(oids)
-        going = read_leaving(repo.folder)
+        going = read_leaving(repo.folder) | read_waiting(repo.folder)
         repo.store.refresh()  # after it: what has gone by now is not said to be going any more
         kept = [oid for oid in oids if oid not in going and repo.store.holds(oid)]
         store = make_store_id(repo.folder) if self._has_folder else b""

@@ -20,6 +20,7 @@ from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import Document, Manifest
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
+from arbor.repo.gc import read_waiting
 from arbor.repo.git_sources import GIT_SCHEME, GitRefused, is_gone, read_git_source
 from arbor.repo.known_sources import path_of
 from arbor.repo.places import is_kb_folder
@@ -382,8 +383,8 @@ class StoreSource:
         return Found(self.name, self.identity, None, chunks, store=make_store_id(self.folder))
 
     def lacking(self, oids: Iterable[bytes]) -> set[bytes]:
-        """Those of the chunks that are not stored there now, or are going."""
-        oids, going = set(oids), read_leaving(self.folder)
+        """Those of the chunks that are not stored there now, or are going, or wait to be collected."""
+        oids, going = set(oids), read_leaving(self.folder) | read_waiting(self.folder)
         self._store.refresh()
         return set(self._store.absent(oids)) | (oids & going)
 

@@ -143,6 +143,11 @@ def _remove_orphan_indexes(store: ObjectStore) -> None:
                 path.unlink()
 
 
+def read_waiting(folder: Path) -> frozenset[bytes]:
+    """What the last collection found unreachable: one of the next drops it, so that it is no copy to rely on."""
+    return frozenset(_read_candidates(folder))
+
+
 def _read_candidates(folder: Path) -> dict[bytes, float]:
     """Unreachable objects by the time they were first found so; none where the record is absent or damaged.
 

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 import arbor
-from arbor.remote import on_demand, own_store
+from arbor.errors import RemoteError
+from arbor.remote import chunks, on_demand, own_store
 from arbor.remote.connecting import ConnectOptions
 from arbor.remote.on_demand import FarPlaces
 from arbor.remote.service import Service
-from arbor.remote.wire import Message, Packets, request_packets
+from arbor.remote.wire import Message, Packets, answer_packets, request_packets
 from arbor.repo import evicting, gc, held_copies, repository
 from arbor.repo.copies import ByteSource, StoreSource
 from arbor.repo.evicting import EvictReport
@@ -318,6 +319,27 @@ def test_what_is_going_ends_with_the_process_that_said_so(
     assert is_cold(second, "n0.md")
 
 
+@pytest.mark.parametrize("way", ["http", "folder"])
+def test_what_waits_to_be_collected_is_no_copy(
+    apart: tuple[tuple[Cli, str], tuple[Cli, str]], tmp_path: Path, way: str
+) -> None:
+    """It is there and can be read, and the next collection drops it."""
+    (hub, _), (second, url) = apart
+    maker = Cli(tmp_path / "maker")
+    maker("rm", "n0.md")
+    maker("commit", "--amend", "-m", "without it")
+    maker("push", "--force", str(hub.folder), "main")
+    (hub.folder / "logs" / "refs" / "heads" / "main").unlink(missing_ok=True)
+    (hub.folder / "logs" / "HEAD").unlink(missing_ok=True)
+    place = url if way == "http" else str(hub.folder)
+    second("evict", "n1.md", "--from", place)
+    hub("gc")
+    refused = second("evict", "n0.md", "n2.md", "--from", place, code=3)
+    assert "kept n0.md" in refused.err
+    assert not is_cold(second, "n0.md")
+    assert is_cold(second, "n2.md")
+
+
 def test_one_server_under_two_addresses_is_one_copy(served: tuple[Cli, str], pair: tuple[Cli, Cli]) -> None:
     hub, url = served
     second = pair[1]
@@ -398,3 +420,29 @@ def test_servers_that_do_not_say_which_store_they_are_are_one_copy(
     assert "may be this one" in second("evict", "n0.md", "-n", *places, code=1).err
     second("evict", "n0.md", *places)
     assert is_cold(second, "n0.md")
+
+
+@pytest.mark.parametrize("said", [
+    {"kept": 5}, {"kept": b"abc"}, {"kept": b"", "store": b"short"}, {"kept": b"", "store": "a text"}, {"kept": None},
+])  # fmt: skip
+def test_what_a_place_says_of_its_copies_is_checked(said: Message) -> None:
+    class Liar(_OldServer):
+        def __init__(self) -> None:
+            pass
+
+        def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+            return answer_packets({"objects": 0, **said})
+
+    with pytest.raises(RemoteError):
+        chunks.ask_kept(Liar(), [b"k" * 32])
+
+
+def test_no_more_is_kept_than_was_asked_for() -> None:
+    class Liar(_OldServer):
+        def __init__(self) -> None:
+            pass
+
+        def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+            return answer_packets({"kept": b"k" * 32 + b"x" * 32, "objects": 0, "store": bytes(16)})
+
+    assert chunks.ask_kept(Liar(), [b"k" * 32]) == ({b"k" * 32}, bytes(16))
