@@ -78,9 +78,7 @@ def origins_of(store: ObjectStore, derivation: Derivation, find: Find) -> tuple[
 
 def changed_below(store: ObjectStore, core: bytes, find: Find) -> CoreSource | None:
     """The first source of a core, or of a core below it, where another document is now; None where all is as it was."""
-    return next(
-        (found for found in _sources_below(store, [core]) if find(found.key) != found.document), None
-    )
+    return next((found for found in _sources_below(store, [core]) if find(found.key) != found.document), None)
 
 
 def _sources_below(store: ObjectStore, cores: list[bytes]) -> Iterator[CoreSource]:
