@@ -7,9 +7,8 @@ from typing import Any
 from arbor import proofs
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line, quote_path
-from arbor.cli.views import verify_fields
+from arbor.cli.views import fact_line, verify_fields
 
-_LABEL_CELLS = 12
 _OF_PASSAGE = ("index", "passages", "leaf", "text")
 _OF_DOCUMENT = ("document", "title", "media_type", "source_uri", "file_hash")
 _OF_CONSISTENCY = ("old_commit", "old_log_size", "log_size", "old_log_root", "log_root")
@@ -56,7 +55,7 @@ def _show(out: Output, found: proofs.Verified) -> None:
     if found.text_matched:
         rows.append(("text", f"as given, it is the {found.text_matched}"))
     for label, value in rows:
-        out.line(f"  {out.style(label.ljust(_LABEL_CELLS), 'cyan')}{value}")
+        fact_line(out, label, value)
     if found.text:
         out.line()
         out.text(clean(found.text) + ("" if found.text.endswith("\n") else "\n"))

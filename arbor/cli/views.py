@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from arbor.repo.status import PathChange
 
 SHORT_OID = 12
+MAX_LISTED = 10
+"""Commands name so many documents; of more they say how many."""
+
 STATUS_WORDS = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "U": "in conflict"}
 STATUS_STYLES = {"A": "green", "M": "yellow", "D": "red", "R": "cyan", "U": "red"}
+_LABEL_CELLS = 12
+_NAMES_SHOWN = 3
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -140,7 +145,24 @@ def summary_of(statuses: Iterable[str]) -> str:
     return ", ".join(parts)
 
 
-_NAMES_SHOWN = 3
+def name_documents(out: Output, verb: str, names: Sequence[str], *, every: bool = False) -> None:
+    """What was done to documents, one on each line; how many they are where that would be long, unless `every`."""
+    if every or len(names) <= MAX_LISTED:
+        for name in names:
+            out.line(f"{verb} {name}")
+    else:
+        out.line(f"{verb} {count(len(names), 'document')}")
+
+
+def note_rest(out: Output, total: int, what: str = "more") -> None:
+    """How many were not named of so many, where only the first `MAX_LISTED` were."""
+    if total > MAX_LISTED:
+        out.note(f"and {total - MAX_LISTED:,} {what}; --json names them")
+
+
+def fact_line(out: Output, label: str, value: str) -> None:
+    """One thing that is known of what is shown, below its name."""
+    out.line(f"  {out.style(label.ljust(_LABEL_CELLS), 'cyan')}{value}")
 
 
 def few(names: Sequence[str]) -> str:

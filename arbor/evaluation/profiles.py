@@ -13,7 +13,7 @@ from arbor.evaluation.collections import Collection, CollectionSize, read_collec
 from arbor.evaluation.metrics import Ranking, evaluate
 from arbor.evaluation.runner import DEPTH, parse_words, store_collection
 from arbor.graph.consensus import Consensus
-from arbor.graph.live import gather_documents
+from arbor.graph.documents import gather_documents
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
 from arbor.repo.snapshot import Snapshot

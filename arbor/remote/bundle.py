@@ -42,10 +42,10 @@ from arbor.store.files import fsync_folder, temporary_path
 from arbor.store.refs import HEADS
 
 if TYPE_CHECKING:
-    from arbor.remote import bundle_view
-    from arbor.remote.bundle_view import UnpackedBundle
+    from arbor.remote import unpacked_bundle
+    from arbor.remote.unpacked_bundle import UnpackedBundle
 else:
-    bundle_view = lazy_module("arbor.remote.bundle_view")
+    unpacked_bundle = lazy_module("arbor.remote.unpacked_bundle")
 
 MAGIC = b"ARBBNDL1"
 _LENGTH = struct.Struct("<I")
@@ -283,5 +283,5 @@ class BundleTransport:
     def _unpack(self) -> UnpackedBundle:
         """The same KB in a form that a part can be chosen of."""
         if self._unpacked is None:
-            self._unpacked = bundle_view.UnpackedBundle(self, self.info.shown, self.info.filter)
+            self._unpacked = unpacked_bundle.UnpackedBundle(self, self.info.shown, self.info.filter)
         return self._unpacked

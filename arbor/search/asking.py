@@ -22,6 +22,7 @@ from arbor.repo.core_binding import unproven_source
 from arbor.repo.repository import Repository
 from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
+from arbor.search.changed_files import read_changed_files
 from arbor.search.labels import LabelDesk, label_hooks
 from arbor.search.lending import ReaderDesk
 from arbor.search.profiles import choose_profile, parse_profiles
@@ -29,7 +30,6 @@ from arbor.search.query import Query
 from arbor.search.ranking import ProfileRanker
 from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.searching import Searcher, SearchOptions, parse
-from arbor.search.working_copy import read_changed_files
 from arbor.text.extraction import Extraction
 
 if TYPE_CHECKING:

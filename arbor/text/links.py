@@ -30,7 +30,7 @@ from arbor.objects.links import (
     plain_label,
 )
 from arbor.text.extraction import FrontValue
-from arbor.text.unseen import blank_unseen
+from arbor.text.unseen import LINKISH, PARAGRAPH_END, blank_unseen, hide_literals, show_hidden
 
 _LABEL = r"[^\[\]]*+(?:\[[^\[\]]*+\][^\[\]]*+)*"
 _PLAIN_DESTINATION = r"(?!<)[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*"
@@ -57,19 +57,6 @@ _ADDRESS = re.compile(
 )
 _ADDRESS_TAIL = b".,;:!?'*_~"
 
-_SPECIAL = b"[]()<>`:|#!\\"
-_HIDDEN = b"\xf5\xf6\xf7\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff\xc1"
-_HIDE = bytes.maketrans(_SPECIAL, _HIDDEN)
-_SHOW = bytes.maketrans(_HIDDEN, _SPECIAL)
-_ESCAPE = re.compile(rb"\\(?=[\xf5-\xff\xc1])")
-_BLANK = bytes(10 if value == 10 else 32 for value in range(256))
-"""Turns everything but line ends into spaces."""
-
-_LINKISH = re.compile(rb"[\[\]]|http|href")
-_BACKTICKS = re.compile(rb"``*+")
-_COMMENT = re.compile(rb"<!--")
-_LITERAL = re.compile(rb"`++|<!--|\\[\[\]()<>`:#!\\]")
-_PARAGRAPH_END = re.compile(rb"\n[ \t\r]*+(?:\n|#{1,6}[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])")
 _EMBED = ord("!")
 _ODD_ENDS = b" \t\r\x0b\x0c\\"
 
@@ -121,9 +108,9 @@ class LinkFinder:
         Args:
             text: The source with fenced code blanked out, every other byte in its place; begins with a line end.
         """
-        if not _LINKISH.search(text):
+        if not LINKISH.search(text):
             return
-        visible = _hide_literals(blank_unseen(text))
+        visible = hide_literals(blank_unseen(text))
         if b"[" in visible:
             self._find_bracketed(visible, 0, len(visible), b"\\" in visible)
         if b"]:" in visible:
@@ -158,7 +145,7 @@ class LinkFinder:
             if b"\n" in shown or b"[" in shown or b"`" in shown:
                 inner = b"[" in shown and self._find_bracketed(text, label[0], label[1], has_escapes)
                 has_links |= inner
-                if inner or _PARAGRAPH_END.search(shown):
+                if inner or PARAGRAPH_END.search(shown):
                     continue  # paragraphs end a link, and a link holds no other link: the brackets are only text
                 code += MARKUP
             has_links |= not embeds
@@ -171,7 +158,7 @@ class LinkFinder:
         start, end = page
         section_bytes = anchor[1] - anchor[0]
         if text[start] <= 32 or text[end - 1] in _ODD_ENDS or escaped or _has_wide_edge(text, start, end):
-            target, section, label = (_shown(text[start:end]) for start, end in (page, anchor, alias))
+            target, section, label = (show_hidden(text[start:end]) for start, end in (page, anchor, alias))
             target = target.strip().removesuffix("\\")
             if target or section:
                 self.rows += (code, self._line_at(at), "", target, section, label, 0)
@@ -198,13 +185,13 @@ class LinkFinder:
             return
         mark, percent = text.find(b"#", start, end), text.find(b"%", start, end)
         if escaped:
-            path, section = split_destination(_shown(text[start:end]))
+            path, section = split_destination(show_hidden(text[start:end]))
             if path or section:
-                shown = plain_label(_shown(text[label[0] : label[1]]))
+                shown = plain_label(show_hidden(text[label[0] : label[1]]))
                 self.rows += (code & ~MARKUP, self._line_at(at), "", path, section, shown, 0)
             return
         section_bytes = 0
-        if (mark >= 0 or percent >= 0) and not is_address(_shown(text[start : min(end, start + 64)])):
+        if (mark >= 0 or percent >= 0) and not is_address(show_hidden(text[start : min(end, start + 64)])):
             if percent >= 0:
                 code |= MARKUP
             if mark >= 0:
@@ -258,11 +245,6 @@ def find_addresses(text: str) -> list[Link]:
     return list(expand_links(finder.rows, data))
 
 
-def _shown(piece: bytes) -> str:
-    """Searched text as its writer meant it: escapes resolved, and what was hidden shown again."""
-    return _ESCAPE.sub(b"", piece).translate(_SHOW).decode("utf-8", "replace")
-
-
 def split_destination(destination: str) -> tuple[str, str]:
     """Split a Markdown destination into target and anchor: `my%20note.md#part` gives `my note.md` and `part`.
 
@@ -301,123 +283,6 @@ def _has_wide_edge(text: bytes, start: int, end: int) -> bool:
     """Whether a stretch begins or ends with white space outside of ASCII."""
     lead = text[start] in _WIDE_LEADS and text.startswith(_WIDE_EDGES, start, end)
     return lead or (text[end - 1] >= 0x80 and text.endswith(_WIDE_EDGES, start, end))
-
-
-def _hide_literals(text: bytes) -> bytes:
-    """Hide what only looks like a link; every byte keeps its place."""
-    if b"\\" in text:
-        return _hide_each(text)
-    if b"<!--" in text:
-        without = _blank_comments(text)
-        if without is None:
-            return _hide_each(text)
-        text = without
-    if b"`" not in text:
-        return text
-    parts = text.split(b"`")
-    code = b"".join(parts[1::2])
-    if len(parts) & 1 and b"\n" not in code and b"" not in parts[1:-1] and not _LINKISH.search(code):
-        return text
-    return _hide_each(text)
-
-
-def _blank_comments(text: bytes) -> bytes | None:
-    """Blank comments out; None where it takes a closer look to tell comments from inline code."""
-    pieces = []
-    done = 0
-    start = text.find(b"<!--")
-    while start >= 0:
-        end = text.find(b"-->", start + 4)
-        if end < 0:
-            break
-        comment = text[start : end + 3]
-        if b"`" in comment or text.count(b"`", done, start) & 1:
-            return None
-        pieces.append(text[done:start])
-        pieces.append(comment.translate(_BLANK))
-        done = end + 3
-        start = text.find(b"<!--", done)
-    pieces.append(text[done:])
-    return b"".join(pieces)
-
-
-def _hide_each(text: bytes) -> bytes:
-    """Hide the code spans, comments and escapes one by one."""
-    pieces: list[bytes] = []
-    done = 0
-    for start, end in _iter_literals(text):
-        literal = text[start:end]
-        if literal[:1] == b"<":
-            hidden = literal.translate(_BLANK)
-        elif literal[:1] == b"\\":
-            hidden = b"\\" + literal[1:].translate(_HIDE)
-        elif _LINKISH.search(literal):
-            hidden = literal.translate(_HIDE)
-        else:
-            continue
-        pieces += text[done:start], hidden
-        done = end
-    pieces.append(text[done:])
-    return b"".join(pieces)
-
-
-def _find_tokens(text: bytes) -> list[Span]:
-    """The runs of backticks, openings of comments and escaped characters, none in another."""
-    if b"\\" in text:
-        return [match.span() for match in _LITERAL.finditer(text)]
-    tokens = [match.span() for match in _BACKTICKS.finditer(text)]
-    comments = [match.span() for match in _COMMENT.finditer(text)]
-    return sorted(tokens + comments) if comments else tokens
-
-
-def _iter_literals(text: bytes) -> Iterator[Span]:
-    """Start and end of each code span, comment and escaped character, whichever begins first."""
-    tokens = _find_tokens(text)
-    next_runs = _find_next_runs(text, tokens)
-    resume = 0  # tokens before this position lie inside code or a comment
-    blank = -1
-    last_comment_end = text.rfind(b"-->")
-    for number, (start, end) in enumerate(tokens):
-        if start < resume:
-            continue
-        first = text[start : start + 1]
-        if first == b"`":
-            closer = next_runs[number]
-            if closer < 0:
-                continue
-            if blank < start:
-                found = _PARAGRAPH_END.search(text, start)
-                blank = found.start() if found else len(text)
-            if blank < closer:
-                continue
-            resume = closer + end - start
-        elif first == b"<":
-            if start + 4 > last_comment_end:
-                continue
-            resume = text.find(b"-->", start + 4) + 3
-        else:
-            resume = end
-        yield start, resume
-
-
-def _find_next_runs(text: bytes, tokens: list[Span]) -> list[int]:
-    """For each run of backticks, where the next run of the same length starts; -1 when there is none.
-
-    Inside code a backslash is only a backslash, so a run behind one opens nothing but can close.
-    """
-    starts = [-1] * len(tokens)
-    next_runs: dict[int, int] = {}
-    for number in range(len(tokens) - 1, -1, -1):
-        start, end = tokens[number]
-        if text[start : start + 1] == b"`":
-            starts[number] = next_runs.get(end - start, -1)
-            if not (number and tokens[number - 1][1] == start and text[start - 1 : start] == b"`"):
-                next_runs[end - start] = start
-        elif text[start : start + 2] == b"\\`":
-            rest = tokens[number + 1] if number + 1 < len(tokens) else (0, 0)
-            length = 1 + (rest[1] - rest[0] if rest[0] == end and text[end : end + 1] == b"`" else 0)
-            next_runs[length] = start + 1
-    return starts
 
 
 def find_front_matter_links(fields: dict[str, FrontValue], source: str) -> list[Link]:

@@ -154,3 +154,7 @@ def test_columns_line_up() -> None:
     rows = [["1", "默克", "x"], ["23", "a", "y"]]
     assert ["".join(row) for row in columns(rows)] == ["1   默克  x", "23  a     y"]
     assert list(columns([])) == []
+
+
+def test_what_only_joins_characters_takes_no_cell() -> None:
+    assert cell_width("a\u200db") == cell_width("e\u0301x") == 2

@@ -15,7 +15,8 @@ import arbor
 from arbor.cli import demo_documents
 from arbor.errors import UsageError
 from arbor.graph.desk import ConsensusDesk
-from arbor.graph.live import LiveConsensus, disputed_paths
+from arbor.graph.documents import disputed_paths
+from arbor.graph.live import LiveConsensus
 from arbor.graph.standing import Label
 from arbor.kb import KnowledgeBase
 from arbor.objects.links import Link

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,14 @@ def test_a_ripple_says_by_which_path_and_with_which_weight_it_arrived() -> None:
     assert lower is not None
     assert before.score_ppm > lower.score_ppm
     assert before.groups == lower.groups == 1
+
+
+def test_the_nearest_are_named_first_whatever_their_names() -> None:
+    names = {"a.md": "m.md", "b.md": "z.md", "c.md": "c.md"}
+    chain = [replace(each, key=names.get(each.key, each.key)) for each in CHAIN]
+    consensus = Consensus.open()
+    consensus.rebuild(chain[1:])
+    assert [(each.key, each.hop) for each in consensus.apply(chain[:1]).reached] == [("z.md", 1), ("c.md", 2)]
 
 
 def test_influence_ends_where_the_policy_ends_it() -> None:

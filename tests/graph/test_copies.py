@@ -53,6 +53,12 @@ def test_a_quotation_inside_two_long_texts_makes_them_one_source() -> None:
     assert not is_copy(runs_of(one), runs_of(retold))
 
 
+def test_a_word_that_is_repeated_is_no_wording() -> None:
+    runs = runs_of(fact("a", "coral coral reef coral reef reef tide"))
+    assert runs.triples()
+    assert all(len(set(run)) == 3 for run in runs.triples())
+
+
 def test_how_common_the_words_of_short_texts_are_decides_nothing() -> None:
     source = random.Random(3)
     told = [fact("a", text) for topic in topics("short_") for text in topic.told]

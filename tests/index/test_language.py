@@ -86,6 +86,11 @@ def test_declared(fields: dict[str, object], code: str) -> None:
     assert declared_language(fields) == code
 
 
+def test_two_common_words_are_too_few_to_tell_a_language() -> None:
+    assert guess_language("Wer und wo: der Kanal") == ""
+    assert guess_language("Wer und wo: der Kanal ist zu") == "de"
+
+
 @given(st.text())
 def test_any_text_has_a_code_or_none(text: str) -> None:
     assert len(guess_language(text)) in (0, 2)

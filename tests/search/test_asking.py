@@ -13,7 +13,7 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.graph.standing import Label
 from arbor.index import access
 from arbor.kb import KnowledgeBase
-from arbor.search import audit, working_copy
+from arbor.search import audit, changed_files
 from arbor.search.labels import LabelDesk
 from arbor.search.lending import ReaderDesk
 from arbor.search.results import SearchResult
@@ -200,8 +200,8 @@ def test_changed_files_that_are_not_looked_at_are_counted(
     for number in range(5):
         (kb.fs_root / f"new{number}.md").write_text("a tree in the work tree\n")
     (kb.fs_root / "apple.md").write_text("x" * 200)
-    monkeypatch.setattr(working_copy, "MAX_FILES", 4)
-    monkeypatch.setattr(working_copy, "MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(changed_files, "MAX_FILES", 4)
+    monkeypatch.setattr(changed_files, "MAX_FILE_BYTES", 100)
     told = kb.search("tree", mode="VISUAL").notes
     assert [note for note in told if "changed files" in note] == [
         "changed files that were not searched, being too many, too large or unreadable: 3"

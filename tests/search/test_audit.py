@@ -40,6 +40,19 @@ def by_path(library: Library, query: str = "merkle", **options: object) -> dict[
     return {hit.path: hit for hit in library.search(query, **options).hits}
 
 
+@pytest.mark.parametrize("false", [{"newlines": 1}, {"size": 5}], ids=["lines", "bytes"])
+def test_a_passage_that_is_not_as_long_as_its_manifest_says_is_not_proven(
+    library: Library, false: dict[str, int]
+) -> None:
+    oid = by_path(library)["copy of merkle.md"].document
+    proven = audit.Auditor().document(library.snapshot, oid)
+    first, *others = proven.manifest.passages
+    assert not audit.Auditor().passage(library.snapshot, proven, 0, frozenset()).problem
+    manifest = replace(proven.manifest, passages=(first._replace(**false), *others))
+    lied = audit.ProvenDocument(oid, proven.document, manifest)
+    assert audit.Auditor().passage(library.snapshot, lied, 0, frozenset()).problem == audit.FALSE_LINES
+
+
 def test_a_strict_hit_is_proven_by_hand(library: Library) -> None:
     hit = by_path(library, mode=STRICT)["copy of merkle.md"]
     assert hit.audit is STRICT

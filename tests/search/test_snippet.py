@@ -99,3 +99,8 @@ def test_marks_lie_within_and_apart(text: str, places: list[tuple[int, int, int]
         previous = end
     inner = found.text.removeprefix("…").removesuffix("…")
     assert "…" in text or len(inner) <= len(text)
+
+
+def test_marks_that_touch_are_one() -> None:
+    marks = [Span(0, 2, 0), Span(2, 4, 1), Span(5, 7, 0)]
+    assert make_snippet("知识管理 知识", marks, {0: 1.0, 1: 1.0}).highlights == ((0, 4), (5, 7))

@@ -920,3 +920,13 @@ def test_the_owner_of_a_file_is_looked_for_once_a_folder(
     assert found["other/f.md"] == found["g.md"]
     assert {name: owners.owner_of(tmp_path / name) for name in reversed(files)} == found
     assert len(asked) == len(set(asked))
+
+
+def test_links_of_a_cold_document_are_no_findings_and_no_error(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb(
+        {"cold.md": "# Cold\n\nSee [it](gone.md).\n", "hot.md": "See [it](gone.md).\n", "gone.md": "# It\n"}
+    )
+    archive = copied(kb, tmp_path / "archive")
+    go_cold(kb, [FolderSource(archive)], "cold.md")
+    kb.rm(["gone.md"])
+    assert [finding.path for finding in kb.check_staged().findings] == ["hot.md"]

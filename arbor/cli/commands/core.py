@@ -11,7 +11,7 @@ from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.safe_text import clean, clean_line, columns, quote_path
 from arbor.cli.session import Session
-from arbor.cli.views import count, moment, origin_fields, short
+from arbor.cli.views import count, fact_line, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
 from arbor.lazy import lazy_module
 
@@ -153,11 +153,11 @@ def _show(session: Session, core: CoreInfo) -> None:
     for label, value in (("core", core.core), ("title", clean_line(core.title)), ("made", clean_line(made)),
                          ("with", clean_line(parameters)), ("statistics", core.ledger_root)):  # fmt: skip
         if value:
-            out.line(f"  {out.style(label.ljust(12), 'cyan')}{value}")
+            fact_line(out, label, value)
     for origin in core.sources:
-        out.line(f"  {out.style('from'.ljust(12), 'cyan')}{session.shown(origin.path)} passage {origin.index} "
-                 f"{short(origin.leaf.hex())} of {short(origin.document.hex())}"
-                 f"{', changed since' if origin.changed else ''}")  # fmt: skip
+        since = ", changed since" if origin.changed else ""
+        passage = f"{short(origin.leaf.hex())} of {short(origin.document.hex())}"
+        fact_line(out, "from", f"{session.shown(origin.path)} passage {origin.index} {passage}{since}")
     out.line()
     out.text(clean(core.text) + ("" if core.text.endswith("\n") else "\n"))
 

@@ -9,7 +9,7 @@ import click
 
 from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.session import Session
-from arbor.cli.views import count
+from arbor.cli.views import MAX_LISTED, count, note_rest
 from arbor.errors import AnswerNo, UsageError
 from arbor.lazy import lazy_module
 
@@ -27,7 +27,6 @@ FIELDS = {
     "or `skipped`), and the `problem` of what was skipped",
     "distillers": "with --list, and nothing else then: `name` and `parameters`, with their defaults, of each",
 }
-_MAX_LISTED = 10
 
 
 @arbor_command("distill", fields=FIELDS)
@@ -94,16 +93,15 @@ def _setting(text: str) -> tuple[str, str]:
 def _show(session: Session, found: list[Distilled]) -> None:
     out = session.out
     made = [each for each in found if each.state in ("new", "changed")]
-    if len(made) <= _MAX_LISTED:
+    if len(made) <= MAX_LISTED:
         for each in made:
             out.line(f"{each.state} core:{each.name}")
     states = Counter(each.state for each in found)
     out.line(
         f"{count(len(made), 'core')} staged, {states['same']:,} as before, {states['skipped']:,} skipped"
     )
-    for each in [each for each in found if each.state == "skipped"][:_MAX_LISTED]:
+    for each in [each for each in found if each.state == "skipped"][:MAX_LISTED]:
         out.note(f"skipped {session.shown(each.path)}: {each.problem}")
-    if states["skipped"] > _MAX_LISTED:
-        out.note(f"and {states['skipped'] - _MAX_LISTED:,} more; --json names them")
+    note_rest(out, states["skipped"])
     if made:
         out.hint("arbor commit -m MESSAGE")

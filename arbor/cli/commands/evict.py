@@ -9,7 +9,7 @@ import click
 from arbor.cli.byte_sources import open_places, parse_age
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
 from arbor.cli.session import Session
-from arbor.cli.views import count, size
+from arbor.cli.views import MAX_LISTED, count, note_rest, size
 from arbor.errors import AnswerNo, PartlyDone
 from arbor.lazy import lazy_module
 from arbor.repo.config import parse_size
@@ -32,7 +32,6 @@ FIELDS = {
     "shared": "those that stay, because a document that is not cold has them too",
     "freed_bytes": "how much smaller the packs are",
 }
-_MAX_LISTED = 10
 
 
 @arbor_command("evict", fields=FIELDS)
@@ -161,7 +160,7 @@ def _fields(report: EvictReport, dry_run: bool) -> dict[str, Any]:
 def _show(session: Session, report: EvictReport, dry_run: bool, copies: int) -> None:
     out = session.out
     verb = "would go" if dry_run else "went"
-    if dry_run or len(report.evicted) <= _MAX_LISTED:
+    if dry_run or len(report.evicted) <= MAX_LISTED:
         for item in report.evicted:
             places = f", copies: {', '.join(item.copies)}" if item.copies else ""
             out.line(f"{report.tier} {', '.join(map(session.shown, item.paths))}{places}")
@@ -182,10 +181,9 @@ def _show(session: Session, report: EvictReport, dry_run: bool, copies: int) -> 
             out.warning(
                 f"only {len(item.copies)} of {copies} copies of {session.shown(item.paths[0])} were found"
             )
-    for item in report.refused[:_MAX_LISTED]:
+    for item in report.refused[:MAX_LISTED]:
         out.note(f"kept {session.shown(item.paths[0])}: {item.problem}")
-    if len(report.refused) > _MAX_LISTED:
-        out.note(f"and {len(report.refused) - _MAX_LISTED:,} more; --json names them")
+    note_rest(out, len(report.refused))
 
 
 def _end(report: EvictReport) -> None:

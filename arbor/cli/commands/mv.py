@@ -7,11 +7,10 @@ import click
 from arbor.cli.command import arbor_command, json_option, quiet_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.session import Session
-from arbor.cli.views import count
+from arbor.cli.views import name_documents
 from arbor.errors import UsageError
 
 FIELDS = {"renamed": "`old_path` and `path` of each document that was renamed"}
-_MAX_LISTED = 10
 
 
 @arbor_command("mv", fields=FIELDS)
@@ -40,8 +39,7 @@ def command(session: Session, paths: tuple[str, ...], force: bool, abort: bool, 
         out.json("mv", {"renamed": [{"old_path": old, "path": new} for old, new in pairs]})
     elif abort:
         out.line("the move is taken back: files and stage are as before it")
-    elif len(pairs) <= _MAX_LISTED:
-        for old, new in pairs:
-            out.line(f"renamed {session.shown(old)} -> {session.shown(new)}")
     else:
-        out.line(f"renamed {count(len(pairs), 'document')}")
+        name_documents(
+            out, "renamed", [f"{session.shown(old)} -> {session.shown(new)}" for old, new in pairs]
+        )

@@ -10,7 +10,7 @@ from arbor.cli.byte_sources import open_places
 from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import count, short, size
+from arbor.cli.views import MAX_LISTED, count, note_rest, short, size
 from arbor.errors import AnswerNo, PartlyDone, UsageError
 from arbor.lazy import lazy_module
 
@@ -29,7 +29,6 @@ FIELDS = {
     "warmed": "how many warm documents are hot again",
     "accepted_bytes": "bytes that came",
 }
-_MAX_LISTED = 10
 _MAX_LEAVES = 5
 
 
@@ -106,7 +105,7 @@ def _document(done: Rehydration) -> dict[str, Any]:
 
 def _show(session: Session, report: RehydrateReport, update: bool) -> None:
     out = session.out
-    if len(report.documents) <= _MAX_LISTED:
+    if len(report.documents) <= MAX_LISTED:
         for done in report.whole:
             out.line(f"hot {session.shown(done.paths[0])}")
     hot = len(report.whole) + report.warmed
@@ -119,15 +118,13 @@ def _show(session: Session, report: RehydrateReport, update: bool) -> None:
             out.hint("whether the sources of what is hot have changed says: arbor recheck")
     rest = [done for done in report.documents if done.state != "whole"]
     drifted = [done for done in report.documents if done.drift is not None]
-    for done in rest[:_MAX_LISTED]:
+    for done in rest[:MAX_LISTED]:
         what = f"{_missing(done)} still missing" if done.state == "part" else "nothing was found"
         out.note(f"cold {session.shown(done.paths[0])}: {what}{'; ' + done.note if done.note else ''}")
-    if len(rest) > _MAX_LISTED:
-        out.note(f"and {len(rest) - _MAX_LISTED:,} more; --json names them")
-    for done in drifted[:_MAX_LISTED]:
+    note_rest(out, len(rest))
+    for done in drifted[:MAX_LISTED]:
         _show_drift(session, done)
-    if len(drifted) > _MAX_LISTED:
-        out.note(f"and {len(drifted) - _MAX_LISTED:,} more sources have changed; --json names them")
+    note_rest(out, len(drifted), "more sources have changed")
     if drifted and not update:
         out.hint("to stage what the sources hold now, give --update")
     _show_updates(session, report)

@@ -8,7 +8,7 @@ from arbor.cli.command import arbor_command, documents_argument, json_option, of
 from arbor.cli.completing import REVISION
 from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
-from arbor.cli.views import count
+from arbor.cli.views import name_documents
 from arbor.errors import UsageError
 from arbor.repo.revisions import MERGE_HEAD
 
@@ -19,7 +19,6 @@ FIELDS = {
     "worktree": "whether files were changed",
     "restored": "paths that were brought back or, where the source does not have them, removed",
 }
-_MAX_LISTED = 10
 
 
 @arbor_command("restore", fields=FIELDS)
@@ -66,8 +65,4 @@ def command(
     if not done.restored:
         out.note("there is nothing to restore")
     verb = "restored" if files else "unstaged"
-    if len(done.restored) <= _MAX_LISTED:
-        for path in done.restored:
-            out.line(f"{verb} {session.shown(path)}")
-    else:
-        out.line(f"{verb} {count(len(done.restored), 'document')}")
+    name_documents(out, verb, [*map(session.shown, done.restored)])

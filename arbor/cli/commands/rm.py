@@ -6,14 +6,13 @@ import click
 
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
 from arbor.cli.session import Session
-from arbor.cli.views import count
+from arbor.cli.views import name_documents
 
 FIELDS = {
     "dry_run": "whether nothing was changed",
     "cached": "whether the files were kept",
     "removed": "paths of the documents that were removed",
 }
-_MAX_LISTED = 10
 
 
 @arbor_command("rm", fields=FIELDS)
@@ -45,8 +44,4 @@ def command(
         out.json("rm", {"dry_run": dry_run, "cached": cached, "removed": list(removed)})
         return
     verb = "would remove" if dry_run else "stopped tracking" if cached else "removed"
-    if dry_run or len(removed) <= _MAX_LISTED:
-        for path in removed:
-            out.line(f"{verb} {session.shown(path)}")
-    else:
-        out.line(f"{verb} {count(len(removed), 'document')}")
+    name_documents(out, verb, [*map(session.shown, removed)], every=dry_run)

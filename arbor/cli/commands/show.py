@@ -15,7 +15,16 @@ from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, columns, quote_path, truncate, typed_path
 from arbor.cli.session import Session
-from arbor.cli.views import commit_fields, commit_header, count, decorations, read_head, short, size
+from arbor.cli.views import (
+    commit_fields,
+    commit_header,
+    count,
+    decorations,
+    fact_line,
+    read_head,
+    short,
+    size,
+)
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo import cold_needs
@@ -40,7 +49,6 @@ FIELDS = {
     "`source_uri`, `encoding`, `size`, `file_hash` (BLAKE3, as b3sum prints it), `text_root`, `extractor`, "
     "`chunker`, `front_matter`, `tier`, `passages` (with `here`: whether the bytes are stored here), `links`",
 }
-_LABEL_CELLS = 12
 
 
 @arbor_command("show", fields=FIELDS)
@@ -181,7 +189,7 @@ def _show_document(session: Session, place: Place, *, as_json: bool) -> None:
             + (f" in {clean_line(place.revision)}" if place.revision else "")
         )
         for label, value in _facts(info):
-            out.line(f"  {out.style(label.ljust(_LABEL_CELLS), 'cyan')}{value}")
+            fact_line(out, label, value)
         _show_passages(out, info)
 
 
