@@ -11,6 +11,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from arbor.errors import IntegrityError
 from arbor.store.files import MAX_STATE_BYTES, hash_file, read_bounded, write_atomically
 
 
@@ -41,4 +42,7 @@ def is_unchanged(fs_path: Path) -> bool | None:
         recorded = read_bounded(sum_path(fs_path), MAX_STATE_BYTES)
     except FileNotFoundError:
         return None
-    return recorded == hash_file(fs_path).hex().encode() + b"\n"
+    try:
+        return recorded == hash_file(fs_path).hex().encode() + b"\n"
+    except IntegrityError:  # no file at all
+        return False

@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 from arbor.index.checksum import drop_sum
-from arbor.index.schema import BUSY_TIMEOUT_S, connect_to_read
+from arbor.index.schema import BUSY_TIMEOUT_S, connect_to_read, refuse_irregular
 from arbor.index.write_ahead import fold_if_large, guarded
 
 CACHE_KIB = 64 * 1024
@@ -17,6 +17,7 @@ _PAGE_BYTES = 4096
 
 def connect_to_change(fs_path: Path, *, create: bool = False) -> sqlite3.Connection:
     """A connection that writes, in write-ahead mode; the caller holds the lock of the state."""
+    refuse_irregular(fs_path)
     mode = "rwc" if create else "rw"
     connection = sqlite3.connect(
         f"{fs_path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_TIMEOUT_S,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,6 +116,7 @@ def read_stamp(connection: sqlite3.Connection) -> Stamp | None:
 
 def connect_to_write(fs_path: Path) -> sqlite3.Connection:
     """A connection that writes, with transactions begun by hand."""
+    refuse_irregular(fs_path)
     return sqlite3.connect(
         fs_path, isolation_level=None, timeout=BUSY_TIMEOUT_S, check_same_thread=False, cached_statements=64
     )
@@ -126,6 +129,7 @@ def connect_to_read(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connec
         fs_path: The database.
         immutable: The file is known not to change, or lies where no lock can be taken.
     """
+    refuse_irregular(fs_path)
     query = "mode=ro&immutable=1" if immutable else "mode=ro"
     connection = sqlite3.connect(
         f"{fs_path.absolute().as_uri()}?{query}",
@@ -133,6 +137,14 @@ def connect_to_read(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connec
     )  # fmt: skip
     connection.execute("PRAGMA temp_store = MEMORY")
     return connection
+
+
+def refuse_irregular(fs_path: Path) -> None:
+    """SQLite waits for a pipe, and reads a device without end; raises sqlite3.DatabaseError as for no database."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(fs_path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise sqlite3.DatabaseError("the file is no database but a pipe, a device or the like")
 
 
 def file_identity(fs_path: Path) -> tuple[int, int] | None:

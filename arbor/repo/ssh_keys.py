@@ -7,7 +7,6 @@ An allowed-signers file has lines of `PRINCIPALS [OPTIONS] KEYTYPE BASE64 [COMME
 from __future__ import annotations
 
 import base64
-import binascii
 import importlib.util
 import re
 import shlex
@@ -181,7 +180,7 @@ def _parse_line(line: str) -> tuple[str, dict[str, str], bytes] | None:
         return None
     try:
         return principals, options, base64.b64decode(rest[1], validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii.Error is one, and what is said of a text that is not ASCII another
         return None
 
 

@@ -152,3 +152,18 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path, name: str) 
         )  # fmt: skip
         assert done.returncode in (0, 2, 3, 12), (words, done.stderr)
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["cache/index.db", "cache/consensus.db"])
+@pytest.mark.parametrize("words", [["search", "text"], ["consensus", "a.md"], ["reindex"]])
+def test_a_cache_that_is_a_pipe_is_made_again(tmp_path: Path, name: str, words: list[str]) -> None:
+    kb = tmp_path / "kb"
+    repo = make_kb(kb, {"a.md": "# A\n\ntext\n"})
+    run = [sys.executable, "-m", "arbor", "-C", str(kb)]
+    for first in (["reindex"], ["consensus", "a.md"]):
+        subprocess.run([*run, *first], capture_output=True, timeout=60, check=True)
+    (repo.folder / name).unlink(missing_ok=True)
+    os.mkfifo(repo.folder / name)
+    done = subprocess.run([*run, *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (repo.folder / name).is_file() or words != ["reindex"]

@@ -72,6 +72,8 @@ def test_who_is_allowed_and_when(tmp_path: Path) -> None:
     assert state(None) == "unknown"
     assert state(allowed(other)) == "unknown"
     assert state(allowed(other) + allowed(key)) == "good"
+    odd = "name ssh-ed25519 AAAA\u00e9AAAA\nname ssh-ed25519 AAA\n".encode() + b"name ssh-ed25519 AA\xffAA\n"
+    assert state(odd + allowed(key)) == "good"
     assert state(allowed(key, 'namespaces="git"')) == "unknown"
     assert state(allowed(key, 'namespaces="git,arbor"')) == "good"
     assert state(allowed(key, 'valid-after="20231114"')) == "good"
