@@ -86,9 +86,27 @@ CENTRAL = frozenset("ąćęłńśźżčěřšžůőűăşţ")
 CENTRAL_SHARED = frozenset("áéíýóúäöüâîô")
 CENTRAL_RARER = frozenset("ďňťđ")
 """`CENTRAL_SHARED` are those that Western Europe writes with the same bytes."""
+CZECH_SLOVAK, CZECH_SLOVAK_RARER = frozenset("íáéýúžščřťľ"), frozenset("ěůňďóôäĺŕ")
+POLISH, POLISH_RARER = frozenset("ąęłóżść"), frozenset("ńź")
+HUNGARIAN, HUNGARIAN_RARER = frozenset("áéíóöőüú"), frozenset("ű")
+ROMANIAN, ROMANIAN_RARER = frozenset("ăâî"), frozenset("şţ")
+SOUTH_SLAVIC = frozenset("čšžćđ")
+WESTERN_LANGUAGES = (
+    *(frozenset("àâçèéêëîïôùûüœæÿ"), frozenset("àèéìòù"), frozenset("áéíñóúü"), frozenset("ãâàáçéêíóôõúü")),
+    *(
+        frozenset("àçèéíïòóúü"),
+        frozenset("äöüßéè"),
+        frozenset("äöüõ"),
+        frozenset("åäöéü"),
+        frozenset("æøåéöüä"),
+        frozenset("éèëïóöü"),
+    ),
+)
+"""What each of the languages of Western Europe writes, with the letters of what it borrows most."""
 CYRILLIC_COMMON = frozenset("оеаинтсрвлкмдпуяыьгзбчйхжш")
 CYRILLIC_RARER = frozenset("юцщэфіїєґўё")
-GREEK_COMMON = frozenset("αοιετσνηυρπκμλςωδγχθφάέήίόύώβξζψϊϋ")
+GREEK_COMMON = frozenset("αοιετσνηυρπκμλςωδγχθφάέήίόύώβξζψ")
+GREEK_RARER = frozenset("ϊϋΐΰ")
 HEBREW_COMMON = frozenset("יוהלאתרבמשנעםדחקפכטגסזןצךףץ")
 ARABIC_COMMON = frozenset("البتثجحخدذرزسشصضطظعغفقكلمنهويىةءأإآئؤ،؟")
 THAI_COMMON = frozenset("นรากเงมยลวดทสตปอบคหแจพชไขใ่้ีัิ์ืุูะำโถผธ็ๆึ")

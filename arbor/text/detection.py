@@ -25,7 +25,14 @@ from arbor.text.common_characters import (
     WESTERN,
     WESTERN_RARER,
 )
-from arbor.text.encoding_fit import CANDIDATES, rate_characters, rate_seams, rate_wide, rate_words
+from arbor.text.encoding_fit import (
+    CANDIDATES,
+    rate_characters,
+    rate_foreign,
+    rate_seams,
+    rate_wide,
+    rate_words,
+)
 
 SAMPLE_MAX_BYTES = 32 * 1024
 """How much is judged: of a longer file its beginning where that tells, else stretches from all of it."""
@@ -164,6 +171,8 @@ def _rank_candidates(sample: bytes, even: bytes) -> str:
         if rough[encoding] < max(ratings.values(), default=rough[encoding]) - _CLOSE:
             break  # this and what comes after is out of reach: more than the characters only makes it unlikelier
         ratings[encoding] = rough[encoding] + rate_seams(texts[encoding])
+        if encoding == "cp1252":
+            ratings[encoding] += rate_foreign(texts[encoding])
     chinese = ratings.pop("gb18030", float("-inf"))
     if abs(chinese - max(ratings.values(), default=float("-inf"))) < _CLOSE:
         chinese += rate_words(texts["gb18030"])

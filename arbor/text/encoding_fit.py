@@ -28,17 +28,28 @@ from arbor.text.common_characters import (
     CJK_MARKS,
     CYRILLIC_COMMON,
     CYRILLIC_RARER,
+    CZECH_SLOVAK,
+    CZECH_SLOVAK_RARER,
     GREEK_COMMON,
+    GREEK_RARER,
     HEBREW_COMMON,
+    HUNGARIAN,
+    HUNGARIAN_RARER,
     ICELANDIC,
     ICELANDIC_SHARED,
     JAPANESE,
     JAPANESE_OFTEN,
     KOREAN,
+    POLISH,
+    POLISH_RARER,
+    ROMANIAN,
+    ROMANIAN_RARER,
+    SOUTH_SLAVIC,
     THAI_COMMON,
     TURKISH,
     TURKISH_SHARED,
     WESTERN,
+    WESTERN_LANGUAGES,
     WESTERN_RARER,
     WESTERN_RAREST,
     WESTERN_SIGNS,
@@ -61,6 +72,8 @@ _OWN_LETTER, _LETTER, _RARER_LETTER, _SHARED_LETTER, _CAPITAL, _SIGN, _RARER_SIG
     -5.0,
 )
 _SIGN_ABROAD, _RAREST_LETTER, _UNKNOWN = -6.0, -7.5, -10.0
+_FOREIGN_LETTER, _FOREIGN_LETTERS_FREE = -4.0, 1
+"""What a letter costs that the language of the text does not have, and how many cost nothing: a name has one."""
 
 _SEAM = lazy_pattern(
     r"[A-Za-z](?=[\u0370-\u1cff\u3041-\u9fff\uac00-\ud7a3\ue000-\uf8ff])|[\u0370-\u1cff](?=[A-Za-z])"
@@ -70,11 +83,12 @@ _SEAM = lazy_pattern(
     r"|[\xa2-\xaa\xac-\xbf×÷](?=[\u0370-\u1cff])|[A-Za-z\xc0-\xff](?=[“•‰])|‰(?=\S)|•(?=[^\0-\x7f])|”(?=[A-Za-z\xc0-\xff])"
     r"|[–—](?=[\xa2\xa4-\xaa\xac-\xbe])|[ąćęłńśźżčďěňřšťůžőűăşţđ](?=[ĄĆĘŁŃŚŹŻČĎĚŇŘŠŤŮŽŐŰĂŞŢĐÄÖÜÁÉÍÓÚ])"
     r"|(?<![きしちにひみりぎじぢびぴキシチニヒミリギジヂビピテデトドフヴウクグツスズイ])[ゃゅょャュョ]"
+    r"|ς(?=[α-ώ])|[ךםןףץ](?=[א-ת])"
     r"|[\uff61-\uff9f](?=[^\uff61-\uff9f]|\Z)|[\uff61-\uff9f](?=[\u4e00-\u9fff])"
 )
 """What hardly any text has: two scripts, a small letter and a capital, or a letter and a sign that meet inside a word;
-signs before what they do not stand before; a small kana after one that takes none; the end of half-width kana, so
-that a single one costs more than its share of a run."""
+signs before what they do not stand before; a letter that ends words before another; a small kana after one that takes
+none; the end of half-width kana, so that a single one costs more than its share of a run."""
 
 _SEAM_COST = -4.0
 
@@ -198,10 +212,18 @@ def _rate_no_sign(char: str) -> float:
     return _SIGN_ABROAD if char == "\u00a0" else _rate_unknown(char)
 
 
+_WESTERN_LETTERS = WESTERN | WESTERN_RARER | frozenset("ýþðšžÿ")
 _CYRILLIC = {_LETTER: CYRILLIC_COMMON, _RARER_LETTER: CYRILLIC_RARER}
 
 _WESTERN = {_LETTER: WESTERN, _RARER_LETTER: WESTERN_RARER, _RAREST_LETTER: WESTERN_RAREST}
 _CENTRAL = {_RARER_LETTER: CENTRAL, _SHARED_LETTER: CENTRAL_SHARED, _CAPITAL: CENTRAL_RARER}
+_CENTRAL_LANGUAGES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
+    (CZECH_SLOVAK, CZECH_SLOVAK_RARER),
+    (POLISH, POLISH_RARER),
+    (HUNGARIAN, HUNGARIAN_RARER),
+    (ROMANIAN, ROMANIAN_RARER),
+    (SOUTH_SLAVIC, frozenset()),
+)
 
 CANDIDATES = (
     Candidate("cp1252", 0.0, _rate_alphabet(_WESTERN, _rate_sign)),
@@ -213,7 +235,15 @@ CANDIDATES = (
     Candidate("cp1251", -4.0, _rate_alphabet(_CYRILLIC, _rate_russian_sign)),
     Candidate("koi8_r", -6.0, _rate_alphabet(_CYRILLIC, _rate_no_sign)),
     Candidate("cp1250", -4.5, _rate_alphabet(_CENTRAL, _rate_sign_abroad)),
-    Candidate("cp1253", -4.0, _rate_alphabet({_LETTER: GREEK_COMMON}, _rate_sign_abroad)),
+    *(
+        Candidate("cp1250", -4.0, _rate_alphabet({_LETTER: most, _RARER_LETTER: others}, _rate_sign_abroad))
+        for most, others in _CENTRAL_LANGUAGES
+    ),
+    Candidate(
+        "cp1253",
+        -4.0,
+        _rate_alphabet({_LETTER: GREEK_COMMON, _RAREST_LETTER: GREEK_RARER}, _rate_sign_abroad),
+    ),
     Candidate(
         "cp1254", -4.0, _rate_alphabet({_OWN_LETTER: TURKISH, _LETTER: TURKISH_SHARED}, _rate_sign_abroad)
     ),
@@ -242,6 +272,25 @@ def rate_characters(text: str, candidate: Candidate) -> float:
 def rate_seams(text: str) -> float:
     """What the places where characters meet add to it; never positive."""
     return _SEAM_COST * sum(1 for _ in _SEAM.finditer(text))
+
+
+def rate_foreign(text: str) -> float:
+    """What letters of several languages add to a text of Western Europe; never positive.
+
+    A text is in one of them, with a name of another. Without this, any text of Central Europe would be one in
+    a mixture of French, Danish and Italian.
+
+    Args:
+        text: As `cp1252` decodes it.
+    """
+    counts = Counter(char for char in text.lower() if char in _WESTERN_LETTERS)
+    languages = (
+        (*WESTERN_LANGUAGES, ICELANDIC | ICELANDIC_SHARED) if counts.keys() & ICELANDIC else WESTERN_LANGUAGES
+    )
+    foreign = min(
+        sum(count for char, count in counts.items() if char not in letters) for letters in languages
+    )
+    return _FOREIGN_LETTER * max(foreign - _FOREIGN_LETTERS_FREE, 0)
 
 
 def rate_wide(text: str) -> float:

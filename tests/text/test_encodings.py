@@ -86,6 +86,63 @@ def test_a_line_or_two_is_enough(codec: str, text: str, around: str) -> None:
         ("cp1252", "Það er gott veður í dag og ég fer út að ganga með þér."),
         ("cp1254", "Bugün hava çok güzel, değil mi?"),
         ("koi8_r", "не так ли, мой друг? Он уже ушёл."),
+        (
+            "cp1250",
+            (
+                "Poznámky k cestě: ráno jsme přijeli na nádraží, koupili jízdenky a čekali na zpožděný vlak. Večer "
+                "byl koncert."
+            ),
+        ),
+        (
+            "cp1250",
+            "Soubor se nepodařilo uložit, protože na disku není dost místa. Zkuste to prosím později znovu.",
+        ),
+        (
+            "cp1250",
+            "Súbor sa nepodarilo uložiť, pretože na disku nie je dosť miesta. Skúste to neskôr ešte raz.",
+        ),
+        (
+            "cp1250",
+            (
+                "Dziś kupiłem nową książkę o historii miasta i będę ją czytać wieczorem. Pociąg spóźnił się o pół "
+                "godziny."
+            ),
+        ),
+        ("cp1250", "Nie można zapisać pliku, ponieważ na dysku brakuje miejsca."),
+        (
+            "cp1250",
+            (
+                "A fájlt nem sikerült elmenteni, mert nincs elég hely a lemezen. Próbálja meg később, vagy törölje a "
+                "régi fájlokat előbb."
+            ),
+        ),
+        (
+            "cp1250",
+            (
+                "Datoteku nije moguće spremiti jer na disku više nema mjesta. Pokušajte ponovno sljedeći tjedan, "
+                "možda će još biti prostora za čuvanje."
+            ),
+        ),
+        ("cp1251", "Файлът не можа да бъде записан, защото на диска няма достатъчно място."),
+        ("cp1255", "לא ניתן לשמור את הקובץ כי אין מספיק מקום בכונן. נסו שוב מאוחר יותר."),
+        (
+            "cp1252",
+            (
+                "Mañana compraré un libro sobre la historia de la región y lo leeré después, quizás también el "
+                "sábado."
+            ),
+        ),
+        (
+            "cp1252",
+            "Filen kunde inte sparas, eftersom det inte finns något utrymme kvar på disken. Försök igen senare.",
+        ),
+        (
+            "cp1252",
+            (
+                "Faili ei õnnestunud salvestada, sest kettal ei ole piisavalt ruumi. Proovige hiljem uuesti, "
+                "võib-olla läheb paremini."
+            ),
+        ),
     ],
 )
 @pytest.mark.parametrize("repeats", [1, 40])
