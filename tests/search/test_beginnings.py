@@ -38,6 +38,7 @@ def test_a_word_is_found_by_each_of_its_beginnings(word: str) -> None:
     [
         ("cos", "a com, a color"), ("ans", "and any"), ("bus", "build bugs"), ("gas", "a game"), ("res", "a ref"),
         ("lens", "lend it"), ("thes", "them"), ("paymentx", "payment"),
+        ("willin", "it will"), ("abouta", "about"),
     ],
 )  # fmt: skip
 def test_words_that_begin_otherwise_are_not(typed: str, text: str) -> None:
