@@ -121,7 +121,9 @@ def _agreed(ours: Sequence[bytes], theirs: Sequence[bytes]) -> tuple[int, int]:
     """How many lines both sides have in common at the start and at the end: nobody has to decide about those."""
     most = min(len(ours), len(theirs))
     head = next((place for place in range(most) if ours[place] != theirs[place]), most)
-    tail = next((place for place in range(most - head) if ours[-1 - place] != theirs[-1 - place]), most - head)
+    tail = next(
+        (place for place in range(most - head) if ours[-1 - place] != theirs[-1 - place]), most - head
+    )
     return head, tail
 
 

@@ -29,7 +29,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage
 from arbor.repo.tiers import read_tiers
-from arbor.repo.upstreams import is_gone, read_upstream
+from arbor.repo.upstreams import is_gone, told_upstream
 from arbor.repo.worktree import Scan, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
@@ -159,7 +159,7 @@ def get_status(repo: Repository) -> Status:
 
 def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int, bool]:
     """(name, commits ahead, commits behind, whether it is gone) of what a branch follows."""
-    upstream = read_upstream(repo, branch)
+    upstream = told_upstream(repo, branch)
     if not upstream or is_gone(repo, upstream):
         return upstream, 0, 0, bool(upstream)
     theirs = repo.refs.read(REMOTES + upstream)

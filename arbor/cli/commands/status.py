@@ -12,6 +12,7 @@ from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
+from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -75,9 +76,11 @@ def command(
         })  # fmt: skip
     elif porcelain or as_short:
         _lines(session, state, nul=nul, coloured=not porcelain)
+        warn_of_settings(session)
     else:
         with session.out.paged():
             _for_people(session, state, is_whole=not paths)
+        warn_of_settings(session)
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
