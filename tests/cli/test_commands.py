@@ -836,3 +836,57 @@ def test_what_a_left_revert_does_not_bring_back_is_named(kb: Cli) -> None:
     kb("restore", "-S", "one.md")
     assert "these files differ as they did: one.md\n" in kb("revert", "--abort").err
     assert kb("status", "-s").out == " D one.md\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[branch.main]\nupstream = 5\n", "line 2: 'branch.main.upstream' is text in quotation marks, not 5"),
+        ('[remote.x]\nfetch = "all"\nurl = 7\n', "line 3: 'remote.x.url' is text in quotation marks, not 7"),
+        ("branch = 5\n", "line 1: 'branch' is a table, not 5"),
+        ('[remote "x"]\nurl = "y"\n', "(at line 1, column 9)"),
+        ('[branch.main]\nupstream = "nowhere"\n', ""),
+    ],
+)
+def test_settings_that_make_no_sense_stop_no_listing(kb: Cli, text: str, told: str) -> None:
+    (kb.folder / ".arbor/config.toml").write_text(text)
+    kb("branch", "other")
+    for words in (["status"], ["status", "-s"], ["branch"]):
+        done = kb(*words)
+        assert (told in done.err) if told else "warning" not in done.err, words
+    assert kb("status", "--json").json["branch"] == "main"
+    kb("switch", "other")
+    kb("log", "--oneline")
+    kb("diff")
+    is_gone = kb.run("branch", "-d", "main").code == 0
+    assert ("main" in kb("branch").out) != is_gone
+
+
+def test_a_document_in_conflict_is_not_restored_to_one_side_unasked(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/merkle.md", "theirs\n")
+    kb.commit("theirs")
+    kb("switch", "main")
+    kb.write("notes/merkle.md", "ours\n")
+    kb.commit("ours")
+    kb("merge", "side", code=13)
+    kb.write("notes/merkle.md", "by hand\n")
+    kb.write("notes/proofs.md", "edited\n")
+    refused = Cli(kb.folder / "notes")("restore", ".", code=13).err
+    assert "is in conflict" in refused
+    assert refused.endswith("arbor restore -s HEAD merkle.md\n")
+    assert (kb.folder / "notes/proofs.md").read_text() == "edited\n"
+    kb("restore", "notes/proofs.md")
+    kb("restore", "-s", "side", "notes/merkle.md")
+    assert (kb.folder / "notes/merkle.md").read_text() == "theirs\n"
+    assert kb("restore", "-S", "notes/merkle.md").out == "unstaged notes/merkle.md\n"
+    assert kb("status", "-s").out == " M notes/merkle.md\n"
+
+
+def test_an_amend_that_leaves_nothing_of_the_commit_is_refused(kb: Cli) -> None:
+    kb.write("more.md", "# More\n")
+    kb.commit("more")
+    kb("rm", "more.md")
+    assert "arbor reset HEAD~1" in kb("commit", "--amend", "--no-edit", code=2).err
+    kb("commit", "--amend", "--no-edit", "--allow-empty")
+    kb("commit", "--amend", "-m", "another message")

@@ -110,7 +110,7 @@ def test_two_names_for_a_cold_document_name_it(cli: Cli) -> None:
     cli("commit", "-m", "moved here")
     refused = cli("merge", "moved", "--offline", code=1).err
     assert "'d.md' in HEAD" in refused
-    assert "arbor rehydrate-cold --at HEAD d.md --from PLACE" in refused
+    assert "arbor rehydrate-cold --at HEAD d.md --from=PLACE" in refused
     assert files(cli)["d.md"] == TEXT
     cli("rehydrate", "d.md")
     assert "conflict: d.md" in cli("merge", "moved", "--offline", code=13).out
