@@ -218,8 +218,12 @@ def count_documents(repo: Repository, root: bytes) -> int:
 
 
 def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
-    """The stage is empty now; the work tree cache is stamped anew, since it lists the same files."""
-    clear_stage(repo.folder)
+    """The stage is empty now; the work tree cache is stamped anew, since it lists the same files.
+
+    The commit is made: a stage that the system does not let go is known by that, see `Stage.after_commit`.
+    """
+    with contextlib.suppress(OSError):
+        clear_stage(repo.folder)
     with contextlib.suppress(OSError):
         restamp_worktree_cache(repo.folder, stage.stamp, Stage(root).stamp)
 

@@ -89,6 +89,12 @@ def test_an_edited_file_stays_where_it_is(cli: Cli) -> None:
     assert files(cli)["a.md"] == TEXT + "more\n"
 
 
+def test_an_edited_file_goes_nowhere_by_force(cli: Cli) -> None:
+    cli.write("a.md", TEXT + "more\n")
+    assert "no file is written" in cli("switch", "-f", "moved").err
+    assert not files(cli).keys() & {"a.md", "x/c.md"}
+
+
 def test_twins_keep_one_file(cli: Cli) -> None:
     cli.write("twin.md", TEXT)
     cli.commit("a twin")
