@@ -168,6 +168,15 @@ def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> 
     return upstream, *history.count_apart(repo, head_oid, theirs), False
 
 
+def list_ignored(repo: Repository) -> list[str]:
+    """Files, and folders with a slash at the end, that are neither tracked nor told as untracked: they are ignored."""
+    if repo.fs_root is None:
+        return []
+    tracked = tracked_files(repo, repo.stage())
+    seen = scan(repo.fs_root, tracked=tracked).files.keys() | tracked.keys()
+    return _collapse(scan(repo.fs_root, use_ignore=False).files.keys() - seen, Folders(seen))
+
+
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
     """What the next commit changes, renames paired; a core is named `core:NAME`."""
     head_root = repo.head_root()

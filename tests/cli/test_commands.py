@@ -11,6 +11,7 @@ from typing import Any
 import platformdirs
 import pytest
 
+from arbor.cli.catalogue import OPTIONS_ELSEWHERE
 from arbor.cli.commands.search import join_query
 from arbor.cli.identity import user_config_path
 from arbor.errors import IntegrityError, UsageError
@@ -890,3 +891,40 @@ def test_an_amend_that_leaves_nothing_of_the_commit_is_refused(kb: Cli) -> None:
     assert "arbor reset HEAD~1" in kb("commit", "--amend", "--no-edit", code=2).err
     kb("commit", "--amend", "--no-edit", "--allow-empty")
     kb("commit", "--amend", "-m", "another message")
+
+
+def test_branches_are_listed_by_what_leads_where(kb: Cli) -> None:
+    kb("branch", "old")
+    kb.write("more.md", "# More\n")
+    kb.commit("more")
+
+    def listed(*words: str) -> list[str]:
+        return [row["name"] for row in kb("branch", "--json", *words).json["branches"]]
+
+    assert listed("--contains", "HEAD") == ["main"]
+    assert listed("--contains", "HEAD~1") == listed("--merged") == ["main", "old"]
+    assert listed("--merged", "old") == ["old"]
+    assert listed("--no-merged", "old") == ["main"]
+    assert kb("branch", "-v").out.splitlines()[0].endswith(" more")
+    assert "arbor branch --help" in kb("branch", "--contains", "HEAD", "new", code=2).err
+    assert "not found" in kb("branch", "--contains", "absent", code=2).err
+
+
+def test_what_ignore_files_leave_out_can_be_listed(kb: Cli) -> None:
+    kb.write(".gitignore", "*.log\nbuild/\n")
+    kb.write("notes/a.log", "x")
+    kb.write("build/deep/b.md", "x")
+    kb.commit("rules")
+    assert kb("status", "-s", "--ignored").out == "!! build/\n!! notes/a.log\n"
+    assert kb("status", "--ignored", "notes").out.endswith(
+        "\nIgnored:\n  notes/a.log\nNothing differs there.\n"
+    )
+    assert kb("status", "--json").json["ignored"] is None
+    assert kb("status", "--json", "--ignored").json["ignored"] == ["build/", "notes/a.log"]
+
+
+def test_an_option_of_git_that_is_not_here_is_told_how_else(kb: Cli) -> None:
+    for typed, command in OPTIONS_ELSEWHERE.items():
+        name, option = typed.split()
+        done = kb(name, option, code=2)
+        assert done.err == f"error: no such option '{option}'\nhint: {command}\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -15,7 +16,10 @@ from arbor.cli.session import Session
 from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching
+from arbor.repo import branching, history
+
+if TYPE_CHECKING:
+    from arbor.kb import KnowledgeBase
 
 FIELDS = {
     "branches": "`name`, `commit`, `current`, `upstream` of each, and `upstream_gone`: whether that was removed "
@@ -33,6 +37,16 @@ FIELDS = {
     is_flag=True,
     help="Only the name of the current branch; nothing where HEAD is detached.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="List with the subject of each commit.")
+@click.option("--contains", metavar="REV", help="List those that lead to a commit.")
+@click.option(
+    "--merged",
+    is_flag=False,
+    flag_value="HEAD",
+    metavar="[REV]",
+    help="List those that HEAD or REV leads to.",
+)
+@click.option("--no-merged", is_flag=False, flag_value="HEAD", metavar="[REV]", help="List the others.")
 @click.option("-d", "--delete", is_flag=True, help="Remove a branch whose commits are also elsewhere.")
 @click.option(
     "-D", "force_delete", is_flag=True, help="Remove a branch even if its commits are nowhere else."
@@ -44,8 +58,9 @@ FIELDS = {
 @click.option("-f", "--force", is_flag=True, help="Move a branch that exists.")
 @json_option
 def command(
-    session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
-    force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
+    session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, verbose: bool,
+    contains: str | None, merged: str | None, no_merged: str | None, delete: bool, force_delete: bool, move: bool,
+    upstream: str | None, unset_upstream: bool, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -56,9 +71,11 @@ def command(
     kb = session.open()
     set_identity(kb)
     changes_some = names or delete or force_delete or move or upstream or unset_upstream
-    if (remotes or everywhere or show_current) and changes_some:
+    chosen = _Chosen(contains, merged, no_merged)
+    if (remotes or everywhere or show_current or verbose or chosen.is_some) and changes_some:
         raise UsageError(
-            "-r, -a and --show-current list branches, and change none", "run: arbor branch --help"
+            "-r, -a, -v, --show-current, --contains and --merged list branches, and change none",
+            "run: arbor branch --help",
         )
     if show_current and not as_json:
         current = kb.repo.refs.current_branch()
@@ -82,7 +99,8 @@ def command(
     elif names:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
     if as_json or not (delete or force_delete or names or follows):
-        _list(session, as_json, local=everywhere or not remotes, remote=everywhere or remotes)
+        found = _found(session, chosen, local=everywhere or not remotes, remote=everywhere or remotes)
+        _list(session, found, as_json, verbose=verbose)
 
 
 def _follow(
@@ -106,11 +124,45 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None:
-    repo, out = session.open().repo, session.out
-    found = branching.list_branches(repo) if local else []
-    for branch in branching.list_branches(repo, remotes=True) if remote else ():
+class _Chosen(NamedTuple):
+    """Which branches are listed, by revisions: those that lead to one, those that one leads to, and the others."""
+
+    contains: str | None
+    merged: str | None
+    no_merged: str | None
+
+    @property
+    def is_some(self) -> bool:
+        """Whether any of them was given, be it as an empty word."""
+        return any(revision is not None for revision in self)
+
+    def takes(self, kb: KnowledgeBase, oid: bytes) -> bool:
+        """Whether a branch at this commit is listed."""
+
+        def leads(old: bytes, new: bytes) -> bool:
+            return history.is_ancestor(kb.repo, old, new)
+
+        return (
+            (self.contains is None or leads(kb.resolve(self.contains), oid))
+            and (self.merged is None or leads(oid, kb.resolve(self.merged)))
+            and (self.no_merged is None or not leads(oid, kb.resolve(self.no_merged)))
+        )
+
+
+def _found(session: Session, chosen: _Chosen, *, local: bool, remote: bool) -> list[branching.Branch]:
+    kb = session.open()
+    found = branching.list_branches(kb.repo) if local else []
+    for branch in branching.list_branches(kb.repo, remotes=True) if remote else ():
         found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
+    return (
+        [branch for branch in found if chosen.takes(kb, bytes.fromhex(branch.commit))]
+        if any(chosen)
+        else found
+    )
+
+
+def _list(session: Session, found: Sequence[branching.Branch], as_json: bool, *, verbose: bool) -> None:
+    repo, out = session.open().repo, session.out
     if as_json:
         rows = [
             {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None,
@@ -125,4 +177,11 @@ def _list(session: Session, as_json: bool, *, local: bool, remote: bool) -> None
         gone = " (gone)" if branch.upstream_gone else ""
         follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
-        out.line(f"{mark} {name} {out.style(short(branch.commit), 'yellow')}{out.style(follows, 'dim')}")
+        said = (
+            f" {clean_line(session.open().show(branch.commit, with_text=False)[0].subject)}"
+            if verbose
+            else ""
+        )
+        out.line(
+            f"{mark} {name} {out.style(short(branch.commit), 'yellow')}{out.style(follows, 'dim')}{said}"
+        )

@@ -36,12 +36,12 @@ FIELDS = {
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
-@click.option("--no-tags", is_flag=True, help="Leave tags out.")
+@click.option("--tags/--no-tags", default=True, help="Bring every tag too, as without it; or leave tags out.")
 @signed_option
 @quiet_option
 @json_option
 def command(
-    session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, no_tags: bool,
+    session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, tags: bool,
     require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring what a remote has, and leave your branch and files as they are.
@@ -56,7 +56,7 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    options = fetching.FetchOptions(full_tags(branches), not no_tags, prune, force)
+    options = fetching.FetchOptions(full_tags(branches), tags, prune, force)
     with transfer_bar(session, "receiving") as bar:
         result = kb.sharing.fetch(remote, options, connecting=connect_options(session), progress=bar,
                                   require_signed=require_signed)  # fmt: skip
