@@ -928,3 +928,24 @@ def test_an_option_of_git_that_is_not_here_is_told_how_else(kb: Cli) -> None:
         name, option = typed.split()
         done = kb(name, option, code=2)
         assert done.err == f"error: no such option '{option}'\nhint: {command}\n"
+
+
+@pytest.mark.parametrize("how", ["merge", "revert"])
+def test_leaving_a_merge_or_revert_overwrites_no_edit(kb: Cli, how: str) -> None:
+    kb("switch", "-c", "side")
+    kb.write("changed.md", "theirs\n")
+    kb("rm", "notes/proofs.md")
+    kb.commit("side")
+    kb("switch", "main") if how == "merge" else None
+    kb("merge", "--no-commit", "--no-ff", "side") if how == "merge" else kb("revert", "-n", "HEAD")
+    path = "notes/proofs.md" if how == "merge" else "changed.md"  # what it removed
+    other = "changed.md" if how == "merge" else "notes/proofs.md"
+    kb.write(path, "written since\n")
+    assert f"would be overwritten: {path}\n" in kb(how, "--abort", code=13).err
+    assert (kb.folder / path).read_text() == "written since\n"
+    (kb.folder / path).unlink()
+    kb.write(other, "edited since\n")
+    assert f"would be overwritten: {other}\n" in kb(how, "--abort", code=13).err
+    kb("restore", other)
+    kb(how, "--abort")
+    assert kb("status", "-s").out == ""
