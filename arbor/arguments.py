@@ -6,6 +6,7 @@ would be found by whoever reads the commit.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import io
 import math
@@ -16,7 +17,7 @@ from pathlib import Path, PurePath
 from types import FunctionType
 from typing import Any, TypeVar
 
-from arbor.errors import WrongType
+from arbor.errors import ArborError, UsageError, WrongType
 
 StrPath = str | os.PathLike[str]
 Paths = StrPath | Sequence[StrPath]
@@ -46,6 +47,7 @@ def checked(function: Function) -> Function:
 
     Raises:
         WrongType: by the function that is returned, before `function` is called.
+        UsageError: by it, when a path is longer than the system takes.
     """
 
     @wraps(function)
@@ -56,7 +58,14 @@ def checked(function: Function) -> Function:
             kind = written.removesuffix(_OPTIONAL)
             if kind in _CHECKS and not (value is None and kind != written):
                 bound.arguments[name] = _CHECKS[kind](f"'{name}' of {function.__name__}", value)
-        return function(*bound.args, **bound.kwargs)
+        try:
+            return function(*bound.args, **bound.kwargs)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG or isinstance(error, ArborError):
+                raise
+            # Every system has its own limits, and says so only when it is asked.
+            name = f": '{os.fsdecode(error.filename)}'" if error.filename else ""
+            raise UsageError(f"this name is too long for the system{name}") from error
 
     return call  # type: ignore[return-value]  # it takes and gives the same
 
@@ -214,7 +223,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "bytes": _bytes,
     "StrPath": _path,
     "Path": _file_path,
-    "Sequence[Path]": _paths,
+    "Sequence[StrPath]": _paths,
     "BinaryIO": _binary_file,
     "Sequence[ByteSource]": lambda what, value: _many(what, "a list of sources", value),
     "Sequence[tuple[str, bytes]]": _rows("path, oid", _text, _bytes),

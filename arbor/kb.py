@@ -89,7 +89,7 @@ def init(path: StrPath = ".", *, bare: bool = False, branch: str = "main") -> Kn
 
 
 @checked
-def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> KnowledgeBase:
+def open_kb(path: StrPath = ".", *, user_config: StrPath | None = None) -> KnowledgeBase:
     """Open the knowledge base of a folder or the nearest one above it.
 
     Args:
@@ -99,14 +99,14 @@ def open_kb(path: StrPath = ".", *, user_config: Path | None = None) -> Knowledg
     Raises:
         NoKnowledgeBase: when there is none.
     """
-    return KnowledgeBase(discover_repository(Path(path), user_config))
+    return KnowledgeBase(discover_repository(Path(path), None if user_config is None else Path(user_config)))
 
 
 @checked
 def clone(
     url: StrPath, path: StrPath, *, filter_text: str = "", index: bool = True, options: CloneOptions | None = None,
     connecting: ConnectOptions | None = None, progress: receiving.TransferProgress | None = None,
-    user_config: Path | None = None, require_signed: bool | None = None,
+    user_config: StrPath | None = None, require_signed: bool | None = None,
 ) -> KnowledgeBase:  # fmt: skip
     """Make a knowledge base in a new folder from another one, and open it; see `arbor.remote.cloning.clone`.
 
@@ -122,12 +122,12 @@ def clone(
         require_signed: Refuse a history with a commit that is not signed, now and in later fetches; None leaves it to
             these settings.
     """
-    chosen = options or cloning.CloneOptions()
+    chosen, own = options or cloning.CloneOptions(), None if user_config is None else Path(user_config)
     share_desk.clone_kb(os.fspath(url), Path(path), chosen, filter_text=filter_text,
                         connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress,
-                        settings=config.Settings(user_config) if user_config else None,
+                        settings=config.Settings(own) if own else None,
                         require_signed=require_signed)  # fmt: skip
-    made = KnowledgeBase(open_repository(Path(path), user_config))
+    made = KnowledgeBase(open_repository(Path(path), own))
     if index and chosen.checkout and not chosen.bare and made.repo.refs.head_oid() is not None:
         made.reindex()
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,27 @@ def test_every_argument_of_a_desk_is_checked() -> None:
                     name,
                     written,
                 )
+
+
+@pytest.mark.parametrize("length", [300, 5000])
+def test_a_name_that_the_system_takes_for_too_long_is_a_mistake_in_the_call(
+    kb: KnowledgeBase, tmp_path: Path, length: int
+) -> None:
+    name = "x" * length
+    calls: list[Callable[[], object]] = [
+        lambda: arbor.open(name), lambda: arbor.init(tmp_path / name), lambda: arbor.clone(name, tmp_path / "c"),
+        lambda: arbor.clone(kb.folder.parent, tmp_path / name), lambda: kb.sharing.fetch(f"/{name}"),
+        lambda: kb.sharing.push(f"/{name}"), lambda: kb.trust.rehydrate(places=[name]),
+        lambda: kb.trust.evict("a.md", places=name),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(UsageError, match="too long for the system"):
+            call()
+
+
+def test_a_type_checker_takes_text_for_every_path_on_disk() -> None:
+    for desk in (KnowledgeBase, BranchDesk, ShareDesk, TrustDesk, arbor):
+        for name, method in [*vars(desk).items(), ("open", arbor.open), ("clone", arbor.clone)]:
+            written = {} if name.startswith("_") else getattr(method, "__annotations__", {})
+            paths = {argument: text for argument, text in written.items() if argument != "return"}
+            assert not [each for each in paths.items() if re.search(r"\bPath\b", str(each[1]))], (desk, name)

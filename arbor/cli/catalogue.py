@@ -144,3 +144,30 @@ ELSEWHERE = {
     "settings": "run: arbor config",
 }
 """What a word that is no command probably means."""
+
+OPTIONS_ELSEWHERE = {
+    "pull --rebase": "there is no rebase: arbor pull merges; --ff-only refuses where that is more than a step",
+    "pull -r": "there is no rebase: arbor pull merges; --ff-only refuses where that is more than a step",
+    "pull --no-rebase": "leave it out: arbor pull always merges",
+    "pull --squash": "there is none: arbor pull merges, and the merge keeps both histories",
+    "merge --squash": "there is none: arbor merge keeps both histories; --no-ff makes one commit above them",
+    "merge --continue": "resolve the conflicts, then run: arbor commit",
+    "revert --continue": "resolve the conflicts, then run: arbor commit",
+    "revert --skip": "leave it with: arbor revert --abort",
+    "fetch --all": "fetch one after the other: arbor fetch REMOTE; arbor remote lists them",
+    "branch --list": "leave it out: arbor branch lists them",
+    "branch -l": "leave it out: arbor branch lists them",
+    "branch -c": "run: arbor branch NEW OLD",
+    "log --pretty": "run: arbor log --oneline, or --json for programs",
+    "log --format": "run: arbor log --oneline, or --json for programs",
+    "log -G": "run: arbor log -S TEXT",
+    "log --decorate": "leave it out: names are shown beside the commits",
+    "diff --quiet": "run: arbor diff --exit-code --stat",
+    "commit --fixup": "run: arbor commit --amend for the last commit",
+    "add -p": "arbor stages whole documents",
+    "add --patch": "arbor stages whole documents",
+    "restore --ours": "take your side with: arbor restore -s HEAD PATH",
+    "restore --theirs": "take the other side with: arbor restore -s REV PATH",
+    "switch -C": "run: arbor branch -f NAME REV, and arbor switch NAME",
+}
+"""What an option that git's command of this name has, and arbor's has not, is written as here."""

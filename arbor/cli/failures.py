@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.catalogue import ELSEWHERE, NAMES
+from arbor.cli.catalogue import ELSEWHERE, NAMES, OPTIONS_ELSEWHERE
 from arbor.cli.safe_text import quote_path
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
@@ -64,7 +64,10 @@ def _usage(error: click.ClickException) -> Failure:
     hint = f"run: {ctx.command_path} --help" if ctx is not None else ""
     if isinstance(error, click.NoSuchOption):
         message = f"no such option '{error.option_name}'"
-        if error.option_name == "--json" and ctx is not None and ctx.parent is None:
+        elsewhere = OPTIONS_ELSEWHERE.get(f"{ctx.info_name} {error.option_name}") if ctx is not None else None
+        if elsewhere:
+            hint = elsewhere
+        elif error.option_name == "--json" and ctx is not None and ctx.parent is None:
             hint = "it goes after the command: arbor COMMAND --json"
         elif meant := _resembling(error.option_name, error.possibilities or ()):
             hint = f"did you mean '{meant}'?"

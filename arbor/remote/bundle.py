@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -161,6 +162,10 @@ def _encode_header(info: BundleInfo) -> bytes:
     return codec.encode(dict(sorted(row.items())))
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 class Bundle:
     """An open bundle.
 
@@ -169,8 +174,12 @@ class Bundle:
     """
 
     def __init__(self, fs_path: Path) -> None:
-        self._file = open(fs_path, "rb")  # noqa: SIM115 - closed by close
+        self._fs_path = fs_path
+        # Not to be waited for: a pipe cannot be a bundle, which is read from several places.
+        self._file = open(fs_path, "rb", opener=_open_at_once)  # noqa: SIM115 - closed by close
         try:
+            if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+                raise IntegrityError(f"{fs_path} is not a bundle, but a pipe, a socket or a device")
             self._size_bytes = os.fstat(self._file.fileno()).st_size
             self.info = self._read_header()
             self._frames_start = self._file.tell()
@@ -181,7 +190,7 @@ class Bundle:
     def _read_header(self) -> BundleInfo:
         head = self._file.read(len(MAGIC) + _LENGTH.size)
         if head[: len(MAGIC)] != MAGIC or len(head) < len(MAGIC) + _LENGTH.size:
-            raise IntegrityError("the file is not a bundle")
+            raise IntegrityError(f"{self._fs_path} is not a bundle")
         (size,) = _LENGTH.unpack(head[len(MAGIC) :])
         if size > min(_MAX_HEADER_BYTES, self._size_bytes):
             raise IntegrityError("the bundle is cut short")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.errors import UsageError
+from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote.addresses import Address, parse_address
 from arbor.remote.limits import DEFAULT_LIMITS, Limits
@@ -53,6 +53,9 @@ def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
         fs_path = Path(address.path)
         if fs_path.is_file():
             return bundle.BundleTransport(fs_path)
+        if fs_path.exists() and not fs_path.is_dir():
+            raise RemoteError(f"{fs_path} is neither a folder nor a file, but a pipe, a socket or a device",
+                              "a knowledge base is a folder, and a bundle a file")  # fmt: skip
         return local.LocalTransport(fs_path, options.limits)
     if address.kind == "ssh":
         transport: Transport = lazy_module("arbor.remote.ssh").SshTransport(

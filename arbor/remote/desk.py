@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from arbor.arguments import checked_desk
+from arbor.arguments import StrPath, checked_desk
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote import remotes
@@ -101,9 +101,9 @@ class ShareDesk:
         """The remote of a name; raises UsageError when there is none."""
         return remotes.get_remote(self._repo, name)
 
-    def add_remote(self, name: str, url: str, *, cwd: Path | None = None) -> None:
+    def add_remote(self, name: str, url: str, *, cwd: StrPath | None = None) -> None:
         """Record a remote; raises UsageError when the name is taken or the address is none."""
-        remotes.add_remote(self._repo, name, recorded_url(url, cwd))
+        remotes.add_remote(self._repo, name, recorded_url(url, None if cwd is None else Path(cwd)))
 
     def remove_remote(self, name: str) -> None:
         """Forget a remote and its tracking refs; raises UsageError when there is none."""
@@ -113,9 +113,9 @@ class ShareDesk:
         """Give a remote another name; raises UsageError when that cannot be."""
         remotes.rename_remote(self._repo, old, new)
 
-    def set_remote_url(self, name: str, url: str, *, cwd: Path | None = None) -> None:
+    def set_remote_url(self, name: str, url: str, *, cwd: StrPath | None = None) -> None:
         """Give a remote another URL; raises UsageError when there is no such remote."""
-        remotes.set_remote_url(self._repo, name, recorded_url(url, cwd))
+        remotes.set_remote_url(self._repo, name, recorded_url(url, None if cwd is None else Path(cwd)))
 
     # --- from there to here
 
@@ -264,7 +264,7 @@ class ShareDesk:
     # --- bundles
 
     def create_bundle(
-        self, fs_path: Path, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
+        self, fs_path: StrPath, names: Sequence[str] = (), *, exclude: Sequence[str] = (), cold: bool = False
     ) -> BundleInfo:
         """Write branches and tags (all without `names`) to a file.
 
@@ -273,9 +273,9 @@ class ShareDesk:
             StorageError: when the system refuses to write there.
         """
         rows, left_out = self._bundled(names, exclude)
-        with storing(fs_path):
+        with storing(Path(fs_path)):
             return bundle.create_bundle(
-                self._repo, fs_path, rows, exclude=left_out, filter_text=COLD if cold else FULL
+                self._repo, Path(fs_path), rows, exclude=left_out, filter_text=COLD if cold else FULL
             )
 
     def stream_bundle(
@@ -294,15 +294,15 @@ class ShareDesk:
         ]
         return bundle.bundle_refs(self._repo, refs), [resolve(self._repo, text) for text in exclude]
 
-    def verify_bundle(self, fs_path: Path) -> BundleReport:
+    def verify_bundle(self, fs_path: StrPath) -> BundleReport:
         """Check a bundle in full, against what is here.
 
         Raises:
             IntegrityError, RemoteError: when it does not hold.
             StorageError: when the file cannot be read.
         """
-        with storing(fs_path):
-            return bundle_check.verify_bundle(fs_path, self._repo)
+        with storing(Path(fs_path)):
+            return bundle_check.verify_bundle(Path(fs_path), self._repo)
 
     def tracking(self, branch: str) -> tuple[int, int] | None:
         """(commits ahead, commits behind) of a branch against what it follows; None where it follows nothing."""

@@ -17,7 +17,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.revisions import find_ref, is_symmetric, nearest, resolve, resolve_start
 from arbor.repo.shorthands import branch_named
 from arbor.repo.stage import Stage, clear_stage, put_stage
-from arbor.repo.upstreams import is_gone, move_upstream, read_upstream, write_upstream
+from arbor.repo.upstreams import is_gone, move_upstream, read_upstream, told_upstream, write_upstream
 from arbor.store.journal import Journal
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
@@ -57,7 +57,7 @@ def list_branches(repo: Repository, *, remotes: bool = False) -> list[Branch]:
     for name in repo.refs.iter_names(prefix):
         oid = repo.refs.read(name)
         short = name[len(prefix) :]
-        upstream = "" if remotes else read_upstream(repo, short)
+        upstream = "" if remotes else told_upstream(repo, short)
         found.append(
             Branch(short, oid.hex() if oid else "", name == current, upstream, is_gone(repo, upstream))
         )
@@ -123,6 +123,7 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
                 f"branch '{name}' has commits that are nowhere else",
                 f"remove it with: arbor branch -D {name}",
             )
+        read_upstream(repo, name)  # settings that cannot be read end this before anything is done
         if not kept:
             Journal(repo.folder).append("discard", {"branch": name, "commit": oid.hex()})
         repo.refs.move(ref, oid, None, repo.who(), "branch: deleted")

@@ -82,13 +82,29 @@ def plan_checkout(
             )
         elif verdict == "other" and not force:
             blocked.append(path)
+    _refuse(blocked)
+    carried = {new: old for new, old in carried.items() if old in unchanged}
+    return CheckoutPlan(tuple(changes), frozenset(already), absent, carried)
+
+
+def refuse_edited(repo: Repository, stage: Stage, changes: Sequence[Change]) -> None:
+    """Raises ConflictError where a file holds neither what is staged nor what is wanted: it would be lost."""
+    if repo.fs_root is None:
+        return
+    tracked = tracked_among(repo, stage, [change.key for change in changes])
+    equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
+    going = {path for path, _, new in changes if new is None}
+    _refuse([path for path, old, new in changes
+             if _look_at(repo.fs_root, path, old, new, tracked, equal, going) == "other"])  # fmt: skip
+
+
+def _refuse(blocked: Sequence[str]) -> None:
+    """Raises ConflictError where there are files that would be overwritten."""
     if blocked:
         names = ", ".join(blocked[:_NAMED]) + (" …" if len(blocked) > _NAMED else "")
         raise ConflictError(
             f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
         )
-    carried = {new: old for new, old in carried.items() if old in unchanged}
-    return CheckoutPlan(tuple(changes), frozenset(already), absent, carried)
 
 
 def carried_along(fs_root: Path, changes: Iterable[Change], absent: frozenset[bytes]) -> dict[str, str]:

@@ -186,7 +186,8 @@ def cold_error(message: str, needs: Sequence[Need]) -> ColdDocument:
     first = needs[0]
     revision = first.revision if _PLAIN.fullmatch(first.revision) else shlex.quote(first.revision)
     words = f"--at {revision} {shlex.quote(first.path)}"
-    hint = f"name a place that has its passages: arbor rehydrate-cold {words} --from PLACE"
+    # PLACE is no word by itself: the document may be called so, and a hint is searched for its path.
+    hint = f"name a place that has its passages: arbor rehydrate-cold {words} --from=PLACE"
     return ColdDocument(message, hint, tuple((need.path, need.document) for need in needs))
 
 

@@ -131,6 +131,14 @@ def _author(repo: Repository, given: Signature | str) -> Signature:
     return given
 
 
+def _refuse_emptied(repo: Repository, old: Commit, root: bytes) -> None:
+    """Raises UsageError where nothing would be left of the commit that is amended."""
+    before = repo.ledger_root(old.parents[0]) if old.parents else ledger.EMPTY_LEDGER
+    if root == before != old.ledger_root:
+        take_back = ", or take it back: arbor reset HEAD~1" if old.parents else ""
+        raise UsageError("nothing would be left of the commit", f"keep it with --allow-empty{take_back}")
+
+
 def _record(
     repo: Repository, stage: Stage, head: bytes | None, message: str, allow_empty: bool, amend: bool,
     author: Signature | None, before_move: Callable[[bytes], None] | None, sign: Callable[[bytes], str] | None,
@@ -144,6 +152,8 @@ def _record(
         if unchanged and not (allow_empty or amend or stage.merge_parents):
             raise UsageError("nothing is staged", "run: arbor add PATH")
         parents = _parents(head, old, stage, amend)
+        if amend and old and not allow_empty and len(parents) < 2:
+            _refuse_emptied(repo, old, root)
         made = build_commit(repo, root, parents, author or (old.author if amend and old else who), who, message,
                             policy_in_force(Snapshot(repo.store, stage.base), stage))  # fmt: skip
         if sign is not None:
@@ -208,8 +218,12 @@ def count_documents(repo: Repository, root: bytes) -> int:
 
 
 def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
-    """The stage is empty now; the work tree cache is stamped anew, since it lists the same files."""
-    clear_stage(repo.folder)
+    """The stage is empty now; the work tree cache is stamped anew, since it lists the same files.
+
+    The commit is made: a stage that the system does not let go is known by that, see `Stage.after_commit`.
+    """
+    with contextlib.suppress(OSError):
+        clear_stage(repo.folder)
     with contextlib.suppress(OSError):
         restamp_worktree_cache(repo.folder, stage.stamp, Stage(root).stamp)
 

@@ -215,6 +215,19 @@ class Settings:
         problems = {name: _problem(name, value) for name, value in items}
         return [f"{_line_of(self._local, name)}{problem}" for name, problem in problems.items() if problem]
 
+    def faults(self) -> list[str]:
+        """What is wrong with the KB's own file and the user's: one that cannot be read, values of another type."""
+        faults = []
+        for path in (self._local, self._user):
+            try:
+                items = _flatten(self._read(path)).items()
+            except UsageError as error:
+                faults.append(error.message)
+                continue
+            wrong = ((name, _problem(name, value)) for name, value in items if _is_known(name))
+            faults += [f"{path}: {_line_of(path, name)}{problem}" for name, problem in wrong if problem]
+        return faults
+
     def set(self, name: str, value: Any, *, user_wide: bool = False) -> None:
         """Set (or with None remove) a value; see `set_all`."""
         self.set_all({name: value}, user_wide=user_wide)
@@ -329,10 +342,9 @@ def _problem(name: str, value: Any) -> str:
     """What is wrong with a value in a settings file; "" for nothing."""
     kind = _kind_of(name)
     if kind is None:
-        is_table = name in OPEN_KEYS or any(key.startswith(f"{name}.") for key in LOCAL_KEYS)
         return (
             f"'{name}' is a table, not {value!r}"
-            if is_table
+            if _is_known(name)
             else f"there is no setting '{name}'; {_allowed(name)}"
         )
     if type(value) is not kind:
@@ -340,6 +352,12 @@ def _problem(name: str, value: Any) -> str:
     if name in _WORDS and value not in _WORDS[name]:
         return f"'{name}' is auto, always or never, not '{value}'"
     return ""
+
+
+def _is_known(name: str) -> bool:
+    """Whether a setting, or a table of some, is called so."""
+    is_table = name in OPEN_KEYS or any(key.startswith(f"{name}.") for key in LOCAL_KEYS)
+    return is_table or _kind_of(name) is not None
 
 
 def _allowed(name: str) -> str:

@@ -133,7 +133,7 @@ class TrustDesk:
 
     def evict(
         self, paths: Paths = (), criteria: Criteria | None = None, *, tier: str = "cold", history: bool = False,
-        places: Sequence[Path] = (), others: Sequence[ByteSource] = (), fetch: Fetch | None = None, copies: int = 1,
+        places: Sequence[StrPath] = (), others: Sequence[ByteSource] = (), fetch: Fetch | None = None, copies: int = 1,
         force: bool = False, dry_run: bool = False, progress: Progress | None = None,
     ) -> EvictReport:  # fmt: skip
         """Move documents of HEAD, or those that only older versions hold, to the warm or cold tier.
@@ -175,7 +175,7 @@ class TrustDesk:
                                   dry_run=dry_run, progress=progress)  # fmt: skip
 
     def rehydrate(
-        self, paths: Paths = (), *, places: Sequence[Path] = (), others: Sequence[ByteSource] = (),
+        self, paths: Paths = (), *, places: Sequence[StrPath] = (), others: Sequence[ByteSource] = (),
         fetch: Fetch | None = None, update: bool = False, revision: str | None = None,
         progress: Progress | None = None,
     ) -> RehydrateReport:  # fmt: skip
@@ -204,13 +204,14 @@ class TrustDesk:
     @contextlib.contextmanager
     def _sources(
         self,
-        places: Sequence[Path],
+        places: Sequence[StrPath],
         others: Sequence[ByteSource],
         fetch: Fetch | None,
         *,
         work_tree: bool = True,
     ) -> Iterator[list[ByteSource]]:
-        sources = tiering.default_sources(self.repo, places, fetch=fetch, others=others, work_tree=work_tree)
+        folders = [Path(place) for place in places]
+        sources = tiering.default_sources(self.repo, folders, fetch=fetch, others=others, work_tree=work_tree)
         try:
             yield sources
         finally:

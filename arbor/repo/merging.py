@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
-from arbor.repo.checkout import apply_checkout, plan_checkout
+from arbor.repo.checkout import apply_checkout, plan_checkout, refuse_edited
 from arbor.repo.cold_needs import Versions, mainline_of, needs_of_revert, needs_of_versions, refuse_absent
 from arbor.repo.committing import write_ledger
 from arbor.repo.history import is_ancestor, merge_bases
@@ -134,6 +134,7 @@ def abort(repo: Repository, what: str) -> None:
 
     Raises:
         UsageError: when no such thing is in progress.
+        ConflictError: when a file that it would bring back was edited since it was staged.
     """
     with repo.lock():
         record = repo.interrupted()
@@ -167,6 +168,8 @@ def _bring_back(repo: Repository, stage: Stage) -> None:
     changes = [
         Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)
     ]
+    # What was edited since it was staged is nobody's to overwrite; a conflict's file holds its two sides anyway.
+    refuse_edited(repo, stage, [change for change in changes if change.key not in stage.conflicts])
     plan = plan_checkout(repo, stage, changes, force=True)
     if repo.fs_root is not None:  # of an abort that was cut off before
         remove_beside(repo.fs_root, paths)

@@ -144,8 +144,8 @@ def _plan_moves(
 ) -> _Plan:
     fs_root = repo.work_tree()
     into = target == "" or (fs_root / name_on_disk(fs_root, target)).is_dir()
-    # Of cold documents there is no folder.
-    into = into or any(path.startswith(f"{target}/") for path in tracked)
+    there = [oid for path, (oid, _) in tracked.items() if path.startswith(f"{target}/")]
+    into = into or bool(absent_documents(repo, there))  # of cold documents there is no folder
     if len(sources) > 1 and not into:
         raise UsageError(f"'{target}' is not a folder", "make the folder first, or move one thing at a time")
     if is_folder and not into and not tracked.keys().isdisjoint(sources):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -49,22 +50,26 @@ def restore(
 
     Raises:
         UsageError: when a selection matches nothing.
+        ConflictError: when a document in conflict would be brought back from the stage.
         ColdDocument: when files would be written whose passages are cold here; nothing is changed then.
         Locked: when another writer holds the lock.
     """
     with repo.changing_stage() as stage:
         tracked = tracked_files(repo, stage)
-        if source is None and not staged:
+        if from_stage := source is None and not staged:
             wanted = {path: oid for path, (oid, _) in tracked.items()}
         else:
-            commit = source if source is not None else repo.refs.head_oid()
-            wanted = dict(repo.snapshot(commit).paths())
+            wanted = dict(repo.snapshot(source if source is not None else repo.refs.head_oid()).paths())
         chosen = select_tracked(selections, {**dict.fromkeys(tracked), **dict.fromkeys(wanted)})
+        _refuse_in_conflict(stage, chosen if from_stage else ())
         if worktree:
             _refuse_cold(repo, stage, {path: wanted.get(path) for path in chosen}, source)
         states, in_the_way = dict.fromkeys(chosen, UNKNOWN), set[str]()
         changed = {
-            path for path in chosen if staged and stage.find(repo.store, DOCUMENTS + path) != wanted.get(path)
+            path
+            for path in chosen
+            if staged
+            and (path in stage.conflicts or stage.find(repo.store, DOCUMENTS + path) != wanted.get(path))
         }
         if worktree:
             remove_beside(repo.work_tree(), chosen)
@@ -90,6 +95,17 @@ def restore(
                 entries[path] = (oid, states.get(path, UNKNOWN) if oid == wanted.get(path) else UNKNOWN)
         remember_states(repo, new, entries)
         return RestoreResult(tuple(path for path in chosen if path in changed))
+
+
+def _refuse_in_conflict(stage: Stage, chosen: Sequence[str]) -> None:
+    """Raises ConflictError where a file is in conflict: the stage holds one side, and the other would go unseen."""
+    path = next((path for path in chosen if path in stage.conflicts), None)
+    if path is not None:
+        raise ConflictError(
+            f"'{path}' is in conflict, and its file holds both sides",
+            f"take a side, which HEAD or another REV names, with: arbor restore -s HEAD {shlex.quote(path)}",
+            path,
+        )
 
 
 def _refuse_cold(

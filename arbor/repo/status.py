@@ -29,7 +29,7 @@ from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage
 from arbor.repo.tiers import read_tiers
-from arbor.repo.upstreams import is_gone, read_upstream
+from arbor.repo.upstreams import is_gone, told_upstream
 from arbor.repo.worktree import Scan, hash_of_file, scan
 from arbor.store.refs import REMOTES
 
@@ -159,13 +159,22 @@ def get_status(repo: Repository) -> Status:
 
 def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int, bool]:
     """(name, commits ahead, commits behind, whether it is gone) of what a branch follows."""
-    upstream = read_upstream(repo, branch)
+    upstream = told_upstream(repo, branch)
     if not upstream or is_gone(repo, upstream):
         return upstream, 0, 0, bool(upstream)
     theirs = repo.refs.read(REMOTES + upstream)
     if theirs is None or head_oid is None or theirs == head_oid:
         return upstream, 0, 0, False
     return upstream, *history.count_apart(repo, head_oid, theirs), False
+
+
+def list_ignored(repo: Repository) -> list[str]:
+    """Files, and folders with a slash at the end, that are neither tracked nor told as untracked: they are ignored."""
+    if repo.fs_root is None:
+        return []
+    tracked = tracked_files(repo, repo.stage())
+    seen = scan(repo.fs_root, tracked=tracked).files.keys() | tracked.keys()
+    return _collapse(scan(repo.fs_root, use_ignore=False).files.keys() - seen, Folders(seen))
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:

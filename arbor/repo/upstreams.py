@@ -12,6 +12,14 @@ def read_upstream(repo: Repository, branch: str) -> str:
     return str(repo.settings.get(upstream_key(branch)) or "") if branch else ""
 
 
+def told_upstream(repo: Repository, branch: str) -> str:
+    """What a branch follows, for a listing: "" also where the settings make no sense, which `Settings.faults` tells."""
+    try:
+        return read_upstream(repo, branch)
+    except UsageError:
+        return ""
+
+
 def is_gone(repo: Repository, upstream: str) -> bool:
     """Whether nothing is known of what a branch follows: it is gone there, or was never pushed."""
     if not upstream:

@@ -11,6 +11,7 @@ from typing import Any
 import platformdirs
 import pytest
 
+from arbor.cli.catalogue import OPTIONS_ELSEWHERE
 from arbor.cli.commands.search import join_query
 from arbor.cli.identity import user_config_path
 from arbor.errors import IntegrityError, UsageError
@@ -836,3 +837,115 @@ def test_what_a_left_revert_does_not_bring_back_is_named(kb: Cli) -> None:
     kb("restore", "-S", "one.md")
     assert "these files differ as they did: one.md\n" in kb("revert", "--abort").err
     assert kb("status", "-s").out == " D one.md\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[branch.main]\nupstream = 5\n", "line 2: 'branch.main.upstream' is text in quotation marks, not 5"),
+        ('[remote.x]\nfetch = "all"\nurl = 7\n', "line 3: 'remote.x.url' is text in quotation marks, not 7"),
+        ("branch = 5\n", "line 1: 'branch' is a table, not 5"),
+        ('[remote "x"]\nurl = "y"\n', "(at line 1, column 9)"),
+        ('[branch.main]\nupstream = "nowhere"\n', ""),
+    ],
+)
+def test_settings_that_make_no_sense_stop_no_listing(kb: Cli, text: str, told: str) -> None:
+    (kb.folder / ".arbor/config.toml").write_text(text)
+    kb("branch", "other")
+    for words in (["status"], ["status", "-s"], ["branch"]):
+        done = kb(*words)
+        assert (told in done.err) if told else "warning" not in done.err, words
+    assert kb("status", "--json").json["branch"] == "main"
+    kb("switch", "other")
+    kb("log", "--oneline")
+    kb("diff")
+    is_gone = kb.run("branch", "-d", "main").code == 0
+    assert ("main" in kb("branch").out) != is_gone
+
+
+def test_a_document_in_conflict_is_not_restored_to_one_side_unasked(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/merkle.md", "theirs\n")
+    kb.commit("theirs")
+    kb("switch", "main")
+    kb.write("notes/merkle.md", "ours\n")
+    kb.commit("ours")
+    kb("merge", "side", code=13)
+    kb.write("notes/merkle.md", "by hand\n")
+    kb.write("notes/proofs.md", "edited\n")
+    refused = Cli(kb.folder / "notes")("restore", ".", code=13).err
+    assert "is in conflict" in refused
+    assert refused.endswith("arbor restore -s HEAD merkle.md\n")
+    assert (kb.folder / "notes/proofs.md").read_text() == "edited\n"
+    kb("restore", "notes/proofs.md")
+    kb("restore", "-s", "side", "notes/merkle.md")
+    assert (kb.folder / "notes/merkle.md").read_text() == "theirs\n"
+    assert kb("restore", "-S", "notes/merkle.md").out == "unstaged notes/merkle.md\n"
+    assert kb("status", "-s").out == " M notes/merkle.md\n"
+
+
+def test_an_amend_that_leaves_nothing_of_the_commit_is_refused(kb: Cli) -> None:
+    kb.write("more.md", "# More\n")
+    kb.commit("more")
+    kb("rm", "more.md")
+    assert "arbor reset HEAD~1" in kb("commit", "--amend", "--no-edit", code=2).err
+    kb("commit", "--amend", "--no-edit", "--allow-empty")
+    kb("commit", "--amend", "-m", "another message")
+
+
+def test_branches_are_listed_by_what_leads_where(kb: Cli) -> None:
+    kb("branch", "old")
+    kb.write("more.md", "# More\n")
+    kb.commit("more")
+
+    def listed(*words: str) -> list[str]:
+        return [row["name"] for row in kb("branch", "--json", *words).json["branches"]]
+
+    assert listed("--contains", "HEAD") == ["main"]
+    assert listed("--contains", "HEAD~1") == listed("--merged") == ["main", "old"]
+    assert listed("--merged", "old") == ["old"]
+    assert listed("--no-merged", "old") == ["main"]
+    assert kb("branch", "-v").out.splitlines()[0].endswith(" more")
+    assert "arbor branch --help" in kb("branch", "--contains", "HEAD", "new", code=2).err
+    assert "not found" in kb("branch", "--contains", "absent", code=2).err
+
+
+def test_what_ignore_files_leave_out_can_be_listed(kb: Cli) -> None:
+    kb.write(".gitignore", "*.log\nbuild/\n")
+    kb.write("notes/a.log", "x")
+    kb.write("build/deep/b.md", "x")
+    kb.commit("rules")
+    assert kb("status", "-s", "--ignored").out == "!! build/\n!! notes/a.log\n"
+    assert kb("status", "--ignored", "notes").out.endswith(
+        "\nIgnored:\n  notes/a.log\nNothing differs there.\n"
+    )
+    assert kb("status", "--json").json["ignored"] is None
+    assert kb("status", "--json", "--ignored").json["ignored"] == ["build/", "notes/a.log"]
+
+
+def test_an_option_of_git_that_is_not_here_is_told_how_else(kb: Cli) -> None:
+    for typed, command in OPTIONS_ELSEWHERE.items():
+        name, option = typed.split()
+        done = kb(name, option, code=2)
+        assert done.err == f"error: no such option '{option}'\nhint: {command}\n"
+
+
+@pytest.mark.parametrize("how", ["merge", "revert"])
+def test_leaving_a_merge_or_revert_overwrites_no_edit(kb: Cli, how: str) -> None:
+    kb("switch", "-c", "side")
+    kb.write("changed.md", "theirs\n")
+    kb("rm", "notes/proofs.md")
+    kb.commit("side")
+    kb("switch", "main") if how == "merge" else None
+    kb("merge", "--no-commit", "--no-ff", "side") if how == "merge" else kb("revert", "-n", "HEAD")
+    path = "notes/proofs.md" if how == "merge" else "changed.md"  # what it removed
+    other = "changed.md" if how == "merge" else "notes/proofs.md"
+    kb.write(path, "written since\n")
+    assert f"would be overwritten: {path}\n" in kb(how, "--abort", code=13).err
+    assert (kb.folder / path).read_text() == "written since\n"
+    (kb.folder / path).unlink()
+    kb.write(other, "edited since\n")
+    assert f"would be overwritten: {other}\n" in kb(how, "--abort", code=13).err
+    kb("restore", other)
+    kb(how, "--abort")
+    assert kb("status", "-s").out == ""

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from arbor.cli.safe_text import typed_path
+from arbor.repo.cold_needs import Need, cold_error
 from tests.cli.harness import Cli
 
 NAMES = [
@@ -147,3 +148,8 @@ def test_several_commits_in_one_word_are_written_as_a_range(kb: Cli) -> None:
     assert kb("log", "--oneline", "HEAD^!", code=2).err.endswith("hint: write it as HEAD~1..HEAD\n")
     assert kb("log", "--oneline", "^HEAD~1", code=2).err.endswith("is written as HEAD~1..HEAD\n")
     assert "regular expression" in kb("show", ":/(", code=2).err
+
+
+def test_a_document_called_like_a_word_of_a_hint_is_found_in_it() -> None:
+    error = cold_error("the document is cold", [Need("PLACE", b"", "HEAD")])
+    assert error.hint.split().count(error.path) == 1

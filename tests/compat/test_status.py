@@ -13,7 +13,7 @@ import pytest
 
 from arbor.errors import ArborError
 from arbor.kb import KnowledgeBase
-from arbor.repo.status import Status
+from arbor.repo.status import Status, list_ignored
 from tests.repo.kit import files_in, new_kb, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -39,8 +39,8 @@ def git(folder: Path, *words: str) -> bool:
     return done.returncode == 0
 
 
-def git_status(folder: Path) -> set[str]:
-    words = ["git", "status", "--porcelain", "-z", "--no-renames"]
+def git_status(folder: Path, *more: str) -> set[str]:
+    words = ["git", "status", "--porcelain", "-z", "--no-renames", *more]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
     return {line for line in done.stdout.split("\0") if line}
 
@@ -84,6 +84,8 @@ class Pair:
 
     def compare(self) -> None:
         assert as_git_says(self.kb.status()) == git_status(self.folder)
+        ignored = {line for line in git_status(self.folder, "--ignored") if line.startswith("!!")}
+        assert {f"!! {path}" for path in list_ignored(self.kb.repo)} == ignored - {"!! .arbor/"}
 
 
 def files_in_detail(folder: Path) -> dict[str, bytes]:

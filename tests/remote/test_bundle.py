@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,7 @@ from arbor.remote.transfer import TransferOptions
 from arbor.repo import branching
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.tiers import read_tiers
+from tests.cli.harness import Cli
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes
 
 
@@ -221,3 +223,14 @@ def test_the_passages_of_a_cold_clone_come_from_its_bundle(tmp_path: Path) -> No
     report = bring_documents(part, documents, ConnectOptions(), lambda text: None)
     assert len(report.whole) == 2
     assert not read_tiers(part.folder).cold
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_what_is_neither_folder_nor_file_is_said_to_be_so(kb: Cli, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "text").write_text("no bundle\n")
+    for place in (str(tmp_path / "pipe"), os.devnull):
+        assert "a pipe, a socket or a device" in kb("clone", place, "made", code=14).err
+        assert "a pipe, a socket or a device" in kb("fetch", place, code=14).err
+        assert "a pipe, a socket or a device" in kb("bundle", "verify", place, code=12).err
+    assert f"{tmp_path / 'text'} is not a bundle" in kb("clone", str(tmp_path / "text"), "made", code=12).err

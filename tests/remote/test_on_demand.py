@@ -93,7 +93,7 @@ def test_all_that_a_merge_lacks_is_named_before_anything_is_changed(ada: Cli, co
     failed = cold("merge", "origin/main", code=1)
     tip = cold("log", "-1", "--json", "origin/main").json["commits"][0]["commit"][:12]
     assert f"'{NOTE}' in {tip}" in failed.err
-    assert f"arbor rehydrate-cold --at {tip} {NOTE} --from PLACE" in failed.err
+    assert f"arbor rehydrate-cold --at {tip} {NOTE} --from=PLACE" in failed.err
     assert cold("log", "--oneline").out == before
     assert cold("status", "--porcelain").out == ""
     # The hint works.
@@ -117,7 +117,7 @@ def test_what_no_remote_gives_is_named_with_its_revision(cold: Cli) -> None:
     lose_remote(cold)
     failed = cold("cat", "HEAD~1:notes/two.md", code=1)
     assert "'notes/two.md' in HEAD~1" in failed.err
-    assert "arbor rehydrate-cold --at HEAD~1 notes/two.md --from PLACE" in failed.err
+    assert "arbor rehydrate-cold --at HEAD~1 notes/two.md --from=PLACE" in failed.err
 
 
 def test_differences_are_shown_on_demand(cold: Cli) -> None:

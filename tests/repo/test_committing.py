@@ -281,3 +281,24 @@ def test_the_newest_commits_are_listed_without_a_walk_to_the_first(
     monkeypatch.setattr(Repository, "commit", watched)
     assert [entry.subject for entry in kb.log(limit=2)] == ["5", "4"]
     assert len(read) <= 3
+
+
+def test_a_commit_is_made_where_the_stage_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path, {"a.md": "one\n"})
+    write(tmp_path, {"a.md": "two\n"})
+    kb.add()
+
+    def refuse(folder: Path) -> None:
+        raise OSError(5, "Input/output error", str(folder / "stage"))
+
+    monkeypatch.setattr(committing, "clear_stage", refuse)
+    made = kb.commit("second", index=False)
+    monkeypatch.undo()
+    assert (kb.folder / "stage").exists()
+    assert kb.resolve().hex() == made.commit
+    assert kb.status().clean
+    write(tmp_path, {"b.md": "b\n"})
+    kb.add()
+    assert short(kb.commit("third", index=False).changes) == ["A b.md"]

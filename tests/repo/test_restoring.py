@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -471,3 +472,11 @@ def test_nothing_is_removed_beyond_a_link(tmp_path: Path) -> None:
         kb.restore(["x/c.md"])
     collect(kb.repo)
     assert place.exists()
+
+
+def test_mv_to_the_name_of_a_folder_that_is_gone(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES | {"z/e.md": "e\n"})
+    shutil.rmtree(tmp_path / "x")
+    kb.mv(["z"], "x")
+    assert sorted(name for name in files_in(tmp_path) if "/" in name) == ["x/e.md"]
+    assert {change.path for change in kb.status().unstaged} == {"x/c.md", "x/y/d.md"}

@@ -93,6 +93,25 @@ def test_a_thread_that_takes_the_lock_over_and_over_lets_others_have_it(tmp_path
     thread.join()
 
 
+def test_threads_have_the_lock_in_the_order_in_which_they_asked(tmp_path: Path) -> None:
+    order: list[int] = []
+
+    def work(number: int) -> None:
+        with writer_lock(tmp_path / "lock", wait_s=60):
+            order.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    with writer_lock(tmp_path / "lock"):
+        status = (tmp_path / "lock").stat()
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            while len(lock._queues.get((status.st_dev, status.st_ino), ())) < number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == list(range(8))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_waits_for_none_of_the_threads_of_its_parent(tmp_path: Path) -> None:
     lock._queues[os.stat(tmp_path).st_dev, 1] = deque([object()])

@@ -89,6 +89,12 @@ def test_an_edited_file_stays_where_it_is(cli: Cli) -> None:
     assert files(cli)["a.md"] == TEXT + "more\n"
 
 
+def test_an_edited_file_goes_nowhere_by_force(cli: Cli) -> None:
+    cli.write("a.md", TEXT + "more\n")
+    assert "no file is written" in cli("switch", "-f", "moved").err
+    assert not files(cli).keys() & {"a.md", "x/c.md"}
+
+
 def test_twins_keep_one_file(cli: Cli) -> None:
     cli.write("twin.md", TEXT)
     cli.commit("a twin")
@@ -110,7 +116,7 @@ def test_two_names_for_a_cold_document_name_it(cli: Cli) -> None:
     cli("commit", "-m", "moved here")
     refused = cli("merge", "moved", "--offline", code=1).err
     assert "'d.md' in HEAD" in refused
-    assert "arbor rehydrate-cold --at HEAD d.md --from PLACE" in refused
+    assert "arbor rehydrate-cold --at HEAD d.md --from=PLACE" in refused
     assert files(cli)["d.md"] == TEXT
     cli("rehydrate", "d.md")
     assert "conflict: d.md" in cli("merge", "moved", "--offline", code=13).out

@@ -16,6 +16,7 @@ from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
+from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo import branching
@@ -143,6 +144,7 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
         ]  # fmt: skip
         out.json("branch", {"branches": rows, "current": repo.refs.current_branch() or None})
         return
+    warn_of_settings(session)
     for branch in found:
         mark = "*" if branch.current else " "
         gone = " (gone)" if branch.upstream_gone else ""

@@ -39,7 +39,7 @@ FIELDS = {
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
 @click.option("--all", "everywhere", is_flag=True, help="From every remote.")
-@click.option("--tags/--no-tags", default=True, help="Leave tags out, or bring them as without.")
+@click.option("--tags/--no-tags", default=True, help="Bring every tag too, as without it; or leave tags out.")
 @signed_option
 @quiet_option
 @json_option

@@ -12,13 +12,14 @@ from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
+from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
 from arbor.repo.selections import lies_at, matcher_of
 from arbor.repo.stage import what_resolves
-from arbor.repo.status import PathChange, Status
+from arbor.repo.status import PathChange, Status, list_ignored
 from arbor.store.files import MAX_STATE_BYTES, read_bounded
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ FIELDS = {
     "staged": "what the next commit changes: `status` (A, M, D, R), `path`, `old_path` of a rename",
     "unstaged": "files that differ from what is staged: `status` (M, D, U), `path`, `old_path`",
     "untracked": "files, and folders with a slash at the end, that are not tracked",
+    "ignored": "with --ignored, files and folders that ignore files leave out; else null",
     "skipped": "what cannot be tracked: `path` and `reason`",
 }
 _MAX_SKIPPED = 5
@@ -50,20 +52,29 @@ _MAX_SKIPPED = 5
     "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
 )
 @click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
+@click.option("--ignored", is_flag=True, help="Also what the rules of ignore files leave out.")
 @json_option
 def command(
-    session: Session, paths: tuple[str, ...], as_short: bool, porcelain: bool, nul: bool, as_json: bool
+    session: Session,
+    paths: tuple[str, ...],
+    as_short: bool,
+    porcelain: bool,
+    nul: bool,
+    ignored: bool,
+    as_json: bool,
 ) -> None:
     """Show what is staged, what has changed since, and what is not tracked; all, or at and below PATH.
 
     In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added,
-    M modified, D deleted, R renamed, U in conflict, ?? untracked.
+    M modified, D deleted, R renamed, U in conflict, ?? untracked, !! ignored.
     """
     if nul and not porcelain:
         raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
     state = session.open().status()
+    left_out = list_ignored(session.open().repo) if ignored else []
     if paths:
-        state = _at(state, [session.kb_path(path) for path in paths])
+        wanted = [session.kb_path(path) for path in paths]
+        state, left_out = _at(state, wanted), _of(left_out, wanted)
     if as_json:
         session.out.json("status", {
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
@@ -71,14 +82,16 @@ def command(
             "upstream": _upstream_fields(state),
             "staged": [change_fields(change) for change in state.staged],
             "unstaged": [change_fields(change) for change in state.unstaged],
-            "untracked": list(state.untracked),
+            "untracked": list(state.untracked), "ignored": left_out if ignored else None,
             "skipped": [{"path": path, "reason": reason} for path, reason in state.skipped],
         })  # fmt: skip
     elif porcelain or as_short:
-        _lines(session, state, nul=nul, coloured=not porcelain)
+        _lines(session, state, left_out, nul=nul, coloured=not porcelain)
+        warn_of_settings(session)
     else:
         with session.out.paged():
-            _for_people(session, state, is_whole=not paths)
+            _for_people(session, state, left_out, is_whole=not paths)
+        warn_of_settings(session)
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
@@ -91,12 +104,16 @@ def _at(state: Status, paths: Sequence[str]) -> Status:
     def chosen(changes: Sequence[PathChange]) -> tuple[PathChange, ...]:
         return tuple(c for c in changes if wanted(c.path) or (c.old_path and wanted(c.old_path)))
 
-    # Of a folder with nothing tracked in it only the folder is told.
-    untracked = (path for path in state.untracked
-                 if wanted(path.rstrip("/")) or any(lies_at(each, path.rstrip("/")) for each in paths))  # fmt: skip
     skipped = tuple((path, reason) for path, reason in state.skipped if wanted(path))
-    return replace(state, staged=chosen(state.staged), unstaged=chosen(state.unstaged), untracked=tuple(untracked),
-                   skipped=skipped)  # fmt: skip
+    return replace(state, staged=chosen(state.staged), unstaged=chosen(state.unstaged),
+                   untracked=tuple(_of(state.untracked, paths)), skipped=skipped)  # fmt: skip
+
+
+def _of(found: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Those of the files and folders at and below some paths; a folder told in one word also for what lies in it."""
+    wanted = matcher_of(paths)
+    return [path for path in found
+            if wanted(path.rstrip("/")) or any(lies_at(each, path.rstrip("/")) for each in paths)]  # fmt: skip
 
 
 def _warn_of_policy(session: Session) -> None:
@@ -116,7 +133,7 @@ def _warn_of_policy(session: Session) -> None:
         session.out.warning(fault)
 
 
-def _entries(state: Status) -> list[tuple[str, str, str]]:
+def _entries(state: Status, left_out: Sequence[str]) -> list[tuple[str, str, str]]:
     """The two status letters, path and old path of each line; a path that `rm --cached` left as a file has two."""
     old_paths = {change.path: change.old_path for change in state.staged}
     staged = {change.path: change.status for change in state.staged}
@@ -125,12 +142,16 @@ def _entries(state: Status) -> list[tuple[str, str, str]]:
     for path in sorted({*staged, *unstaged}):
         both = staged.get(path, " ") + unstaged.get(path, " ")
         entries.append(("UU" if "U" in both else both, path, old_paths.get(path, "")))
-    return [*entries, *(("??", path, "") for path in state.untracked)]
+    return [
+        *entries,
+        *(("??", path, "") for path in state.untracked),
+        *(("!!", path, "") for path in left_out),
+    ]
 
 
-def _lines(session: Session, state: Status, *, nul: bool, coloured: bool) -> None:
+def _lines(session: Session, state: Status, left_out: Sequence[str], *, nul: bool, coloured: bool) -> None:
     out = session.out
-    for letters, path, old_path in _entries(state):
+    for letters, path, old_path in _entries(state, left_out):
         if nul:
             names = [path, old_path] if old_path else [path]
             record = f"{letters} " + "".join(f"{name}\0" for name in names)
@@ -144,12 +165,12 @@ def _lines(session: Session, state: Status, *, nul: bool, coloured: bool) -> Non
 
 
 def _colour_letters(out: Output, letters: str) -> str:
-    if letters in ("??", "UU"):
+    if letters in ("??", "!!", "UU"):
         return out.style(letters, "red")
     return out.style(letters[0], "green") + out.style(letters[1], "red")
 
 
-def _for_people(session: Session, state: Status, *, is_whole: bool) -> None:
+def _for_people(session: Session, state: Status, left_out: Sequence[str], *, is_whole: bool) -> None:
     out = session.out
     where = f"On branch {clean_line(state.branch)}" if state.branch else "HEAD is detached"
     out.line(out.style(where, "bold") + (f" at {short(state.head)}" if state.head else ", no commit yet"))
@@ -168,6 +189,10 @@ def _for_people(session: Session, state: Status, *, is_whole: bool) -> None:
     if state.untracked:
         out.line("\nNot tracked:")
         for path in state.untracked:
+            out.line(f"  {out.style(session.shown(path), 'red')}")
+    if left_out:
+        out.line("\nIgnored:")
+        for path in left_out:
             out.line(f"  {out.style(session.shown(path), 'red')}")
     if state.clean and not is_whole:
         out.line("Nothing differs there.")
