@@ -102,7 +102,7 @@ def test_help_is_asked_for_as_in_git(cli: Cli) -> None:
         (("STATUS",), "did you mean 'status'?"),
         (("clean",), "arbor removes no file that it does not track; arbor status lists them"),
         (("search", "x", "--mod", "STRICT"), "did you mean '--mode'?"),
-        (("merge", "--continue"), "run: arbor merge --help"),  # it is not much like --offline
+        (("merge", "--unlike"), "run: arbor merge --help"),  # it is not much like --offline
         (("gc", "--prune"), "run: arbor gc --help"),
         (("remote", "add", "origin"), "run: arbor remote --help"),
     ],
