@@ -38,7 +38,8 @@ def move(
         is_folder: The target was written as a folder, so that no document may become it.
 
     Raises:
-        UsageError: when a source is not tracked, would go into itself, or several have one place or no folder to go to.
+        UsageError: when a source is not tracked, has no file any more or would go into itself, or several have one
+            place or no folder to go to.
         ConflictError: when the target exists and `force` is not given.
         PartlyDone: when the system refuses; what was moved before is staged.
         Locked: when another writer holds the lock.
@@ -75,6 +76,11 @@ def _apply_moves(repo: Repository, stage: Stage, tracked: Entries, plan: _Plan, 
     # A cold document needs no file: where there is none, it moves in the stage alone.
     files = {old for old, _ in pairs
              if tracked[old][0] not in no_file or os.path.lexists(fs_root / name_on_disk(fs_root, old))}  # fmt: skip
+    for old in sorted(files):
+        if not os.path.lexists(fs_root / name_on_disk(fs_root, old)):
+            raise UsageError(
+                f"the file of '{old}' is gone", "bring it back with arbor restore, or let it go with arbor rm"
+            )
     going = {
         folder: [pair for pair in pairs if pair[0].startswith(f"{folder}/")] for folder, _ in plan.folders
     }

@@ -906,7 +906,8 @@ def test_branches_are_listed_by_what_leads_where(kb: Cli) -> None:
     assert listed("--merged", "old") == ["old"]
     assert listed("--no-merged", "old") == ["main"]
     assert kb("branch", "-v").out.splitlines()[0].endswith(" more")
-    assert "arbor branch --help" in kb("branch", "--contains", "HEAD", "new", code=2).err
+    assert listed("--contains", "HEAD~1", "o*") == ["old"]
+    assert "arbor branch --help" in kb("branch", "--contains", "HEAD", "-d", "old", code=2).err
     assert "not found" in kb("branch", "--contains", "absent", code=2).err
 
 

@@ -70,7 +70,7 @@ def test_a_cold_document_is_brought_back_by_what_is_typed_here(kb: Cli) -> None:
     assert hint(sub, "prove", "a note.md:1", code=1) == ["rehydrate-cold", "a note.md"]
     typed = hint(sub, "cat", "a note.md", code=1)
     kb.write("elsewhere/a note.md", "some text\n")
-    sub(*typed[:-1], "../elsewhere")
+    sub(*typed[:-1], "--from=../elsewhere")
     assert sub("cat", "a note.md").out == "some text\n"
 
 
@@ -83,7 +83,7 @@ def test_a_cold_document_with_a_name_that_is_in_the_hint_too(name: str, kb: Cli)
     notes = Cli(kb.folder / "notes")
     assert hint(notes, "prove", f"../{name}:1", code=1) == ["rehydrate-cold", f"../{name}"]
     typed = hint(notes, "cat", f"../{name}", code=1)
-    assert typed == ["rehydrate-cold", "--at", "HEAD", f"../{name}", "--from", "PLACE"]
+    assert typed == ["rehydrate-cold", "--at", "HEAD", f"../{name}", "--from=PLACE"]
 
 
 def test_of_several_cold_documents_the_one_that_is_named_is_named_from_here(kb: Cli) -> None:
@@ -94,7 +94,7 @@ def test_of_several_cold_documents_the_one_that_is_named_is_named_from_here(kb: 
     for name in ("sub/b.md", "b.md"):
         (kb.folder / name).unlink()
     typed = hint(Cli(kb.folder / "sub"), "restore", "b.md", "../b.md", code=1)
-    assert typed == ["rehydrate-cold", "--at", "HEAD", "../b.md", "--from", "PLACE"]
+    assert typed == ["rehydrate-cold", "--at", "HEAD", "../b.md", "--from=PLACE"]
 
 
 def test_whatever_is_refused_for_a_cold_document_names_it_from_here(kb: Cli) -> None:

@@ -71,9 +71,9 @@ def test_a_touched_file_is_read_as_text_again_only_by_force(
     read: list[str] = []
     real = storing_files.extract
 
-    def note(data: bytes, name: str, policy: ChunkPolicy) -> Extraction:
+    def note(data: bytes, name: str, policy: ChunkPolicy, *, charset: str) -> Extraction:
         read.append(name)
-        return real(data, name, policy)
+        return real(data, name, policy, charset=charset)
 
     monkeypatch.setattr(storing_files, "extract", note)
     os.utime(tmp_path / "a.md", (1, 1))

@@ -480,3 +480,14 @@ def test_mv_to_the_name_of_a_folder_that_is_gone(tmp_path: Path) -> None:
     kb.mv(["z"], "x")
     assert sorted(name for name in files_in(tmp_path) if "/" in name) == ["x/e.md"]
     assert {change.path for change in kb.status().unstaged} == {"x/c.md", "x/y/d.md"}
+
+
+def test_mv_of_what_has_no_file_any_more_moves_nothing(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, FILES)
+    (tmp_path / "x/c.md").unlink()
+    (tmp_path / "there").mkdir()
+    for sources, target in ((["x"], "z"), (["a.md", "x/c.md"], "there")):
+        with pytest.raises(UsageError, match=r"the file of 'x/c.md' is gone"):
+            kb.mv(sources, target)
+    assert kb.status().staged == ()
+    assert {"a.md", "x/y/d.md"} <= files_in(tmp_path).keys()
