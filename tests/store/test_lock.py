@@ -19,9 +19,10 @@ from arbor.store.files import storing
 from arbor.store.lock import writer_lock
 
 HOLDER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from arbor.store.lock import writer_lock
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started deaf to it
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
