@@ -13,11 +13,11 @@ from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, tex
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
-from arbor.repo import revisions
+from arbor.repo.commits import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.status import Status, get_status, staged_changes
-from arbor.repo.worktree import kb_path
+from arbor.repo.work_tree.status import Status, get_status, staged_changes
+from arbor.repo.work_tree.worktree import kb_path
 
 if TYPE_CHECKING:
     from arbor.graph import checking, desk
@@ -27,49 +27,43 @@ if TYPE_CHECKING:
     from arbor.index import following_tiers
     from arbor.index.cache_lock import Told
     from arbor.objects.model import Signature
-    from arbor.remote import cloning, receiving
+    from arbor.remote import cloning
     from arbor.remote import desk as share_desk
     from arbor.remote.cloning import CloneOptions
-    from arbor.remote.connecting import ConnectOptions
-    from arbor.repo import (
-        adding,
-        branch_desk,
-        commit_log,
-        committing,
-        config,
-        describing,
-        renaming,
-        restoring,
-        results,
-        signing,
-    )
+    from arbor.remote.quarantine import receiving
+    from arbor.remote.transports.connecting import ConnectOptions
+    from arbor.repo import config, results
     from arbor.repo import desk as trust_desk
-    from arbor.repo.adding import AddResult
-    from arbor.repo.merging import MergeResult
-    from arbor.repo.restoring import RestoreResult
+    from arbor.repo.commits import branch_desk, commit_log, committing, describing
+    from arbor.repo.merge.merging import MergeResult
     from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
-    from arbor.repo.verify import VerifyReport
+    from arbor.repo.staging import adding
+    from arbor.repo.staging.adding import AddResult
+    from arbor.repo.trust import signing
+    from arbor.repo.trust.verify import VerifyReport
+    from arbor.repo.work_tree import renaming, restoring
+    from arbor.repo.work_tree.restoring import RestoreResult
     from arbor.search import asking, following, searching
     from arbor.search.following import CommitResult
     from arbor.search.results import SearchResult
 else:
-    adding = lazy_module("arbor.repo.adding")
-    branch_desk = lazy_module("arbor.repo.branch_desk")
+    adding = lazy_module("arbor.repo.staging.adding")
+    branch_desk = lazy_module("arbor.repo.commits.branch_desk")
     trust_desk = lazy_module("arbor.repo.desk")
     cloning = lazy_module("arbor.remote.cloning")
     share_desk = lazy_module("arbor.remote.desk")
     index_checking = lazy_module("arbor.index.checking")
     following_tiers = lazy_module("arbor.index.following_tiers")
-    commit_log = lazy_module("arbor.repo.commit_log")
-    committing = lazy_module("arbor.repo.committing")
+    commit_log = lazy_module("arbor.repo.commits.commit_log")
+    committing = lazy_module("arbor.repo.commits.committing")
     config = lazy_module("arbor.repo.config")
-    describing = lazy_module("arbor.repo.describing")
+    describing = lazy_module("arbor.repo.commits.describing")
     checking = lazy_module("arbor.graph.checking")
     desk = lazy_module("arbor.graph.desk")
-    renaming = lazy_module("arbor.repo.renaming")
-    restoring = lazy_module("arbor.repo.restoring")
+    renaming = lazy_module("arbor.repo.work_tree.renaming")
+    restoring = lazy_module("arbor.repo.work_tree.restoring")
     results = lazy_module("arbor.repo.results")
-    signing = lazy_module("arbor.repo.signing")
+    signing = lazy_module("arbor.repo.trust.signing")
     asking = lazy_module("arbor.search.asking")
     following = lazy_module("arbor.search.following")
     searching = lazy_module("arbor.search.searching")
@@ -215,7 +209,7 @@ class KnowledgeBase:
         self, paths: Paths = ("",), *, update: bool = False, force: bool = False, dry_run: bool = False,
         cwd: StrPath | None = None, progress: Progress | None = None,
     ) -> AddResult:  # fmt: skip
-        """Stage files, folders or globs; see `arbor.repo.adding.add`.
+        """Stage files, folders or globs; see `arbor.repo.staging.adding.add`.
 
         Raises:
             UsageError: when a path matches nothing. Locked: when another writer holds the lock.

@@ -16,7 +16,7 @@ from arbor.errors import StorageError, UsageError, WrongType
 from arbor.kb import KnowledgeBase
 from arbor.objects.model import Signature
 from arbor.remote.desk import ShareDesk
-from arbor.repo.branch_desk import BranchDesk
+from arbor.repo.commits.branch_desk import BranchDesk
 from arbor.repo.desk import TrustDesk
 
 

@@ -10,7 +10,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import count, few
 
 if TYPE_CHECKING:
-    from arbor.repo.adding import AddResult
+    from arbor.repo.staging.adding import AddResult
 
 # Found on a walk, these are no documents and nobody asked for them: they are counted, and the exit code stays
 # 0.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo.revisions import UnknownRevision
+from arbor.repo.commits.revisions import UnknownRevision
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase

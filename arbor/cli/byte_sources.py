@@ -12,15 +12,15 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.copies import ByteSource, Fetch
+from arbor.repo.forgetting.copies import ByteSource, Fetch
 
 if TYPE_CHECKING:
     from arbor.remote import on_demand, remotes
-    from arbor.repo import fetching
+    from arbor.repo.importing import fetching
 else:
     on_demand = lazy_module("arbor.remote.on_demand")
     remotes = lazy_module("arbor.remote.remotes")
-    fetching = lazy_module("arbor.repo.fetching")
+    fetching = lazy_module("arbor.repo.importing.fetching")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from arbor.kb import KnowledgeBase
-from arbor.repo.history import is_ancestor
+from arbor.repo.commits.history import is_ancestor
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILTERS = ("contains", "merged", "no_merged", "points_at")

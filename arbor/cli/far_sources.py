@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo import git_sources, imports, sources
-from arbor.repo.adding import AddResult
-from arbor.repo.fetching import Fetcher, FetchRules
+from arbor.repo.importing import git_sources, imports, sources
+from arbor.repo.importing.fetching import Fetcher, FetchRules
 from arbor.repo.repository import Repository
+from arbor.repo.staging.adding import AddResult
 
 _NOT_HERE = "an address begins with http://, https:// or git+file:///; a file is put into the folder first"
 

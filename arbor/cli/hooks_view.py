@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.repo import hooks
+from arbor.repo.git import hooks
 
 
 def run_post_hook(session: Session, name: str, *arguments: str) -> None:

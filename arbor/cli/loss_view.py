@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arbor.cli.session import Session
-from arbor.repo import moving
+from arbor.repo.work_tree import moving
 
 _MAX_NAMED = 5
 

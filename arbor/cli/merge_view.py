@@ -14,10 +14,10 @@ from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError, UsageError
-from arbor.repo import twins
-from arbor.repo.merging import MergeResult
+from arbor.repo.merge.merging import MergeResult
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
+from arbor.repo.work_tree import twins
 
 
 def finish_merge(

@@ -14,7 +14,7 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.remote import on_demand
-    from arbor.repo.cold_needs import Need
+    from arbor.repo.forgetting.cold_needs import Need
     from arbor.repo.results import TextDiff
 else:
     on_demand = lazy_module("arbor.remote.on_demand")

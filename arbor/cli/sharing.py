@@ -17,13 +17,13 @@ from arbor.lazy import lazy_module
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
-    from arbor.remote import addresses, connecting
-    from arbor.remote.connecting import ConnectOptions
     from arbor.remote.fetching import FetchResult, RefChange
     from arbor.remote.pushing import PushedRef
+    from arbor.remote.transports import addresses, connecting
+    from arbor.remote.transports.connecting import ConnectOptions
 else:
-    addresses = lazy_module("arbor.remote.addresses")
-    connecting = lazy_module("arbor.remote.connecting")
+    addresses = lazy_module("arbor.remote.transports.addresses")
+    connecting = lazy_module("arbor.remote.transports.connecting")
 
 TOKEN_VARIABLE = "ARBOR_TOKEN"
 SSH_VARIABLES = ("ARBOR_SSH", "GIT_SSH_COMMAND", "GIT_SSH")

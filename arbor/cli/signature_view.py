@@ -9,9 +9,10 @@ from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, moment, short, verify_fields
 from arbor.errors import AnswerNo, IntegrityError
-from arbor.repo import checkpoint_notes, history, signing, tag_seals
-from arbor.repo.signing import SealReport
-from arbor.repo.tag_seals import SealedTag
+from arbor.repo.commits import history
+from arbor.repo.trust import checkpoint_notes, signing, tag_seals
+from arbor.repo.trust.signing import SealReport
+from arbor.repo.trust.tag_seals import SealedTag
 
 _STYLES = {"good": "green", "bad": "red", "unknown": "yellow", "none": "dim"}
 _WORDS = {"good": "good signature", "bad": "BAD signature", "unknown": "signature by an unknown key",

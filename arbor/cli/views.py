@@ -11,9 +11,9 @@ from arbor.cli.safe_text import clean, clean_line, quote_path
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-    from arbor.repo.core_binding import CoreOrigin
+    from arbor.repo.distillation.core_binding import CoreOrigin
     from arbor.repo.results import CommitInfo
-    from arbor.repo.status import PathChange
+    from arbor.repo.work_tree.status import PathChange
 
 SHORT_OID = 12
 MAX_LISTED = 10

@@ -17,8 +17,8 @@ from arbor.index.reader import IndexReader
 from arbor.index.schema import stamp_of
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
-from arbor.repo.ingest import store_extraction
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.staging.ingest import store_extraction
 from arbor.search.plan import COMMON_SHARE
 from arbor.search.query import Query, parse_plain_query
 from arbor.search.results import AuditMode

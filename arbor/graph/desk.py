@@ -17,9 +17,9 @@ from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
 from arbor.objects.paths import path_fault
+from arbor.repo.commits.revisions import resolve, resolve_range
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import resolve, resolve_range
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.tiers import to_rehydrate
 

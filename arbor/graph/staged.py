@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from arbor.repo import git_bridge
-from arbor.repo.ingest import store_extraction
+from arbor.repo.git import git_bridge
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.staging.ingest import store_extraction
 from arbor.store.overlay import OverlayStore
 from arbor.text.reading import extract
 

@@ -18,15 +18,15 @@ from arbor.index.disk_errors import is_refusal
 from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
 from arbor.lazy import lazy_module
 from arbor.objects.ledger import EMPTY_LEDGER
+from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from arbor.repo import verify as object_checks
-    from arbor.repo.verify import VerifyReport
+    from arbor.repo.trust import verify as object_checks
+    from arbor.repo.trust.verify import VerifyReport
 else:  # which a commit, that asks only for the state of the consensus, does without
-    object_checks = lazy_module("arbor.repo.verify")
+    object_checks = lazy_module("arbor.repo.trust.verify")
 
 _TRIES = 5
 _LISTING = "SELECT p.path, d.oid FROM paths p JOIN documents d ON d.id = p.document ORDER BY p.path"

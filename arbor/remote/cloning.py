@@ -11,22 +11,22 @@ from pathlib import Path
 
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.remote.exchange.negotiating import advertised
+from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
 from arbor.remote.fetching import (
     FetchOptions,
     choose_refs,
     require_prerequisites,
 )
 from arbor.remote.first_checkout import check_out_all
-from arbor.remote.messages import AT, FULL, Advertisement, RemoteRef
-from arbor.remote.negotiating import advertised
-from arbor.remote.receiving import INCOMING_PREFIX
+from arbor.remote.protocol.messages import AT, FULL, Advertisement, RemoteRef
+from arbor.remote.protocol.wire import Interrupted, Transport
+from arbor.remote.quarantine.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
-from arbor.remote.transfer import Arrival, TransferOptions, download
-from arbor.remote.wire import Interrupted, Transport
 from arbor.repo.places import FORMAT_FILE
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
-from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
-from arbor.repo.witness import remember
+from arbor.repo.trust.witness import remember
+from arbor.repo.work_tree.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.search.policy_check import policy_faults
 from arbor.store.files import write_atomically
 from arbor.store.refs import HEADS, TAGS, Refs

@@ -13,49 +13,41 @@ from arbor.arguments import StrPath, checked_desk
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote import remotes
-from arbor.remote.connecting import ConnectOptions, connect, recorded_url
-from arbor.remote.messages import COLD, FULL, RemoteRef, parse_filter
+from arbor.remote.protocol.messages import COLD, FULL, RemoteRef, parse_filter
 from arbor.remote.remotes import Remote
-from arbor.repo.history import count_apart
+from arbor.remote.transports.connecting import ConnectOptions, connect, recorded_url
+from arbor.repo.commits.history import count_apart
+from arbor.repo.commits.revisions import peel, resolve
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import peel, resolve
 from arbor.store.files import storing
 from arbor.store.refs import HEADS, TAGS
 
 if TYPE_CHECKING:
-    from arbor.remote import (
-        bundle,
-        bundle_check,
-        cloning,
-        demanding,
-        fetching,
-        on_demand,
-        pushing,
-        refspecs,
-        transfer,
-    )
-    from arbor.remote.bundle import BundleInfo
-    from arbor.remote.bundle_check import BundleReport
+    from arbor.remote import cloning, fetching, on_demand, pushing, refspecs
     from arbor.remote.cloning import CloneOptions, CloneResult
+    from arbor.remote.exchange import demanding, transfer
     from arbor.remote.fetching import FetchOptions, FetchResult
     from arbor.remote.pushing import PushResult, PushSpec
-    from arbor.remote.receiving import TransferProgress
+    from arbor.remote.quarantine.receiving import TransferProgress
     from arbor.remote.refspecs import PushRequest
-    from arbor.repo import cold_needs
+    from arbor.remote.transports import bundle, bundle_check
+    from arbor.remote.transports.bundle import BundleInfo
+    from arbor.remote.transports.bundle_check import BundleReport
     from arbor.repo.config import Settings
-    from arbor.repo.merging import MergeResult
-    from arbor.repo.rehydrating import RehydrateReport
+    from arbor.repo.forgetting import cold_needs
+    from arbor.repo.forgetting.rehydrating import RehydrateReport
+    from arbor.repo.merge.merging import MergeResult
 else:
-    bundle = lazy_module("arbor.remote.bundle")
-    bundle_check = lazy_module("arbor.remote.bundle_check")
+    bundle = lazy_module("arbor.remote.transports.bundle")
+    bundle_check = lazy_module("arbor.remote.transports.bundle_check")
     cloning = lazy_module("arbor.remote.cloning")
-    demanding = lazy_module("arbor.remote.demanding")
+    demanding = lazy_module("arbor.remote.exchange.demanding")
     fetching = lazy_module("arbor.remote.fetching")
     on_demand = lazy_module("arbor.remote.on_demand")
     pushing = lazy_module("arbor.remote.pushing")
     refspecs = lazy_module("arbor.remote.refspecs")
-    transfer = lazy_module("arbor.remote.transfer")
-    cold_needs = lazy_module("arbor.repo.cold_needs")
+    transfer = lazy_module("arbor.remote.exchange.transfer")
+    cold_needs = lazy_module("arbor.repo.forgetting.cold_needs")
 
 DEFAULT_CONNECT = ConnectOptions()
 

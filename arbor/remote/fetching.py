@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from arbor.errors import RemoteError, UsageError
-from arbor.remote.connectivity import Checked, complete_commits, descends
-from arbor.remote.messages import Advertisement, RemoteRef
-from arbor.remote.negotiating import ROLLED_BACK, advertised, find_haves
+from arbor.remote.exchange.negotiating import ROLLED_BACK, advertised, find_haves
+from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
+from arbor.remote.protocol.messages import Advertisement, RemoteRef
+from arbor.remote.protocol.wire import Transport
+from arbor.remote.quarantine.connectivity import Checked, complete_commits, descends
 from arbor.remote.remotes import followed_there
-from arbor.remote.transfer import Arrival, TransferOptions, download
-from arbor.remote.wire import Transport
 from arbor.repo.repository import Repository
-from arbor.repo.twins import arriving_twins, branch_twins, twin_warnings
-from arbor.repo.witness import Seen, read_witnessed, remember
+from arbor.repo.trust.witness import Seen, read_witnessed, remember
+from arbor.repo.work_tree.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 TAG_MOVED = "the tag is another one here"

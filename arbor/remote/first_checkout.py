@@ -9,16 +9,16 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.objects.paths import PRIVATE_FOLDER, collision_key
 from arbor.processes import map_forked
-from arbor.repo.checkout import apply_checkout, plan_checkout
 from arbor.repo.file_bytes import iter_file
-from arbor.repo.file_states import UNKNOWN, FileState, still_tracked
-from arbor.repo.fresh_files import FreshFiles
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage
-from arbor.repo.status import remember_states
 from arbor.repo.tiers import read_tiers
-from arbor.repo.worktree import check_out
+from arbor.repo.work_tree.checkout import apply_checkout, plan_checkout
+from arbor.repo.work_tree.file_states import UNKNOWN, FileState, still_tracked
+from arbor.repo.work_tree.fresh_files import FreshFiles
+from arbor.repo.work_tree.status import remember_states
+from arbor.repo.work_tree.worktree import check_out
 from arbor.store.sequential import SequentialReader
 
 _DOCUMENTS_A_TASK = 250

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from arbor.errors import ArborError
-from arbor.remote.addresses import STORE_SCHEMES
-from arbor.remote.chunks import Kept, ask_kept, fetch_chunks
-from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.exchange.chunks import Kept, ask_kept, fetch_chunks
 from arbor.remote.own_store import may_be_own
+from arbor.remote.protocol.wire import Transport
 from arbor.remote.remotes import list_remotes
-from arbor.remote.wire import Transport
-from arbor.repo.copies import (
+from arbor.remote.transports.addresses import STORE_SCHEMES
+from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.repo.forgetting.copies import (
     ByteSource,
     ChunkSource,
     Found,
@@ -22,9 +22,9 @@ from arbor.repo.copies import (
     is_same_file,
     open_place,
 )
-from arbor.repo.rehydrating import RehydrateReport, rehydrate
+from arbor.repo.forgetting.rehydrating import RehydrateReport, rehydrate
+from arbor.repo.forgetting.tiering import close_sources
 from arbor.repo.repository import Repository
-from arbor.repo.tiering import close_sources
 from arbor.store.store_id import read_store_id
 
 Warn = Callable[[str], None]

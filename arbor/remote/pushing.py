@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from arbor.errors import ColdDocument
 from arbor.objects.ids import OID_BYTES
-from arbor.remote.accepting import NOT_FORWARD, TAG_EXISTS
-from arbor.remote.connectivity import complete_commits
-from arbor.remote.enumerating import select_missing
-from arbor.remote.limits import HELD_BYTES
-from arbor.remote.messages import (
+from arbor.remote.exchange.accepting import NOT_FORWARD, TAG_EXISTS
+from arbor.remote.exchange.enumerating import select_missing
+from arbor.remote.exchange.negotiating import ROLLED_BACK, advertised, find_haves
+from arbor.remote.exchange.sending import count_objects, iter_frames, parse_held, plan_frames
+from arbor.remote.protocol.limits import HELD_BYTES
+from arbor.remote.protocol.messages import (
     Advertisement,
     RefResult,
     RefUpdate,
@@ -19,14 +20,13 @@ from arbor.remote.messages import (
     decode_results,
     encode_updates,
 )
-from arbor.remote.negotiating import ROLLED_BACK, advertised, find_haves
-from arbor.remote.receiving import TransferProgress, quarantine_key
-from arbor.remote.sending import count_objects, iter_frames, parse_held, plan_frames
-from arbor.remote.wire import Message, Transport, take_message
-from arbor.repo.history import is_ancestor
+from arbor.remote.protocol.wire import Message, Transport, take_message
+from arbor.remote.quarantine.connectivity import complete_commits
+from arbor.remote.quarantine.receiving import TransferProgress, quarantine_key
+from arbor.repo.commits.history import is_ancestor
+from arbor.repo.commits.revisions import peel
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import peel
-from arbor.repo.witness import Seen, read_witnessed, remember
+from arbor.repo.trust.witness import Seen, read_witnessed, remember
 from arbor.store.pack_format import HEADER_BYTES, decode_frame_header
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 

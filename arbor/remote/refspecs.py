@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from arbor.errors import UsageError
 from arbor.remote.pushing import PushSpec
 from arbor.remote.remotes import upstream_of
+from arbor.repo.commits.revisions import find_ref, resolve
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import find_ref, resolve
 from arbor.store.refs import HEADS, REMOTES, TAGS, check_ref_name
 
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from arbor.errors import UsageError
-from arbor.remote.messages import FULL, check_filter, parse_filter
+from arbor.remote.protocol.messages import FULL, check_filter, parse_filter
+from arbor.repo.commits.upstreams import list_upstreams, read_upstream, upstream_key, write_upstream
 from arbor.repo.repository import Repository
-from arbor.repo.upstreams import list_upstreams, read_upstream, upstream_key, write_upstream
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")

@@ -10,32 +10,25 @@ from pathlib import Path
 from arbor.arguments import Paths, Progress, StrPath, checked_desk, text_of, texts_of
 from arbor.errors import UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
-from arbor.repo import (
-    checkpoint_notes,
-    checkpoints,
-    cores,
-    distilling,
-    evicting,
-    gc,
-    proving,
-    rehydrating,
-    revisions,
-    tiering,
-    updating,
-)
-from arbor.repo.checkpoint_notes import CheckpointReport
-from arbor.repo.copies import ByteSource, Fetch
-from arbor.repo.core_binding import Find
-from arbor.repo.core_check import CoreChecker, CoreState
-from arbor.repo.cores import CoreInfo
-from arbor.repo.distillers import registry
-from arbor.repo.distilling import Distilled
-from arbor.repo.evicting import EvictReport
-from arbor.repo.gc import GcReport
-from arbor.repo.rehydrating import RehydrateReport
+from arbor.repo.commits import revisions
+from arbor.repo.distillation import cores, distilling
+from arbor.repo.distillation.core_binding import Find
+from arbor.repo.distillation.core_check import CoreChecker, CoreState
+from arbor.repo.distillation.cores import CoreInfo
+from arbor.repo.distillation.distillers import registry
+from arbor.repo.distillation.distilling import Distilled
+from arbor.repo.forgetting import evicting, rehydrating, tiering
+from arbor.repo.forgetting.copies import ByteSource, Fetch
+from arbor.repo.forgetting.evicting import EvictReport
+from arbor.repo.forgetting.rehydrating import RehydrateReport
+from arbor.repo.forgetting.tiering import Criteria, TierReport
+from arbor.repo.importing import updating
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, Snapshot
-from arbor.repo.tiering import Criteria, TierReport
+from arbor.repo.trust import checkpoint_notes, checkpoints, proving
+from arbor.repo.trust.checkpoint_notes import CheckpointReport
+from arbor.repo.upkeep import gc
+from arbor.repo.upkeep.gc import GcReport
 from arbor.store.journal import Journal, JournalReport, Record
 
 
@@ -240,7 +233,7 @@ class TrustDesk:
         self, name: str, text: str, sources: Sequence[tuple[StrPath, int | None, int | None]], *,
         title: str = "", by: str = "",
     ) -> CoreInfo:  # fmt: skip
-        """Stage a core that a person or an agent wrote; see `arbor.repo.cores.add_core`."""
+        """Stage a core that a person or an agent wrote; see `arbor.repo.distillation.cores.add_core`."""
         passages = [(text_of(path), first, last) for path, first, last in sources]
         oid = cores.add_core(self.repo, name, text, passages, title=title, by=by)
         return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])

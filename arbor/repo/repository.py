@@ -15,10 +15,10 @@ from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, decode_commit
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
-from arbor.repo.move_record import MOVE_FILE, MoveRecord, clear_move, read_move
 from arbor.repo.places import FORMAT_FILE, has_own_kb, is_kb_folder
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
+from arbor.repo.work_tree.move_record import MOVE_FILE, MoveRecord, clear_move, read_move
 from arbor.store.files import (
     check_is_there,
     make_folders,

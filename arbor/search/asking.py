@@ -17,10 +17,10 @@ from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
+from arbor.repo.commits.revisions import resolve
 from arbor.repo.config import Policy
-from arbor.repo.core_binding import unproven_source
+from arbor.repo.distillation.core_binding import unproven_source
 from arbor.repo.repository import Repository
-from arbor.repo.revisions import resolve
 from arbor.repo.snapshot import Snapshot
 from arbor.search.changed_files import read_changed_files
 from arbor.search.labels import LabelDesk, label_hooks
@@ -33,9 +33,9 @@ from arbor.search.searching import Searcher, SearchOptions, parse
 from arbor.text.extraction import Extraction
 
 if TYPE_CHECKING:
-    from arbor.repo import history
+    from arbor.repo.commits import history
 else:  # only `since:` and revisions by time walk the log
-    history = lazy_module("arbor.repo.history")
+    history = lazy_module("arbor.repo.commits.history")
 
 _TRIES = 3
 

@@ -15,8 +15,8 @@ from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, Manifest
-from arbor.repo.deep_check import fits
 from arbor.repo.snapshot import Snapshot, ledger_key, passage_encoding
+from arbor.repo.trust.deep_check import fits
 from arbor.search.results import AuditMode, ChunkPlace
 from arbor.text.outline import Sections
 from arbor.text.reading import decode_passage

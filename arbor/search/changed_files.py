@@ -8,8 +8,8 @@ from arbor.errors import ArborError
 from arbor.repo.config import Policy
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
-from arbor.repo.status import cold_paths, same_bytes, tracked_files
-from arbor.repo.worktree import read_file, scan
+from arbor.repo.work_tree.status import cold_paths, same_bytes, tracked_files
+from arbor.repo.work_tree.worktree import read_file, scan
 from arbor.text.extraction import Extraction
 from arbor.text.reading import extract
 

@@ -12,12 +12,12 @@ from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
-from arbor.repo.status import PathChange
+from arbor.repo.work_tree.status import PathChange
 
 if TYPE_CHECKING:
     from arbor.graph import desk
     from arbor.graph.ripple import Ripple
-    from arbor.repo.committing import NewCommit
+    from arbor.repo.commits.committing import NewCommit
     from arbor.search import policy_check
 else:
     policy_check = lazy_module("arbor.search.policy_check")

@@ -10,7 +10,7 @@ from arbor.errors import IntegrityError
 from arbor.index.reader import Session, inverse_frequency
 from arbor.index.tokens import Tokenizer
 from arbor.objects.model import Document
-from arbor.repo.core_binding import CoreOrigin, get_derivation, origins_of
+from arbor.repo.distillation.core_binding import CoreOrigin, get_derivation, origins_of
 from arbor.repo.snapshot import Snapshot, display_title
 from arbor.search import audit
 from arbor.search.audit import Auditor, ProvenDocument, label_passage

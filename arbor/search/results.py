@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from arbor.repo.core_binding import CoreOrigin
+from arbor.repo.distillation.core_binding import CoreOrigin
 
 
 class AuditMode(StrEnum):

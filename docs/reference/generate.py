@@ -23,7 +23,7 @@ from arbor.cli.catalogue import SECTIONS
 from arbor.cli.command import ArborCommand
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_BUG, EXIT_INTERRUPTED
 from arbor.remote.desk import ShareDesk
-from arbor.repo.branch_desk import BranchDesk
+from arbor.repo.commits.branch_desk import BranchDesk
 from arbor.repo.desk import TrustDesk
 
 HERE = Path(__file__).resolve().parent
@@ -187,10 +187,17 @@ VALUES = tuple(
     for room, names in {
         "graph": ("checking", "desk", "ripple", "standing"),
         "objects": ("model", "proofs"),
-        "remote": ("bundle", "bundle_check", "desk", "fetching", "pushing", "remotes"),
-        "repo": ("adding", "branching", "checkpoint_notes", "checkpoints", "core_binding", "core_check", "cores",
-                 "distilling", "evicting", "gc", "merging", "rehydrating", "restoring", "results", "status", "tiering",
-                 "tiers", "verify"),
+        "remote": ("desk", "fetching", "pushing", "remotes"),
+        "remote.transports": ("bundle", "bundle_check"),
+        "repo": ("results", "tiers"),
+        "repo.commits": ("branching",),
+        "repo.distillation": ("core_binding", "core_check", "cores", "distilling"),
+        "repo.forgetting": ("evicting", "rehydrating", "tiering"),
+        "repo.merge": ("merging",),
+        "repo.staging": ("adding",),
+        "repo.trust": ("checkpoint_notes", "checkpoints", "verify"),
+        "repo.upkeep": ("gc",),
+        "repo.work_tree": ("restoring", "status"),
         "search": ("following", "results"),
         "store": ("journal", "refs"),
     }.items()

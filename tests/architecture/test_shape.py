@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
-from tests.architecture.package_source import Module, dotted, functions, modules
+from tests.architecture.package_source import PACKAGE, Module, dotted, functions, modules
 
 MAX_FUNCTION_LINES = 60
 MAX_MODULE_LINES = 500
+MAX_ROOM_MODULES = 35
 # Words for drawers where things get lost.
 FORBIDDEN_NAMES = frozenset(
     f"{stem}{ending}"
@@ -76,6 +78,12 @@ def test_no_function_is_longer_than_a_screen() -> None:
 def test_no_module_is_longer_than_five_hundred_lines() -> None:
     sizes = {module.name: len(module.source.splitlines()) for module in modules()}
     assert {name: size for name, size in sizes.items() if size > MAX_MODULE_LINES} == {}
+
+
+def test_no_room_has_more_modules_than_one_takes_in() -> None:
+    sizes = Counter(module.path.parent for module in modules())
+    del sizes[PACKAGE / "cli" / "commands"]  # one for each command, and nothing else
+    assert {str(room): size for room, size in sizes.items() if size > MAX_ROOM_MODULES} == {}
 
 
 def test_no_module_is_a_drawer() -> None:

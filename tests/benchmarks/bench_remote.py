@@ -16,11 +16,11 @@ from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
 from arbor.objects.model import encode_commit
-from arbor.repo.committing import build_commit
-from arbor.repo.ingest import store_extraction
-from arbor.repo.merge_ledgers import Merging, merge_ledgers
-from arbor.repo.merging import merge
+from arbor.repo.commits.committing import build_commit
+from arbor.repo.merge.merge_ledgers import Merging, merge_ledgers
+from arbor.repo.merge.merging import merge
 from arbor.repo.repository import Repository, init_repository, open_repository
+from arbor.repo.staging.ingest import store_extraction
 from arbor.store.frames import FrameCollector
 from arbor.text.reading import extract
 from tests.benchmarks import corpus, git_peer

@@ -18,11 +18,11 @@ from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import Commit, encode_commit
 from arbor.objects.proofs import encode_proof
-from arbor.repo.committing import build_commit
+from arbor.repo.commits.committing import build_commit
 from arbor.repo.desk import TrustDesk
-from arbor.repo.gc import packed_bytes
-from arbor.repo.ingest import store_extraction
-from arbor.repo.proving import prove, prove_consistency
+from arbor.repo.staging.ingest import store_extraction
+from arbor.repo.trust.proving import prove, prove_consistency
+from arbor.repo.upkeep.gc import packed_bytes
 from arbor.text.reading import extract
 from tests.benchmarks import corpus
 from tests.benchmarks.harness import (

@@ -16,7 +16,7 @@ from arbor.cli.commands.search import join_query
 from arbor.cli.identity import user_config_path
 from arbor.errors import IntegrityError, UsageError
 from arbor.kb import open_kb
-from arbor.repo.committing import parse_author
+from arbor.repo.commits.committing import parse_author
 from arbor.store.odb import ObjectStore
 from tests.cli.harness import IDENTITY, Cli
 

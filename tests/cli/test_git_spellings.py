@@ -8,7 +8,7 @@ import pytest
 
 from arbor.cli.byte_sources import parse_age
 from arbor.errors import UsageError
-from arbor.repo.revisions import parse_moment
+from arbor.repo.commits.revisions import parse_moment
 from tests.cli.harness import Cli
 
 

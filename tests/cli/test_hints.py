@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from arbor.cli.safe_text import typed_path
-from arbor.repo.cold_needs import Need, cold_error
+from arbor.repo.forgetting.cold_needs import Need, cold_error
 from tests.cli.harness import Cli
 
 NAMES = [

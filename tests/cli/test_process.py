@@ -17,7 +17,7 @@ from arbor.cli import main
 from arbor.cli.failures import describe_failure
 from arbor.index import access
 from arbor.kb import KnowledgeBase
-from arbor.repo.fresh_files import FreshFiles
+from arbor.repo.work_tree.fresh_files import FreshFiles
 from tests.cli.harness import Cli, command_line, process_environment, run_process
 
 

@@ -14,8 +14,8 @@ from arbor.kb import KnowledgeBase
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, encode_commit
-from arbor.repo import history, pickaxe
-from arbor.repo.committing import build_commit, write_ledger
+from arbor.repo.commits import history, pickaxe
+from arbor.repo.commits.committing import build_commit, write_ledger
 from tests.repo.kit import new_kb, record, signature
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from arbor.repo.wildmatch import parse_pattern
-from arbor.repo.worktree import scan
+from arbor.repo.work_tree.wildmatch import parse_pattern
+from arbor.repo.work_tree.worktree import scan
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

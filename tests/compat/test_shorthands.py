@@ -11,7 +11,7 @@ import pytest
 
 import arbor
 from arbor.errors import UsageError
-from arbor.repo.shorthands import stands_for
+from arbor.repo.commits.shorthands import stands_for
 from tests.cli.harness import Cli, cli, steady
 
 pytestmark = [

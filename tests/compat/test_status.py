@@ -13,7 +13,7 @@ import pytest
 
 from arbor.errors import ArborError
 from arbor.kb import KnowledgeBase
-from arbor.repo.status import Status, list_ignored
+from arbor.repo.work_tree.status import Status, list_ignored
 from tests.repo.kit import files_in, new_kb, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

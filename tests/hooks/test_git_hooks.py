@@ -14,7 +14,7 @@ import yaml
 
 import arbor
 from arbor.kb import KnowledgeBase
-from arbor.repo import git_hooks
+from arbor.repo.git import git_hooks
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 REPOSITORY = Path(__file__).resolve().parents[2]

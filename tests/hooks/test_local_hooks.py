@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import arbor
-from arbor.repo import hooks
+from arbor.repo.git import hooks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -87,7 +87,7 @@ def test_a_hook_that_takes_too_long_ends_with_what_it_started(
 
 AT_A_TERMINAL = """
 import fcntl, pathlib, sys, termios
-from arbor.repo import hooks
+from arbor.repo.git import hooks
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 folder = pathlib.Path(sys.argv[1])
 print(hooks.run_hook(folder / ".arbor", folder, "pre-commit").output)

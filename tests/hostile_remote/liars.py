@@ -14,14 +14,22 @@ from arbor.objects import ledger, merkle, model
 from arbor.objects.codec import encode
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Commit, Document, Manifest, Signature
-from arbor.remote.messages import (
+from arbor.remote.protocol.messages import (
     Advertisement,
     FetchAnswer,
     RemoteRef,
     encode_advertisement,
     encode_fetch_answer,
 )
-from arbor.remote.wire import Message, Packet, PacketKind, Packets, answer_packets, end_packet, message_packet
+from arbor.remote.protocol.wire import (
+    Message,
+    Packet,
+    PacketKind,
+    Packets,
+    answer_packets,
+    end_packet,
+    message_packet,
+)
 from arbor.store import pack_format as fmt
 
 WHO = Signature("Mallory", "mallory@example.org", 1_700_000_000, 0)

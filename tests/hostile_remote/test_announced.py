@@ -15,12 +15,12 @@ from arbor.errors import ArborError, IntegrityError, RemoteError
 from arbor.objects import merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef
-from arbor.remote.chunks import fetch_chunks
-from arbor.remote.limits import Limits
-from arbor.remote.messages import FetchAnswer, encode_fetch_answer
-from arbor.remote.service import Service
-from arbor.remote.transfer import TransferOptions
-from arbor.remote.wire import (
+from arbor.remote.exchange.chunks import fetch_chunks
+from arbor.remote.exchange.service import Service
+from arbor.remote.exchange.transfer import TransferOptions
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.messages import FetchAnswer, encode_fetch_answer
+from arbor.remote.protocol.wire import (
     Interrupted,
     Message,
     Packet,
@@ -31,7 +31,7 @@ from arbor.remote.wire import (
     message_packet,
 )
 from arbor.repo.repository import open_repository
-from arbor.repo.verify import verify
+from arbor.repo.trust.verify import verify
 from arbor.store import pack_format as fmt
 from tests.hostile_remote.liars import Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from arbor.remote import http_connections
-from arbor.remote.connecting import connect
-from arbor.remote.http_connections import Connections
-from arbor.remote.limits import Limits
-from arbor.remote.messages import FetchRequest, encode_fetch_request
-from arbor.remote.negotiating import advertised
-from arbor.remote.wire import CONTENT_TYPE, encode_packet, request_packets
+from arbor.remote.exchange.negotiating import advertised
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.messages import FetchRequest, encode_fetch_request
+from arbor.remote.protocol.wire import CONTENT_TYPE, encode_packet, request_packets
+from arbor.remote.transports import http_connections
+from arbor.remote.transports.connecting import connect
+from arbor.remote.transports.http_connections import Connections
 from arbor.repo.repository import open_repository
 from tests.remote.people import change, clone_to, fetch_from, make_kb, notes
 from tests.remote.test_http import serving

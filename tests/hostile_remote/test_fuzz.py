@@ -17,16 +17,23 @@ from arbor.objects import ledger, model
 from arbor.objects.codec import encode
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef
-from arbor.remote import messages
-from arbor.remote.addresses import parse_address
-from arbor.remote.bundle import Bundle
-from arbor.remote.limits import Limits
-from arbor.remote.pacing import PacedReader
-from arbor.remote.receiving import Quarantine
-from arbor.remote.service import Service
-from arbor.remote.transfer import TransferOptions
-from arbor.remote.wire import Packet, PacketKind, decode_message, encode_packet, open_packets, read_packets
-from arbor.repo.signing import check_seal
+from arbor.remote.exchange.service import Service
+from arbor.remote.exchange.transfer import TransferOptions
+from arbor.remote.protocol import messages
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.pacing import PacedReader
+from arbor.remote.protocol.wire import (
+    Packet,
+    PacketKind,
+    decode_message,
+    encode_packet,
+    open_packets,
+    read_packets,
+)
+from arbor.remote.quarantine.receiving import Quarantine
+from arbor.remote.transports.addresses import parse_address
+from arbor.remote.transports.bundle import Bundle
+from arbor.repo.trust.signing import check_seal
 from arbor.store import pack_format as fmt
 from tests.hostile_remote.liars import MAIN, Liar, World, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, make_kb, notes

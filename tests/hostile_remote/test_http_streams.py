@@ -11,10 +11,10 @@ import httpcore
 import pytest
 
 from arbor.errors import RemoteError
-from arbor.remote.connecting import ConnectOptions, connect
-from arbor.remote.http_streams import MAX_HEAD_BYTES, PacedStream
-from arbor.remote.limits import Limits
-from arbor.remote.wire import CONTENT_TYPE
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.wire import CONTENT_TYPE
+from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.remote.transports.http_streams import MAX_HEAD_BYTES, PacedStream
 from tests.hostile_remote.test_protocol import head, raw_server
 from tests.remote.people import clone_to
 

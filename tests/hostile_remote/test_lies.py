@@ -18,14 +18,15 @@ from arbor.objects.codec import encode
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger import Child
 from arbor.objects.model import ChunkRef, Tag
-from arbor.remote.limits import Limits
-from arbor.remote.messages import FetchAnswer, encode_fetch_answer
-from arbor.remote.service import Service
-from arbor.remote.transfer import TransferOptions
-from arbor.remote.wire import PacketKind, decode_message
-from arbor.repo import adding, committing
+from arbor.remote.exchange.service import Service
+from arbor.remote.exchange.transfer import TransferOptions
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.messages import FetchAnswer, encode_fetch_answer
+from arbor.remote.protocol.wire import PacketKind, decode_message
+from arbor.repo.commits import committing
 from arbor.repo.repository import open_repository
-from arbor.repo.verify import verify
+from arbor.repo.staging import adding
+from arbor.repo.trust.verify import verify
 from tests.cli.harness import Cli
 from tests.hostile_remote.liars import MAIN, WHO, Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes

@@ -18,12 +18,10 @@ import pytest
 
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.objects.codec import encode
-from arbor.remote.bundle import BundleTransport
-from arbor.remote.connecting import ConnectOptions, connect
-from arbor.remote.limits import Limits
-from arbor.remote.messages import RefUpdate, encode_updates
-from arbor.remote.service import Service
-from arbor.remote.wire import (
+from arbor.remote.exchange.service import Service
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.messages import RefUpdate, encode_updates
+from arbor.remote.protocol.wire import (
     CONTENT_TYPE,
     Packet,
     PacketKind,
@@ -35,8 +33,11 @@ from arbor.remote.wire import (
     message_packet,
     read_packets,
 )
-from arbor.repo import adding, branching, committing
+from arbor.remote.transports.bundle import BundleTransport
+from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.repo.commits import branching, committing
 from arbor.repo.repository import open_repository
+from arbor.repo.staging import adding
 from tests.hostile_remote.liars import MAIN, Liar, World, push_packets, shown, write_bundle
 from tests.remote.people import assert_whole, clone_to, fetch_from, make_kb, notes
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
-from arbor.repo.ingest import store_extraction
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.staging.ingest import store_extraction
 from arbor.store.odb import ObjectStore
 from arbor.text.reading import extract
 

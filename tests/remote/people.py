@@ -6,14 +6,15 @@ from pathlib import Path
 
 from arbor.objects.model import Commit
 from arbor.remote.cloning import CloneOptions, CloneResult, clone
-from arbor.remote.connecting import connect
+from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.fetching import FetchOptions, FetchResult, fetch
+from arbor.remote.protocol.wire import Transport
 from arbor.remote.pushing import PushResult, PushSpec, push
-from arbor.remote.transfer import TransferOptions
-from arbor.remote.wire import Transport
-from arbor.repo import adding, committing
+from arbor.remote.transports.connecting import connect
+from arbor.repo.commits import committing
 from arbor.repo.repository import Repository, init_repository, open_repository
-from arbor.repo.verify import verify
+from arbor.repo.staging import adding
+from arbor.repo.trust.verify import verify
 from arbor.store.refs import HEADS
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
-from arbor.remote import planning
-from arbor.remote.bundle import Bundle, bundle_refs, create_bundle
-from arbor.remote.bundle_check import verify_bundle
-from arbor.remote.connecting import ConnectOptions, connect
+from arbor.remote.exchange import planning
+from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.on_demand import bring_documents
 from arbor.remote.pushing import PushSpec, push
-from arbor.remote.transfer import TransferOptions
-from arbor.repo import branching
+from arbor.remote.transports.bundle import Bundle, bundle_refs, create_bundle
+from arbor.remote.transports.bundle_check import verify_bundle
+from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.repo.commits import branching
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.tiers import read_tiers
 from tests.cli.harness import Cli
@@ -111,7 +111,7 @@ def test_what_is_noted_of_whole_packs_changes_no_bundle(tmp_path: Path) -> None:
 
 
 def test_a_cold_bundle_is_cloned_cold_only(tmp_path: Path) -> None:
-    from arbor.remote.transfer import TransferOptions
+    from arbor.remote.exchange.transfer import TransferOptions
 
     source = make_kb(tmp_path / "a", notes(5))
     file = bundle(source, tmp_path / "kb.bundle", filter_text="cold")

@@ -388,7 +388,7 @@ def test_a_document_that_records_the_hash_of_another_file_is_not_taken(
         ada("push")
         ada.write(path, text + "More of it.\n")  # so that most of its passages are there already
         with monkeypatch.context() as lying:
-            lying.setattr("arbor.repo.storing_files.file_hash", lambda data: bytes(32))
+            lying.setattr("arbor.repo.staging.storing_files.file_hash", lambda data: bytes(32))
             ada("add", path)
         ada("commit", "-m", "false")
         ada("verify")

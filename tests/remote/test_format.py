@@ -8,9 +8,9 @@ from pathlib import Path
 import msgpack
 from blake3 import blake3
 
-from arbor.remote.bundle import bundle_refs, create_bundle
-from arbor.remote.service import Service
-from arbor.remote.wire import encode_packet, end_packet, message_packet, read_packets
+from arbor.remote.exchange.service import Service
+from arbor.remote.protocol.wire import encode_packet, end_packet, message_packet, read_packets
+from arbor.remote.transports.bundle import bundle_refs, create_bundle
 from tests.remote.people import make_kb, notes
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import RemoteError, UsageError
-from arbor.remote.connecting import ConnectOptions, connect
-from arbor.remote.http_server import HttpServer, ServeOptions
-from arbor.remote.limits import Limits
-from arbor.remote.wire import CONTENT_TYPE
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.wire import CONTENT_TYPE
+from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.remote.transports.http_server import HttpServer, ServeOptions
 from arbor.repo.repository import open_repository
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
 

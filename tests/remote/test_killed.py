@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from arbor.repo.repository import open_repository
-from arbor.repo.verify import verify
+from arbor.repo.trust.verify import verify
 from arbor.store import pack_format as fmt
 from tests.remote.people import make_kb
 from tests.remote.test_resuming import bulky

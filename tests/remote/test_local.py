@@ -11,17 +11,17 @@ import pytest
 
 from arbor.errors import ConflictError, IntegrityError, RemoteError, UsageError
 from arbor.objects.proofs import log_state
-from arbor.remote.connecting import connect
-from arbor.remote.negotiating import ROLLED_BACK
+from arbor.remote.exchange.negotiating import ROLLED_BACK
+from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.pushing import PushSpec, push
-from arbor.remote.transfer import TransferOptions
-from arbor.repo import branching
-from arbor.repo.file_states import FileState
-from arbor.repo.fresh_files import FreshFiles
+from arbor.remote.transports.connecting import connect
+from arbor.repo.commits import branching
 from arbor.repo.repository import open_repository
-from arbor.repo.status import get_status
 from arbor.repo.tiers import read_tiers
-from arbor.repo.witness import Seen, read_witnessed
+from arbor.repo.trust.witness import Seen, read_witnessed
+from arbor.repo.work_tree.file_states import FileState
+from arbor.repo.work_tree.fresh_files import FreshFiles
+from arbor.repo.work_tree.status import get_status
 from arbor.store.refs import HEADS
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, head, make_kb, notes, push_to
 
@@ -430,7 +430,7 @@ def test_two_pushes_at_once_do_not_lose_one(tmp_path: Path) -> None:
     second = open_repository(tmp_path / "b")
     change(first, {"a.md": "a\n"})
     change(second, {"b.md": "b\n"})
-    from arbor.remote.local import LocalTransport
+    from arbor.remote.transports.local import LocalTransport
 
     class Late(LocalTransport):
         def call(self, command, arguments, frames=()):  # type: ignore[no-untyped-def]

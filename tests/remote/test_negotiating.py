@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from arbor.remote import enumerating
-from arbor.remote.local import LocalTransport
-from arbor.remote.wire import Message, Packets
-from arbor.repo.history import ancestors
+from arbor.remote.exchange import enumerating
+from arbor.remote.protocol.wire import Message, Packets
+from arbor.remote.transports.local import LocalTransport
+from arbor.repo.commits.history import ancestors
 from arbor.repo.repository import Repository, open_repository
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes
 

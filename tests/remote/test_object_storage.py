@@ -10,11 +10,11 @@ import pytest
 from obstore.store import MemoryStore
 
 from arbor.errors import ArborError, ConflictError, RemoteError
-from arbor.remote import receiving
-from arbor.remote.chunks import fetch_chunks
-from arbor.remote.object_storage import BucketRefs, StoreTransport
+from arbor.remote.exchange.chunks import fetch_chunks
+from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.pushing import PushSpec, push
-from arbor.remote.transfer import TransferOptions
+from arbor.remote.quarantine import receiving
+from arbor.remote.transports.object_storage import BucketRefs, StoreTransport
 from arbor.repo.repository import Repository, open_repository
 from arbor.store.pack_writer import PackWriter
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to

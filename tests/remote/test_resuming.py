@@ -13,13 +13,13 @@ import pytest
 
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.remote import cloning, fetching
-from arbor.remote.local import LocalTransport
-from arbor.remote.receiving import INCOMING_PREFIX
-from arbor.remote.transfer import TransferOptions
-from arbor.remote.wire import Interrupted, Message, Packet, PacketKind, Packets
-from arbor.repo.gc import collect
+from arbor.remote.exchange.transfer import TransferOptions
+from arbor.remote.protocol.wire import Interrupted, Message, Packet, PacketKind, Packets
+from arbor.remote.quarantine.receiving import INCOMING_PREFIX
+from arbor.remote.transports.local import LocalTransport
 from arbor.repo.repository import open_repository
-from arbor.repo.status import get_status
+from arbor.repo.upkeep.gc import collect
+from arbor.repo.work_tree.status import get_status
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import RemoteError, UsageError
-from arbor.remote import ssh as ssh_transport
-from arbor.remote.addresses import Address, parse_address
-from arbor.remote.connecting import ConnectOptions, connect
-from arbor.remote.limits import Limits
-from arbor.remote.ssh import ssh_arguments
-from arbor.remote.wire import Interrupted
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.wire import Interrupted
+from arbor.remote.transports import ssh as ssh_transport
+from arbor.remote.transports.addresses import Address, parse_address
+from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.remote.transports.ssh import ssh_arguments
 from arbor.repo.repository import open_repository
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
 
@@ -23,8 +23,8 @@ SERVE = """
 import shlex, sys
 from pathlib import Path
 sys.path.insert(0, {repository!r})
-from arbor.remote.service import Service
-from arbor.remote.stdio import serve_streams
+from arbor.remote.exchange.service import Service
+from arbor.remote.transports.stdio import serve_streams
 words = shlex.split(sys.argv[-1])
 assert words[:4] == ["arbor", "serve", "--stdio", "--"], words
 serve_streams(Service(Path(words[4]), may_push=True), sys.stdin.buffer, sys.stdout.buffer)

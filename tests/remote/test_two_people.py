@@ -10,7 +10,7 @@ import pytest
 
 import arbor
 from arbor.kb import KnowledgeBase
-from arbor.remote.connecting import ConnectOptions
+from arbor.remote.transports.connecting import ConnectOptions
 from tests.remote.people import notes
 from tests.remote.test_http import serving
 

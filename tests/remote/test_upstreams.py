@@ -12,8 +12,8 @@ import pytest
 
 from arbor.errors import StorageError
 from arbor.remote.remotes import list_remotes, rename_remote
+from arbor.repo.commits.upstreams import read_upstream
 from arbor.repo.repository import open_repository
-from arbor.repo.upstreams import read_upstream
 from tests.cli.harness import Cli
 from tests.remote.people import clone_to, make_kb, notes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import arbor
 from arbor.kb import KnowledgeBase
 from arbor.objects.model import Signature
-from arbor.repo.status import PathChange
+from arbor.repo.work_tree.status import PathChange
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> None:

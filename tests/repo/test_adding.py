@@ -13,9 +13,10 @@ import pytest
 import arbor
 from arbor import processes
 from arbor.errors import IntegrityError, PartlyDone, StorageError, UsageError
-from arbor.repo import adding, storing_files, worktree
-from arbor.repo.file_states import UNKNOWN, size_of
-from arbor.repo.status import displaced
+from arbor.repo.staging import adding, storing_files
+from arbor.repo.work_tree import worktree
+from arbor.repo.work_tree.file_states import UNKNOWN, size_of
+from arbor.repo.work_tree.status import displaced
 from arbor.text.extraction import ChunkPolicy, Extraction
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
@@ -553,7 +554,7 @@ def test_windows_is_not_asked_to_write_a_name_that_it_takes_for_something_else(
 ) -> None:
     kb = new_kb(tmp_path, {"HEAD:foo": "words", "a.md": "a"})
     (tmp_path / "HEAD:foo").unlink()
-    monkeypatch.setattr("arbor.repo.worktree._ON_WINDOWS", True)
+    monkeypatch.setattr("arbor.repo.work_tree.worktree._ON_WINDOWS", True)
     with pytest.raises(PartlyDone, match="'HEAD:foo' cannot be written: Windows allows no : in a name"):
         kb.restore(["HEAD:foo"])
     assert sorted(files_in(tmp_path)) == ["a.md"]

@@ -10,7 +10,7 @@ import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger, merkle
 from arbor.objects.model import Commit
-from arbor.repo import committing
+from arbor.repo.commits import committing
 from arbor.repo.repository import Repository
 from arbor.repo.stage import Stage, read_stage, write_stage
 from tests.repo.kit import files_in, new_kb, read_all, record, short, signature, write

@@ -11,11 +11,11 @@ from arbor.objects import merkle
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.links import Rows
 from arbor.objects.model import ChunkRef
-from arbor.remote.transfer import TransferOptions
-from arbor.repo.adding import add
-from arbor.repo.committing import commit
+from arbor.remote.exchange.transfer import TransferOptions
+from arbor.repo.commits.committing import commit
 from arbor.repo.repository import open_repository
-from arbor.repo.verify import VerifyReport, verify
+from arbor.repo.staging.adding import add
+from arbor.repo.trust.verify import VerifyReport, verify
 from arbor.text.reading import extract
 from tests.hostile_remote.liars import Liar, World, shown
 from tests.remote.people import clone_to, make_kb

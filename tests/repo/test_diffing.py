@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arbor.errors import UsageError
-from arbor.repo.diffing import unified_diff
+from arbor.repo.commits.diffing import unified_diff
 from tests.repo.kit import new_kb, record, write
 
 LONG = "".join(f"## Part {n}\n\n{'words of this part ' * 60}{n}\n\n" for n in range(12))
@@ -122,7 +122,7 @@ def test_binary_documents_and_odd_encodings(tmp_path: Path) -> None:
 
 
 def test_very_long_texts_are_not_compared_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arbor.repo.diffing._MAX_DIFF_LINES", 10)
+    monkeypatch.setattr("arbor.repo.commits.diffing._MAX_DIFF_LINES", 10)
     assert unified_diff("a\n" * 6, "b\n" * 6, "a/x", "b/x") == [
         "Documents a/x and b/x differ (6 and 6 lines)"
     ]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbor.repo import file_states
-from arbor.repo.file_states import (
+from arbor.repo.work_tree import file_states
+from arbor.repo.work_tree.file_states import (
     UNKNOWN,
     EntryChanges,
     WorkTreeCache,

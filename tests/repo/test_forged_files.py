@@ -14,14 +14,14 @@ import msgpack
 import pytest
 
 from arbor.errors import ArborError, IntegrityError
-from arbor.repo.branching import create_branch
-from arbor.repo.file_states import read_worktree_cache
-from arbor.repo.gc import CANDIDATES_FILE, _read_candidates
-from arbor.repo.move_record import read_move
+from arbor.repo.commits.branching import create_branch
 from arbor.repo.repository import open_repository
 from arbor.repo.stage import read_stage
 from arbor.repo.tiers import read_tiers
-from arbor.repo.witness import read_witnessed
+from arbor.repo.trust.witness import read_witnessed
+from arbor.repo.upkeep.gc import CANDIDATES_FILE, _read_candidates
+from arbor.repo.work_tree.file_states import read_worktree_cache
+from arbor.repo.work_tree.move_record import read_move
 from arbor.store.files import append_line, seal
 from arbor.store.journal import Journal, _hash
 from arbor.store.refs import Refs

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import ArborError, PartlyDone
-from arbor.repo import fresh_files
-from arbor.repo.file_states import state_of
-from arbor.repo.fresh_files import FreshFiles
+from arbor.repo.work_tree import fresh_files
+from arbor.repo.work_tree.file_states import state_of
+from arbor.repo.work_tree.fresh_files import FreshFiles
 
 
 @pytest.fixture(params=["handles", "paths"])

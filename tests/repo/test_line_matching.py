@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbor.repo import line_matching
-from arbor.repo.line_matching import match_lines
+from arbor.repo.merge import line_matching
+from arbor.repo.merge.line_matching import match_lines
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n"]), max_size=30)
 

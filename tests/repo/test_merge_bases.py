@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from arbor.kb import KnowledgeBase
-from arbor.repo import merge_bases
-from arbor.repo.merge_text import holds_markers
+from arbor.repo.merge import merge_bases
+from arbor.repo.merge.merge_text import holds_markers
 from arbor.repo.repository import Repository
 from tests.repo.kit import new_kb, record
 

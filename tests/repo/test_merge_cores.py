@@ -10,7 +10,7 @@ import pytest
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
 from arbor.repo.desk import TrustDesk
-from arbor.repo.merging import MergeResult
+from arbor.repo.merge.merging import MergeResult
 from tests.repo.kit import new_kb, record
 
 Act = Callable[[KnowledgeBase], object]

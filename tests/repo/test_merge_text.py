@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arbor.repo.merge_text import common_encoding, holds_markers, merge_text
+from arbor.repo.merge.merge_text import common_encoding, holds_markers, merge_text
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"long line\n", b"\n"]), max_size=12)
 

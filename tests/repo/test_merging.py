@@ -11,9 +11,9 @@ import pytest
 import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
-from arbor.repo import merging
-from arbor.repo.merge_text import holds_markers
-from arbor.repo.merging import MergeResult
+from arbor.repo.merge import merging
+from arbor.repo.merge.merge_text import holds_markers
+from arbor.repo.merge.merging import MergeResult
 from tests.repo.kit import new_kb, record, write
 
 TEXT = "".join(f"line {n}\n" for n in range(30))

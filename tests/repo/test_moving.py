@@ -15,9 +15,11 @@ import pytest
 import arbor
 from arbor.errors import ConflictError, PartlyDone, UsageError
 from arbor.kb import KnowledgeBase
-from arbor.repo import branching, merging, moving
-from arbor.repo.gc import collect
-from arbor.repo.move_record import stage_bytes
+from arbor.repo.commits import branching
+from arbor.repo.merge import merging
+from arbor.repo.upkeep.gc import collect
+from arbor.repo.work_tree import moving
+from arbor.repo.work_tree.move_record import stage_bytes
 from tests.cli.harness import Cli
 from tests.repo.kit import files_in, new_kb, record
 

@@ -11,8 +11,8 @@ import pytest
 
 import arbor
 from arbor.errors import PartlyDone, StorageError, UsageError
-from arbor.repo import branching
-from arbor.repo.upstreams import read_upstream, write_upstream
+from arbor.repo.commits import branching
+from arbor.repo.commits.upstreams import read_upstream, write_upstream
 from tests.repo.test_moving import killed_at, make
 
 

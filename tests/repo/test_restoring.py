@@ -12,8 +12,8 @@ import pytest
 
 import arbor
 from arbor.errors import ConflictError, PartlyDone, UsageError
-from arbor.repo import worktree
-from arbor.repo.gc import collect
+from arbor.repo.upkeep.gc import collect
+from arbor.repo.work_tree import worktree
 from arbor.store.files import TEMPORARY_PREFIX, temporary_path
 from tests.repo.kit import files_in, new_kb, read_all, record, short, write
 
@@ -380,7 +380,7 @@ def test_a_full_disk_is_said_to_be_full(tmp_path: Path, monkeypatch: pytest.Monk
         def writelines(self, pieces: object) -> None:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("arbor.repo.worktree.os.fdopen", lambda *args: Full(real(*args)))
+    monkeypatch.setattr("arbor.repo.work_tree.worktree.os.fdopen", lambda *args: Full(real(*args)))
     with pytest.raises(PartlyDone, match="the disk is full"):
         kb.restore(["a.md"])
     monkeypatch.undo()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbor.repo.robots import parse_robots
+from arbor.repo.importing.robots import parse_robots
 
 RFC_5_1 = """\
 User-Agent: *

@@ -11,9 +11,9 @@ import pytest
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Commit, Signature, encode_commit
-from arbor.repo import ssh_keys
-from arbor.repo.signing import check_seal, require_signed, sign_bytes
-from arbor.repo.ssh_signatures import parse_signature
+from arbor.repo.trust import ssh_keys
+from arbor.repo.trust.signing import check_seal, require_signed, sign_bytes
+from arbor.repo.trust.ssh_signatures import parse_signature
 
 pytest.importorskip("cryptography")
 DATA = b"what is signed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbor.repo.twins import find_twins
+from arbor.repo.work_tree.twins import find_twins
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.ledger import Node
 from arbor.objects.model import Commit, Document, Manifest, encode_commit, encode_document, encode_manifest
-from arbor.repo import verify
-from arbor.repo.pack_audit import Audit
-from arbor.repo.verify import VerifyReport
+from arbor.repo.trust import verify
+from arbor.repo.trust.pack_audit import Audit
+from arbor.repo.trust.verify import VerifyReport
 from tests.repo.kit import new_kb, record, signature, write
 
 FILES: dict[str, str | bytes] = {f"{n % 3}/{n}.md": f"# Note {n}\n\nText of note {n}.\n" for n in range(40)}
@@ -336,7 +336,7 @@ def test_a_document_that_records_the_hash_of_another_file_is_found(
     """Every object is sound, and the document still does not hold the file that it names."""
     assert kb.verify(deep=True).ok
     with monkeypatch.context() as lying:
-        lying.setattr("arbor.repo.storing_files.file_hash", lambda data: bytes(32))
+        lying.setattr("arbor.repo.staging.storing_files.file_hash", lambda data: bytes(32))
         write(kb.repo.work_tree(), {"lie.md": "# Not this\n"})
         kb.add(["lie.md"])
     kb.commit("third")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from arbor.kb import KnowledgeBase
-from arbor.remote.planning import plan_answer
+from arbor.remote.exchange.planning import plan_answer
 from arbor.repo.desk import TrustDesk
 from arbor.repo.repository import ADDED_FILE
 from arbor.repo.whole_packs import NOTE_FILE, read_notes
@@ -161,7 +161,7 @@ def test_a_file_that_could_not_be_read_whole_ends_the_note(
     before = noted_tip(kb)
     write(kb.repo.work_tree(), {"a.md": "# A\n", "large.md": "x" * 5000})
     with monkeypatch.context() as small:
-        small.setattr("arbor.repo.ingest.encode_manifest", _refuse_large)
+        small.setattr("arbor.repo.staging.ingest.encode_manifest", _refuse_large)
         assert [path for path, _ in kb.add().skipped] == ["large.md"]
     kb.commit("a")
     assert noted_tip(kb) == before

@@ -10,9 +10,9 @@ import pytest
 
 from arbor import KnowledgeBase
 from arbor.errors import IntegrityError, UsageError
-from arbor.repo import ssh_keys
-from arbor.repo.checkpoint_notes import require_ok
-from arbor.repo.checkpoints import parse_note
+from arbor.repo.trust import ssh_keys
+from arbor.repo.trust.checkpoint_notes import require_ok
+from arbor.repo.trust.checkpoints import parse_note
 from tests.cli.harness import Cli
 from tests.trust.conftest import MakeKb, fill
 

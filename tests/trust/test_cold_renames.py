@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arbor.repo import moving
+from arbor.repo.work_tree import moving
 from tests.cli.harness import IDENTITY, Cli
 
 TEXT = "# A\n\nRivers and stones.\n"

@@ -18,18 +18,18 @@ from arbor.errors import ColdDocument, IntegrityError, UsageError
 from arbor.objects import merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, decode_document, encode_derivation, encode_document
-from arbor.repo import kb_statistics
-from arbor.repo.core_binding import broken_source, get_derivation, unproven_source
-from arbor.repo.core_check import CoreState
-from arbor.repo.cores import list_cores
 from arbor.repo.desk import TrustDesk
-from arbor.repo.distillers import registry
-from arbor.repo.distillers.contract import MAX_TEXT_BYTES, Distillate, Source
-from arbor.repo.distillers.prose import cut, first_sentence, paragraphs
-from arbor.repo.kb_statistics import DocumentFinder, documents_root
+from arbor.repo.distillation import kb_statistics
+from arbor.repo.distillation.core_binding import broken_source, get_derivation, unproven_source
+from arbor.repo.distillation.core_check import CoreState
+from arbor.repo.distillation.cores import list_cores
+from arbor.repo.distillation.distillers import registry
+from arbor.repo.distillation.distillers.contract import MAX_TEXT_BYTES, Distillate, Source
+from arbor.repo.distillation.distillers.prose import cut, first_sentence, paragraphs
+from arbor.repo.distillation.kb_statistics import DocumentFinder, documents_root
 from arbor.repo.repository import Repository
 from arbor.repo.stage import write_stage
-from arbor.repo.verify import verify
+from arbor.repo.trust.verify import verify
 from arbor.search import audit
 from arbor.search.results import AuditMode, Hit
 from arbor.store.repacking import drop_objects

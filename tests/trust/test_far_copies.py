@@ -15,15 +15,18 @@ import pytest
 
 import arbor
 from arbor.errors import RemoteError
-from arbor.remote import chunks, on_demand, own_store
-from arbor.remote.connecting import ConnectOptions
+from arbor.remote import on_demand, own_store
+from arbor.remote.exchange import chunks
+from arbor.remote.exchange.service import Service
 from arbor.remote.on_demand import FarPlaces
-from arbor.remote.service import Service
-from arbor.remote.wire import Message, Packets, answer_packets, request_packets
-from arbor.repo import evicting, gc, held_copies, repository
-from arbor.repo.copies import ByteSource, StoreSource
-from arbor.repo.evicting import EvictReport
+from arbor.remote.protocol.wire import Message, Packets, answer_packets, request_packets
+from arbor.remote.transports.connecting import ConnectOptions
+from arbor.repo import repository
+from arbor.repo.forgetting import evicting, held_copies
+from arbor.repo.forgetting.copies import ByteSource, StoreSource
+from arbor.repo.forgetting.evicting import EvictReport
 from arbor.repo.repository import Repository
+from arbor.repo.upkeep import gc
 from arbor.store import leaving
 from tests.cli.harness import IDENTITY, Cli
 from tests.remote.test_http import serving

@@ -17,7 +17,7 @@ import arbor
 from arbor import KnowledgeBase
 from arbor.errors import IntegrityError, StorageError
 from arbor.objects.ids import Kind, object_id
-from arbor.repo.gc import collect, needed_objects, stored_objects
+from arbor.repo.upkeep.gc import collect, needed_objects, stored_objects
 from arbor.store import repacking
 from arbor.store.files import TEMPORARY_PREFIX
 from arbor.store.odb import MERGE_ABOVE, ObjectStore

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from arbor.errors import RemoteError
-from arbor.repo import sources
-from arbor.repo.fetching import Fetcher, FetchRules
+from arbor.repo.importing import sources
+from arbor.repo.importing.fetching import Fetcher, FetchRules
 from tests.trust.conftest import MakeKb
 
 pytest.importorskip("cryptography")

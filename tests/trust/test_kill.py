@@ -16,10 +16,10 @@ import pytest
 import arbor
 from arbor.errors import ArborError
 from arbor.objects.ids import Kind, file_hash
-from arbor.repo.copies import FolderSource, Wanted, gives_everything
 from arbor.repo.desk import TrustDesk
-from arbor.repo.gc import collect
+from arbor.repo.forgetting.copies import FolderSource, Wanted, gives_everything
 from arbor.repo.tiers import read_tiers
+from arbor.repo.upkeep.gc import collect
 from arbor.store.journal import Journal
 from arbor.text.extraction import DEFAULT_POLICY
 from tests.trust.conftest import fill, long_note

@@ -13,7 +13,7 @@ import arbor.proofs
 from arbor import KnowledgeBase
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.proofs import ConsistencyProof, Proof
-from arbor.repo.proving import prove, prove_absent, prove_consistency
+from arbor.repo.trust.proving import prove, prove_absent, prove_consistency
 from tests.cli.harness import IDENTITY, Cli
 from tests.trust.conftest import MakeKb, fill
 from tests.trust.test_proofs import accepted, standalone

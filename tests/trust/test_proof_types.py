@@ -14,7 +14,7 @@ from arbor.objects import codec, proofs
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.paths import path_fault
 from arbor.objects.proofs import ConsistencyProof, Proof, encode_proof
-from arbor.repo.proving import prove, prove_absent, prove_consistency
+from arbor.repo.trust.proving import prove, prove_absent, prove_consistency
 from tests.trust.conftest import fill
 from tests.trust.test_proofs import accepted, standalone
 

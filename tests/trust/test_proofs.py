@@ -24,7 +24,7 @@ from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import decode_commit, decode_document, encode_commit, encode_document
 from arbor.objects.proofs import ConsistencyProof, Proof, decode_proof, encode_proof
-from arbor.repo.proving import find_passage, find_place, prove, prove_absent, prove_consistency
+from arbor.repo.trust.proving import find_passage, find_place, prove, prove_absent, prove_consistency
 from tests.conftest import REPOSITORY
 from tests.trust.conftest import MakeKb, fill, long_note
 
@@ -318,7 +318,7 @@ def test_a_rewritten_history_is_not_consistent(make_kb: MakeKb) -> None:
 
 @given(st.integers(1, 200), st.data())
 def test_consistency_paths_are_those_of_the_rfc(size: int, data: st.DataObject) -> None:
-    from arbor.repo.proving import _SparseLog
+    from arbor.repo.trust.proving import _SparseLog
 
     old = data.draw(st.integers(1, size))
     leaves = [object_id(Kind.COMMIT, i.to_bytes(2, "big")) for i in range(size)]

@@ -24,12 +24,13 @@ from hypothesis import strategies as st
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.paths import path_fault
-from arbor.repo import adding, fetching, git_sources, imports, sources
 from arbor.repo.desk import TrustDesk
-from arbor.repo.fetching import Fetcher, FetchRules, check_url, is_public
-from arbor.repo.git_sources import parse_git_address, run_git
+from arbor.repo.importing import fetching, git_sources, imports, sources
+from arbor.repo.importing.fetching import Fetcher, FetchRules, check_url, is_public
+from arbor.repo.importing.git_sources import parse_git_address, run_git
 from arbor.repo.repository import open_repository
 from arbor.repo.snapshot import passage_encoding
+from arbor.repo.staging import adding
 from arbor.store.journal import Journal
 from tests.cli.harness import Cli
 from tests.trust.conftest import MakeKb

@@ -16,9 +16,10 @@ import arbor
 from arbor import KnowledgeBase
 from arbor.errors import ColdDocument, ConflictError, UsageError
 from arbor.objects.ids import Kind
-from arbor.repo import adding, copies, evicting, places, rehydrating, updating
+from arbor.repo import places
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
-from arbor.repo.copies import (
+from arbor.repo.forgetting import copies, evicting, rehydrating
+from arbor.repo.forgetting.copies import (
     ByteSource,
     FolderSource,
     Found,
@@ -29,13 +30,15 @@ from arbor.repo.copies import (
     open_place,
     read_copy,
 )
-from arbor.repo.evicting import EvictReport, evict
-from arbor.repo.gc import packed_bytes, stored_objects
-from arbor.repo.known_sources import OwnFiles, remember_file
-from arbor.repo.proving import prove
-from arbor.repo.rehydrating import RehydrateReport, rehydrate
-from arbor.repo.tiering import Criteria, TierSizes, choose, default_sources, report_tiers
+from arbor.repo.forgetting.evicting import EvictReport, evict
+from arbor.repo.forgetting.rehydrating import RehydrateReport, rehydrate
+from arbor.repo.forgetting.tiering import Criteria, TierSizes, choose, default_sources, report_tiers
+from arbor.repo.importing import updating
+from arbor.repo.importing.known_sources import OwnFiles, remember_file
+from arbor.repo.staging import adding
 from arbor.repo.tiers import read_tiers
+from arbor.repo.trust.proving import prove
+from arbor.repo.upkeep.gc import packed_bytes, stored_objects
 from arbor.store.journal import Journal
 from arbor.store.odb import ObjectStore
 from arbor.text import readers
@@ -525,7 +528,7 @@ def test_cores_are_never_evicted(make_kb: MakeKb) -> None:
     import dataclasses
 
     from arbor.objects.model import Derivation, encode_derivation, encode_document
-    from arbor.repo.ingest import store_extraction
+    from arbor.repo.staging.ingest import store_extraction
     from arbor.text.reading import extract
 
     kb = make_kb({"a.md": "one\n"})
@@ -655,7 +658,7 @@ def test_evicting_again_finishes_what_a_crash_left(
     def crash(*_: object) -> None:
         raise OSError(5, "power")
 
-    monkeypatch.setattr("arbor.repo.evicting.drop_objects", crash)
+    monkeypatch.setattr("arbor.repo.forgetting.evicting.drop_objects", crash)
     with pytest.raises(arbor.errors.ArborError):
         go_cold(kb, [FolderSource(folder)])
     monkeypatch.undo()

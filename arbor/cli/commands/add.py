@@ -11,7 +11,7 @@ from arbor.cli.command import arbor_command, documents_argument, dry_run_option,
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.adding import AddResult
+from arbor.repo.staging.adding import AddResult
 
 if TYPE_CHECKING:
     from arbor.cli import far_sources

@@ -19,7 +19,7 @@ from arbor.cli.session import Session
 from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching
+from arbor.repo.commits import branching
 
 FIELDS = {
     "branches": "`name`, `commit`, `current`, `upstream` of each, and `upstream_gone`: whether that was removed "

@@ -15,11 +15,11 @@ from arbor.errors import NoKnowledgeBase, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.remote import bundle, bundle_check
-    from arbor.remote.bundle import BundleInfo
+    from arbor.remote.transports import bundle, bundle_check
+    from arbor.remote.transports.bundle import BundleInfo
 else:
-    bundle = lazy_module("arbor.remote.bundle")
-    bundle_check = lazy_module("arbor.remote.bundle_check")
+    bundle = lazy_module("arbor.remote.transports.bundle")
+    bundle_check = lazy_module("arbor.remote.transports.bundle_check")
 
 FIELDS = {
     "file": "the bundle",

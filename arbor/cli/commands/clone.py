@@ -19,13 +19,14 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor import kb as front_desk
-    from arbor.remote import cloning, connecting, desk
+    from arbor.remote import cloning, desk
     from arbor.remote.cloning import CloneResult
+    from arbor.remote.transports import connecting
     from arbor.repo import config
 else:
     front_desk = lazy_module("arbor.kb")
     cloning = lazy_module("arbor.remote.cloning")
-    connecting = lazy_module("arbor.remote.connecting")
+    connecting = lazy_module("arbor.remote.transports.connecting")
     desk = lazy_module("arbor.remote.desk")
     config = lazy_module("arbor.repo.config")
 

@@ -22,10 +22,10 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-    from arbor.repo import adding
+    from arbor.repo.staging import adding
     from arbor.search.following import CommitResult
 else:
-    adding = lazy_module("arbor.repo.adding")
+    adding = lazy_module("arbor.repo.staging.adding")
 
 FIELDS = {
     "commit": "oid of the new commit",

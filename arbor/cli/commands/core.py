@@ -17,8 +17,8 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.repo import desk
-    from arbor.repo.core_check import CoreState
-    from arbor.repo.cores import CoreInfo
+    from arbor.repo.distillation.core_check import CoreState
+    from arbor.repo.distillation.cores import CoreInfo
 else:
     desk = lazy_module("arbor.repo.desk")
 

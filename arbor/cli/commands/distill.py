@@ -15,11 +15,11 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.repo import desk
-    from arbor.repo.distillers import registry
-    from arbor.repo.distilling import Distilled
+    from arbor.repo.distillation.distillers import registry
+    from arbor.repo.distillation.distilling import Distilled
 else:
     desk = lazy_module("arbor.repo.desk")
-    registry = lazy_module("arbor.repo.distillers.registry")
+    registry = lazy_module("arbor.repo.distillation.distillers.registry")
 
 FIELDS = {
     "distiller": "the distiller's name",

@@ -15,11 +15,12 @@ from arbor.lazy import lazy_module
 from arbor.repo.config import parse_size
 
 if TYPE_CHECKING:
-    from arbor.repo import desk, tiering
-    from arbor.repo.evicting import Eviction, EvictReport
+    from arbor.repo import desk
+    from arbor.repo.forgetting import tiering
+    from arbor.repo.forgetting.evicting import Eviction, EvictReport
 else:
     desk = lazy_module("arbor.repo.desk")
-    tiering = lazy_module("arbor.repo.tiering")
+    tiering = lazy_module("arbor.repo.forgetting.tiering")
 
 FIELDS = {
     "tier": "`warm` or `cold`",

@@ -13,7 +13,7 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import ArborError, NoKnowledgeBase
-from arbor.repo import git_bridge, git_hooks
+from arbor.repo.git import git_bridge, git_hooks
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase

@@ -28,18 +28,19 @@ from arbor.cli.views import (
 )
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.revisions import parse_moment
+from arbor.repo.commits.revisions import parse_moment
 
 if TYPE_CHECKING:
     from arbor.cli import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo import desk, history, pickaxe
+    from arbor.repo import desk
+    from arbor.repo.commits import history, pickaxe
     from arbor.repo.results import CommitInfo, TextDiff
-    from arbor.repo.tag_seals import SealedTag
+    from arbor.repo.trust.tag_seals import SealedTag
 else:
     desk = lazy_module("arbor.repo.desk")
-    history = lazy_module("arbor.repo.history")
-    pickaxe = lazy_module("arbor.repo.pickaxe")
+    history = lazy_module("arbor.repo.commits.history")
+    pickaxe = lazy_module("arbor.repo.commits.pickaxe")
     signature_view = lazy_module("arbor.cli.signature_view")
 
 _DAY, _DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86_400

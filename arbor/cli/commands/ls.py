@@ -8,7 +8,7 @@ from arbor.cli.command import arbor_command, at_option, documents_argument, json
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo.selections import glob_matcher, is_glob
+from arbor.repo.work_tree.selections import glob_matcher, is_glob
 
 FIELDS = {
     "rev": "the revision as typed; null for HEAD",

@@ -16,7 +16,8 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo import cold_needs, merging
+from arbor.repo.forgetting import cold_needs
+from arbor.repo.merge import merging
 
 if TYPE_CHECKING:
     from arbor.remote import fetching

@@ -13,7 +13,7 @@ from arbor.cli.sharing import connect_options, full_tags, show_push, transfer_ba
 from arbor.cli.views import count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.remote.accepting import CHECKED_OUT, NOT_FORWARD
+from arbor.remote.exchange.accepting import CHECKED_OUT, NOT_FORWARD
 from arbor.remote.pushing import STALE
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from arbor.errors import AnswerNo, RemoteError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.repo import fetching, sources, tiering
+    from arbor.repo.forgetting import tiering
+    from arbor.repo.importing import fetching, sources
 else:
-    fetching = lazy_module("arbor.repo.fetching")
-    sources = lazy_module("arbor.repo.sources")
-    tiering = lazy_module("arbor.repo.tiering")
+    fetching = lazy_module("arbor.repo.importing.fetching")
+    sources = lazy_module("arbor.repo.importing.sources")
+    tiering = lazy_module("arbor.repo.forgetting.tiering")
 
 FIELDS = {
     "sources": "`path`, `uri`, `state` (`fresh`, `changed`, `gone` or `unreachable`), and the `detail` of how that "

@@ -11,7 +11,7 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import moment, short
 from arbor.errors import UsageError
-from arbor.repo.revisions import find_ref
+from arbor.repo.commits.revisions import find_ref
 
 FIELDS = {"ref": "the name as typed", "moves": "newest first: `old`, `new`, `who`, `time`, `reason`"}
 

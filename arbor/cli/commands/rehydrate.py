@@ -16,7 +16,7 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.repo import desk
-    from arbor.repo.rehydrating import RehydrateReport, Rehydration
+    from arbor.repo.forgetting.rehydrating import RehydrateReport, Rehydration
 else:
     desk = lazy_module("arbor.repo.desk")
 

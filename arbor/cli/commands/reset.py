@@ -16,7 +16,8 @@ from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching, cold_needs
+from arbor.repo.commits import branching
+from arbor.repo.forgetting import cold_needs
 
 FIELDS = {"commit": "where the branch stands now", "mode": "soft, mixed or hard"}
 

@@ -10,7 +10,7 @@ from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.cli.views import name_documents
 from arbor.errors import UsageError
-from arbor.repo.revisions import MERGE_HEAD
+from arbor.repo.commits.revisions import MERGE_HEAD
 
 FIELDS = {
     "source": "the revision as given, of --ours and --theirs HEAD and MERGE_HEAD; null for the stage (or, with "

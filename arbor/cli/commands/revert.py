@@ -13,8 +13,9 @@ from arbor.cli.merge_view import end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo import cold_needs, merging
-from arbor.repo.shorthands import BEFORE
+from arbor.repo.commits.shorthands import BEFORE
+from arbor.repo.forgetting import cold_needs
+from arbor.repo.merge import merging
 
 
 @arbor_command("revert", fields=FIELDS)

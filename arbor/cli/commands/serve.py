@@ -17,11 +17,12 @@ from arbor.lazy import lazy_module
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from arbor.remote import service, stdio
+    from arbor.remote.exchange import service
+    from arbor.remote.transports import stdio
     from arbor.repo import repository
 else:
-    service = lazy_module("arbor.remote.service")
-    stdio = lazy_module("arbor.remote.stdio")
+    service = lazy_module("arbor.remote.exchange.service")
+    stdio = lazy_module("arbor.remote.transports.stdio")
     repository = lazy_module("arbor.repo.repository")
 
 FIELDS = {"url": "where the server listens"}
@@ -90,7 +91,7 @@ def _load_server() -> ModuleType:
     except ModuleNotFoundError as error:
         hint = "run: pip install 'arbor-kb[serve]'"
         raise UsageError("serving over http needs starlette and uvicorn", hint) from error
-    return lazy_module("arbor.remote.http_server")
+    return lazy_module("arbor.remote.transports.http_server")
 
 
 def _tokens(session: Session, file: str | None, variable: str) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ from arbor.cli.views import (
 )
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo import cold_needs
-from arbor.repo.revisions import find_ref
+from arbor.repo.commits.revisions import find_ref
+from arbor.repo.forgetting import cold_needs
 from arbor.store.refs import TAGS
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, s
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
-from arbor.repo.selections import lies_at, matcher_of
 from arbor.repo.stage import what_resolves
-from arbor.repo.status import PathChange, Status, list_ignored
+from arbor.repo.work_tree.selections import lies_at, matcher_of
+from arbor.repo.work_tree.status import PathChange, Status, list_ignored
 from arbor.store.files import MAX_STATE_BYTES, read_bounded
 
 if TYPE_CHECKING:

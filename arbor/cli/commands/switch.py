@@ -18,10 +18,11 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo import branching, cold_needs
-from arbor.repo.cold_needs import Need
-from arbor.repo.revisions import resolve_start
-from arbor.repo.shorthands import BEFORE, branch_named, previous_place
+from arbor.repo.commits import branching
+from arbor.repo.commits.revisions import resolve_start
+from arbor.repo.commits.shorthands import BEFORE, branch_named, previous_place
+from arbor.repo.forgetting import cold_needs
+from arbor.repo.forgetting.cold_needs import Need
 from arbor.store.refs import HEADS, REMOTES
 
 if TYPE_CHECKING:

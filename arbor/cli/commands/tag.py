@@ -18,8 +18,8 @@ from arbor.cli.session import Session
 from arbor.cli.views import short
 from arbor.errors import AnswerNo, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo import branching
-from arbor.repo.revisions import find_ref
+from arbor.repo.commits import branching
+from arbor.repo.commits.revisions import find_ref
 from arbor.store.refs import TAGS
 
 if TYPE_CHECKING:

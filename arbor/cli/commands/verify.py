@@ -20,7 +20,7 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.cli import proof_view, signature_view
-    from arbor.repo.verify import Finding, VerifyReport
+    from arbor.repo.trust.verify import Finding, VerifyReport
 else:
     proof_view = lazy_module("arbor.cli.proof_view")
     signature_view = lazy_module("arbor.cli.signature_view")

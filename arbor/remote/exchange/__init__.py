@@ -1,0 +1,1 @@
+"""THE CONVERSATION: what each side asks, answers, sends and accepts."""

@@ -1,0 +1,1 @@
+"""THE WIRE: bytes, messages and their bounds, the same over every transport."""

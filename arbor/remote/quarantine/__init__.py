@@ -1,0 +1,1 @@
+"""QUARANTINE: what arrives, hashed, decoded strictly and connected before it counts."""

@@ -1,0 +1,1 @@
+"""COMMITS: made, named, walked, compared, and the branches that lead to them."""

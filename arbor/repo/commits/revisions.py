@@ -1,0 +1,300 @@
+"""Revisions as people type them: HEAD, branches, tags, oid prefixes, `main@{1}`, `main@{yesterday}`, `~2`, `:/x`."""
+
+from __future__ import annotations
+
+import heapq
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from arbor.errors import UsageError
+from arbor.lazy import lazy_module
+from arbor.objects.ids import Kind
+from arbor.objects.model import decode_tag
+from arbor.repo.commits import history
+from arbor.repo.commits.shorthands import stands_for
+from arbor.repo.repository import Repository
+from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
+
+if TYPE_CHECKING:
+    import difflib
+else:  # for a name that is not found
+    difflib = lazy_module("difflib")
+
+MERGE_HEAD = "MERGE_HEAD"
+"""The commit that a merge in progress brings in."""
+_STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
+_AT = re.compile(r"^(.*)@\{([^}]+)\}$")
+_NUMBER = re.compile(r"^[0-9]{1,9}$")
+_AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
+_SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_DATE_FORMATS = (
+    "%Y-%m-%d",
+    "%Y-%m",
+    "%Y",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%dT%H:%M",
+)
+
+
+class UnknownRevision(UsageError):
+    """Nothing is called so: no ref, and no commit begins with it."""
+
+
+def resolve(repo: Repository, text: str) -> bytes:
+    """The commit oid of a revision.
+
+    Raises:
+        UsageError: when there is no such revision; the hint names the nearest one.
+    """
+    if text.startswith(":/") and len(text) > 2:
+        return _youngest(repo, text[2:], _tips(repo), text)
+    base = re.split(r"[~^]", text, maxsplit=1)[0]
+    place, steps = len(base), []
+    while step := _STEP.match(text, place):
+        steps.append(step)
+        place = step.end()
+    if not text or place < len(text) or text.startswith("^{"):
+        raise UsageError(f"'{text}' is not a revision", _as_range(text))
+    oid = _resolve_base(repo, base or "HEAD")
+    for step in steps:
+        wanted, symbol, digits = step.groups()
+        if symbol:
+            oid = _step(repo, oid, symbol, int(digits) if digits else 1, text)
+        elif wanted.startswith("/"):
+            oid = _youngest(repo, wanted[1:], [oid], text)
+        elif wanted not in ("", "commit", "object"):
+            raise UsageError(f"'{text}' is no commit", "what can be named is a commit: REV^{commit}, or REV")
+    return oid
+
+
+def _as_range(text: str) -> str:
+    """A hint for the ways in which git writes several commits as one word, which are ranges here."""
+    if re.fullmatch(r"\^[^^].*", text):
+        return f"what it does not lead to is written as {text[1:]}..HEAD"
+    if text.endswith(("^!", "^@")) and len(text) > 2:
+        return (
+            f"write it as {text[:-2]}~1..{text[:-2]}"
+            if text.endswith("!")
+            else f"its parents are {text[:-1]}1, {text[:-1]}2"
+        )
+    return ""
+
+
+def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) -> bytes:
+    """The newest commit whose message holds a pattern, of those that some lead to."""
+    try:
+        finds = re.compile(pattern, re.MULTILINE).search
+    except re.error as error:
+        hint = "put a backslash before ( [ * + ?"
+        raise UsageError(f"'{pattern}' is not a regular expression: {error}", hint) from error
+    # By their times alone, as git looks: a log would have to walk the whole history before its first commit.
+    pending = [
+        (-repo.commit(oid).committer.seconds, place, oid) for place, oid in enumerate(dict.fromkeys(tips))
+    ]
+    heapq.heapify(pending)
+    seen = {oid for *_, oid in pending}
+    while pending:
+        *_, oid = heapq.heappop(pending)
+        commit = repo.commit(oid)
+        if finds(commit.message):
+            return oid
+        for parent in (parent for parent in commit.parents if parent not in seen):
+            seen.add(parent)
+            heapq.heappush(pending, (-repo.commit(parent).committer.seconds, len(seen), parent))
+    raise UnknownRevision(f"no commit that '{text}' could mean", "run: arbor log --all --oneline")
+
+
+def _tips(repo: Repository) -> list[bytes]:
+    """The commits that HEAD and all refs stand at."""
+    held = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names())]
+    return [peel(repo, oid) for oid in dict.fromkeys(held) if oid is not None]
+
+
+def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
+    if symbol == "^":
+        parents = repo.commit(oid).parents
+        if number == 0:
+            return oid
+        if number > len(parents):
+            raise UsageError(f"'{text}' goes back beyond the first commit")
+        return parents[number - 1]
+    for _ in range(number):
+        parents = repo.commit(oid).parents
+        if not parents:
+            raise UsageError(f"'{text}' goes back beyond the first commit")
+        oid = parents[0]
+    return oid
+
+
+def _resolve_base(repo: Repository, name: str) -> bytes:
+    name = stands_for(repo, name)
+    at = _AT.match(name)
+    if at:
+        return _from_reflog(repo, at.group(1) or _current(repo), at.group(2))
+    if name in ("HEAD", "@"):
+        head = repo.refs.head_oid()
+        if head is None:
+            raise UsageError("there is no commit yet", "run: arbor commit -m MESSAGE")
+        return head
+    if name == FETCH_HEAD:
+        fetched = repo.refs.fetched()
+        if fetched is None:
+            raise UsageError("nothing has been fetched yet", "run: arbor fetch")
+        return peel(repo, fetched)
+    if name == MERGE_HEAD:
+        merged = repo.stage().merge_parents
+        if not merged:
+            raise UsageError("no merge is in progress", "run: arbor status")
+        return merged[0]
+    ref = find_ref(repo, name)
+    if ref is not None:
+        oid = repo.refs.read(ref)
+        if oid is not None:
+            return peel(repo, oid)
+    return _from_prefix(repo, name)
+
+
+def find_ref(repo: Repository, name: str) -> str | None:
+    """The full name of the ref that a short name means (tags before branches, as git has it), or None."""
+    name = stands_for(repo, name)
+    for full in (name, "refs/" + name, TAGS + name, HEADS + name, REMOTES + name, f"{REMOTES}{name}/HEAD"):
+        if not full.startswith("refs/"):
+            continue
+        try:
+            if repo.refs.read(full) is not None:
+                return full
+        except UsageError:
+            continue
+    return None
+
+
+def peel(repo: Repository, oid: bytes) -> bytes:
+    """The commit that an oid stands for, through tag objects.
+
+    Raises:
+        UsageError: when it is something else than a commit or a tag of one.
+    """
+    kind, data = repo.store.get(oid)
+    if kind == Kind.TAG:
+        return peel(repo, decode_tag(data, trusted=True).target)
+    if kind != Kind.COMMIT:
+        raise UsageError(f"object {oid.hex()[:12]} is a {Kind(kind).label}, not a commit")
+    return oid
+
+
+def _from_prefix(repo: Repository, name: str) -> bytes:
+    if len(name) >= 4 and all(c in "0123456789abcdefABCDEF" for c in name):
+        matches = repo.store.find_prefix(name)
+        found = [oid for oid in matches if repo.store.get(oid)[0] in (Kind.COMMIT, Kind.TAG)]
+        if len(found) == 1:
+            return peel(repo, found[0])
+        if found:
+            some = ", ".join(oid.hex()[:12] for oid in found[:4])
+            raise UsageError(f"'{name}' is the start of {len(found)} commits", f"give more digits: {some}")
+    raise UnknownRevision(f"revision '{name}' not found", _nearest(repo, name))
+
+
+def _nearest(repo: Repository, name: str) -> str:
+    names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
+    close = nearest(name, names)
+    return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The one of some names that was probably meant, if any."""
+    return difflib.get_close_matches(name, list(names), n=1)
+
+
+def _current(repo: Repository) -> str:
+    """Whose moves `@{1}` counts: those of the current branch, as in git, so that a switch is none of them."""
+    head = repo.refs.head()
+    return head if isinstance(head, str) else "HEAD"
+
+
+def _from_reflog(repo: Repository, name: str, inside: str) -> bytes:
+    ref = "HEAD" if name in ("HEAD", "@") else find_ref(repo, name)
+    if ref is None:
+        raise UnknownRevision(f"revision '{name}' not found", _nearest(repo, name))
+    log = f"arbor reflog{'' if ref == 'HEAD' else ' ' + name}"
+    entries = repo.refs.reflog(ref)
+    if _NUMBER.match(inside):
+        number = int(inside)
+        if number < len(entries) and entries[number].new:
+            return entries[number].new
+        if number == len(entries) and entries and entries[-1].old:
+            return entries[-1].old
+        raise UsageError(f"'{name}' has moved only {len(entries)} times", f"run: {log}")
+    moment = parse_moment(inside)
+    for entry in entries:
+        if entry.who.seconds <= moment and entry.new:
+            return entry.new
+    oldest = f"its oldest entry is {name}@{{{len(entries) - 1}}}; run: {log}" if entries else ""
+    raise UsageError(f"the reflog of '{name}' does not go back to {inside}", oldest)
+
+
+def resolve_start(repo: Repository, text: str) -> bytes:
+    """Where something is to begin: a revision, or with `A...B` the commit from which the two diverged.
+
+    Raises:
+        UsageError: when there is no such revision, or the two have nothing in common.
+    """
+    if not is_symmetric(text):
+        return resolve(repo, text)
+    left, right = resolve_range(repo, text)
+    bases = history.merge_bases(repo, [left], [right])
+    if not bases:
+        raise UsageError(f"the two sides of '{text}' have no commit in common")
+    if len(bases) > 1:
+        named = ", ".join(oid.hex()[:12] for oid in bases[:4])
+        raise UsageError(
+            f"the two sides of '{text}' went apart at {len(bases)} commits", f"name one: {named}"
+        )
+    return bases[0]
+
+
+def is_symmetric(text: str) -> bool:
+    """Whether a range is `A...B`: what either side has that the other has not."""
+    return "..." in text
+
+
+def parse_moment(text: str, now: float | None = None) -> int:
+    """Seconds since 1970 of `2026-01-31`, `yesterday`, `3 days ago`, `12h`, `30d`.
+
+    Raises:
+        UsageError: when it is no moment in time.
+    """
+    now = time.time() if now is None else now
+    plain = " ".join(text.strip().lower().replace(".", " ").replace("_", " ").split())
+    if plain in ("now", "yesterday"):
+        return int(now) - (86400 if plain == "yesterday" else 0)
+    if plain == "today":
+        return int(time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1)))
+    short = re.match(r"^([0-9]{1,6})([hdwmy])$", plain)
+    if short:
+        unit = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[short.group(2)]
+        plain = f"{short.group(1)} {unit}"
+    ago = _AGO.match(plain)
+    if ago:
+        unit, number = ago.group(2), int(ago.group(1))
+        seconds = _SPAN_SECONDS.get(unit, 0) + 86400 * _SPAN_DAYS.get(unit, 0)
+        return int(now) - number * seconds
+    for form in _DATE_FORMATS:
+        try:
+            return int(time.mktime(time.strptime(text.strip(), form)))
+        except (ValueError, OverflowError):
+            continue
+    raise UsageError(f"'{text}' is not a date", "write it like 2026-01-31, yesterday, '3 days ago' or 30d")
+
+
+def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
+    """The two commits of `A..B` or `A...B`; a side left out is HEAD."""
+    left, dots, right = text.partition("..")
+    right = right.removeprefix(".")
+    if not dots:
+        raise UsageError(f"'{text}' is not a range", "write it as OLD..NEW")
+    return resolve(repo, left or "HEAD"), resolve(repo, right or "HEAD")

@@ -1,0 +1,1 @@
+"""CORES: short texts made from documents, tied to their sources, and checked against them."""

@@ -1,0 +1,87 @@
+"""The keywords distiller: the terms that a document uses most and, with statistics, others use least.
+
+Words are stemmed, and Chinese is cut by jieba. A term counts once for each occurrence, more in headings and
+the title; what a knowledge base uses everywhere counts less. All of it is done in integers, so that no
+machine rounds otherwise.
+Source: tf-idf with idf = log2(N / df), taken in 1/16 of a bit by whole numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from types import MappingProxyType
+
+from arbor.errors import UsageError
+from arbor.repo.distillation.distillers.contract import Distillate, Parameters, Source, Statistics
+from arbor.repo.distillation.distillers.prose import paragraphs
+from arbor.text.analyzer import terms
+
+_TITLE, _HEADING = 6, 3
+_SIXTEENTHS = 16
+_WORD = re.compile(r"[A-Za-z\u00c0-\u024f][\w'\u2019-]*")
+_LETTERS_MIN = 2
+
+
+class Keywords:
+    """The most telling terms, one line of them."""
+
+    name = "keywords"
+    version = 1
+    deterministic = True
+    defaults: Parameters = MappingProxyType({"count": 12, "statistics": "own"})
+
+    def uses_statistics(self, parameters: Parameters) -> bool:
+        """With `statistics=kb`; raises UsageError where that is neither `own` nor `kb`."""
+        if parameters["statistics"] not in ("own", "kb"):
+            raise UsageError(
+                f"'{parameters['statistics']}' is no kind of statistics", "statistics are own or kb"
+            )
+        return parameters["statistics"] == "kb"
+
+    def distill(
+        self, source: Source, parameters: Parameters, statistics: Statistics | None
+    ) -> Distillate | None:
+        """The terms, best first, as the document spells them most often."""
+        prose = [" ".join(paragraphs(text, first=index == 0)) for index, text in enumerate(source.texts)]
+        found = [terms(text) for text in prose]
+        weights: Counter[str] = Counter(term for each in found for term in each)
+        headings = [name for path in dict.fromkeys(source.headings) for name in path[-1:]]
+        for text, weight in ((source.title, _TITLE), *((name, _HEADING) for name in headings)):
+            for term in set(terms(text)):
+                if term in weights:
+                    weights[term] += weight
+        chosen = _best(weights, statistics, int(parameters["count"]))
+        if not chosen:
+            return None
+        spelled = _spellings(set(chosen), [*prose, source.title])
+        used = sorted({next(i for i, each in enumerate(found) if term in each) for term in chosen})
+        return Distillate(", ".join(spelled.get(term, term) for term in chosen) + "\n", tuple(used))
+
+
+def _best(weights: Counter[str], statistics: Statistics | None, count: int) -> list[str]:
+    """The heaviest terms, best first; of equal ones the first in the alphabet."""
+    scores = {
+        term: weight * (_idf(term, statistics) if statistics is not None else 1)
+        for term, weight in weights.items()
+        if len(term) >= _LETTERS_MIN and not term.isdecimal()
+    }
+    return sorted(scores, key=lambda term: (-scores[term], term))[:count]
+
+
+def _idf(term: str, statistics: Statistics) -> int:
+    """16 x log2(N / df), rounded down, at least 1."""
+    df = max(statistics.document_frequency(term), 1)
+    ratio = int(max(statistics.documents, df) ** _SIXTEENTHS // df**_SIXTEENTHS)
+    return max(ratio.bit_length() - 1, 1)
+
+
+def _spellings(wanted: set[str], texts: list[str]) -> dict[str, str]:
+    """How each stem is spelled most often in the texts; of equal ones the first in the alphabet."""
+    starts = {term[:3] for term in wanted}
+    words = Counter(word.lower() for text in texts for word in _WORD.findall(text))
+    found: dict[str, Counter[str]] = {}
+    for word, times in words.items():
+        if word[:3] in starts and len(stems := terms(word)) == 1 and stems[0] in wanted:
+            found.setdefault(stems[0], Counter())[word] += times
+    return {term: min(each, key=lambda word: (-each[word], word)) for term, each in found.items()}

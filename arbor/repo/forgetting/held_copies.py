@@ -1,0 +1,63 @@
+"""Copies in other knowledge bases, which must not go in the moment in which this one lets go of its own.
+
+Two that evict at once, each counting on the other, would else both let go. On this machine the other one is held still.
+Over a network it is asked a last time, after this one has said what goes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from arbor.repo.forgetting.copies import ByteSource, ChunkSource, StoreSource
+from arbor.repo.repository import Repository
+from arbor.store.lock import writer_lock
+
+
+@contextlib.contextmanager
+def held_still(repo: Repository, sources: Iterable[ByteSource]) -> Iterator[None]:
+    """Hold the writer lock of a repository, and those of the knowledge bases among the sources.
+
+    They are taken in one order, whoever takes them, so that two do not wait for each other. A knowledge base in which
+    nothing may be written is passed over.
+
+    Raises:
+        Locked: when another writer keeps one of them.
+    """
+    locks = {source.identity: _lock_of(source.folder) for source in sources
+             if isinstance(source, StoreSource) and source.identity}  # fmt: skip
+    locks[StoreSource.identity_of(repo.folder)] = repo.lock()
+    with contextlib.ExitStack() as stack:
+        for _, lock in sorted(locks.items(), key=lambda named: named[0]):
+            stack.enter_context(lock)
+        yield
+
+
+@contextlib.contextmanager
+def _lock_of(folder: Path) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(writer_lock(folder / "lock"))
+        yield
+
+
+def gone_since(
+    sources: Iterable[ByteSource],
+    copies: Mapping[bytes, Sequence[str]],
+    chunks: Mapping[bytes, Sequence[bytes]],
+) -> dict[bytes, str]:
+    """Of documents whose copies were found, those that a knowledge base has let go of since or is about to: its name.
+
+    Args:
+        sources: Those that were asked.
+        copies: Where the copies of each document were found.
+        chunks: What each document consists of.
+    """
+    gone: dict[bytes, str] = {}
+    for source in sources:
+        if isinstance(source, (StoreSource, ChunkSource)):
+            relied = [oid for oid, places in copies.items() if source.name in places]
+            lacking = source.lacking({chunk for oid in relied for chunk in chunks[oid]})
+            gone.update((oid, source.name) for oid in relied if not lacking.isdisjoint(chunks[oid]))
+    return gone

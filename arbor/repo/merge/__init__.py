@@ -1,0 +1,1 @@
+"""MERGING: two versions and what they come from become one; documents, cores and ledgers."""

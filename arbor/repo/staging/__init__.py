@@ -1,0 +1,1 @@
+"""FROM FILES TO THE STAGE: which files, read safely, turned into objects and stored."""

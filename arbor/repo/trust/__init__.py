@@ -1,0 +1,1 @@
+"""TRUST: verification, proofs, checkpoints and signatures."""

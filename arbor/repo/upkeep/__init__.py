@@ -1,0 +1,1 @@
+"""UPKEEP: what nothing reaches goes, and the number of packs stays small."""
