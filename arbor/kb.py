@@ -238,26 +238,27 @@ class KnowledgeBase:
 
     def rm(
         self, paths: Paths, *, cached: bool = False, force: bool = False, recursive: bool = False,
-        dry_run: bool = False, cwd: StrPath | None = None,
+        dry_run: bool = False, ignore_unmatched: bool = False, cwd: StrPath | None = None,
     ) -> tuple[str, ...]:  # fmt: skip
         """Remove documents from the stage and the work tree; their paths.
 
         Raises:
-            UsageError: when a path matches nothing. ConflictError: when changes would be lost.
+            UsageError: when a path matches nothing, unless that is ignored. ConflictError: when changes would be lost.
         """
         return restoring.remove(self.repo, self.resolve_paths(paths, cwd), cached=cached, force=force,
-                                recursive=recursive, dry_run=dry_run)  # fmt: skip
+                                recursive=recursive, dry_run=dry_run, ignore_unmatched=ignore_unmatched)  # fmt: skip
 
     def mv(
-        self, sources: Paths, target: StrPath, *, force: bool = False, cwd: StrPath | None = None
-    ) -> tuple[tuple[str, str], ...]:
+        self, sources: Paths, target: StrPath, *, force: bool = False, dry_run: bool = False,
+        cwd: StrPath | None = None,
+    ) -> tuple[tuple[str, str], ...]:  # fmt: skip
         """Rename documents or folders; (old path, new path) pairs. A target that ends in / is a folder.
 
         Raises:
             UsageError: when a source is not tracked. ConflictError: when the target exists.
         """
         [place], typed = self.resolve_paths([target], cwd), text_of(target)
-        return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force,
+        return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force, dry_run=dry_run,
                              is_folder=typed.endswith(("/", os.sep)))  # fmt: skip
 
     def restore(

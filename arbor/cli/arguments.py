@@ -160,6 +160,11 @@ def is_range(kb: KnowledgeBase, text: str) -> bool:
     return all(_is_revision(kb, side) for side in ((left, right) if dots else (text,)))
 
 
+def is_span(kb: KnowledgeBase, text: str) -> bool:
+    """Whether a word names two revisions with dots in between."""
+    return ".." in text and is_range(kb, text)
+
+
 def _check_path(session: Session, word: str, revision: str, *, is_first: bool) -> None:
     """A word that is no revision must be a file, folder or document; else it was meant as a revision."""
     kb = session.open()

@@ -89,7 +89,9 @@ FIELDS = {
     "--decorate/--no-decorate", default=True, help="Show which branches and tags stand at a commit."
 )
 @click.option("--first-parent", is_flag=True, help="Of a merge, follow only the branch that it was made on.")
-@click.option("--branches", "kinds", flag_value=HEADS, multiple=True, help="Begin at all branches, and at the REVs.")
+@click.option(
+    "--branches", "kinds", flag_value=HEADS, multiple=True, help="Begin at all branches, and at the REVs."
+)
 @click.option("--tags", "kinds", flag_value=TAGS, multiple=True, help="Begin at all tags, and at the REVs.")
 @click.option("--remotes", "kinds", flag_value=REMOTES, multiple=True,
               help="Begin at all remote-tracking branches, and at the REVs.")  # fmt: skip

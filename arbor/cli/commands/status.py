@@ -49,10 +49,23 @@ _MAX_SKIPPED = 5
 @click.option(
     "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
 )
+@click.option("-b", "--branch", "with_branch", is_flag=True,
+              help="With --short or --porcelain: first a line for the branch, as git status -sb.")  # fmt: skip
+@click.option("--long", "as_long", is_flag=True, help="In sentences, as without it.")
+@click.option("-u", "--untracked-files", "untracked", type=click.Choice(["no", "normal"]), default="normal",
+              help="Whether to tell what is not tracked; written without a space: -uno.")  # fmt: skip
 @click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
 @json_option
 def command(
-    session: Session, paths: tuple[str, ...], as_short: bool, porcelain: bool, nul: bool, as_json: bool
+    session: Session,
+    paths: tuple[str, ...],
+    as_short: bool,
+    porcelain: bool,
+    with_branch: bool,
+    as_long: bool,
+    untracked: str,
+    nul: bool,
+    as_json: bool,
 ) -> None:
     """Show what is staged, what has changed since, and what is not tracked; all, or at and below PATH.
 
@@ -62,6 +75,8 @@ def command(
     if nul and not porcelain:
         raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
     state = session.open().status()
+    if untracked == "no":
+        state = replace(state, untracked=(), skipped=())
     if paths:
         state = _at(state, [session.kb_path(path) for path in paths])
     if as_json:
@@ -74,7 +89,9 @@ def command(
             "untracked": list(state.untracked),
             "skipped": [{"path": path, "reason": reason} for path, reason in state.skipped],
         })  # fmt: skip
-    elif porcelain or as_short:
+    elif porcelain or (as_short and not as_long):
+        if with_branch:
+            session.out.raw(f"## {_branch_words(state)}".encode() + (b"\0" if nul else b"\n"))
         _lines(session, state, nul=nul, coloured=not porcelain)
     else:
         with session.out.paged():
@@ -82,6 +99,20 @@ def command(
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
+
+
+def _branch_words(state: Status) -> str:
+    """The branch and what it follows, in git's words."""
+    branch = clean_line(state.branch) or "HEAD (no branch)"
+    if not state.head:
+        return f"No commits yet on {branch}"
+    if not state.upstream:
+        return branch
+    apart = [
+        f"{word} {number}" for word, number in (("ahead", state.ahead), ("behind", state.behind)) if number
+    ]
+    told = ["gone"] if state.upstream_gone else apart
+    return f"{branch}...{clean_line(state.upstream)}" + (f" [{', '.join(told)}]" if told else "")
 
 
 def _at(state: Status, paths: Sequence[str]) -> Status:
