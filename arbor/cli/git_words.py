@@ -11,6 +11,8 @@ _JOINED = "histories are joined by a merge; --ff-only refuses one"
 _WHOLE_HISTORY = "a history comes as a whole; what is large is left out with: arbor clone --cold"
 _NO_SQUASH = "a merge keeps both histories; arbor merge --no-commit leaves the commit to you"
 _PARTS_OF_WORDS = "lines are compared as wholes; -w leaves white space out of account"
+_NUMBERS = tuple(f"-{digit}" for digit in range(10))
+"""What is left of a number that was written right behind an option that takes none, as in `tag -n5`."""
 
 OPTIONS: dict[str, dict[str, str]] = {
     "arbor": {
@@ -54,6 +56,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "diff": {
         **dict.fromkeys(("-p", "-u", "--patch"), _PATCH),
+        **dict.fromkeys(_NUMBERS, "-M takes no number; -U takes one, as in -U5"),
         "-R": "name the two the other way round: arbor diff NEW OLD",
         "--no-index": "versions of documents are compared; for two files run: diff -u OLD NEW",
         "--merge-base": "run: arbor diff A...B",
@@ -137,6 +140,9 @@ OPTIONS: dict[str, dict[str, str]] = {
     "restore": {**dict.fromkeys(("-p", "--patch"), _NO_PARTS)},
     "revert": {
         **dict.fromkeys(("-e", "--edit"), "take -n, and give the message with: arbor commit -m TEXT"),
+        **dict.fromkeys(
+            ("-X", "--strategy-option"), "resolve the conflict, and run: arbor revert --continue"
+        ),
         "--skip": "run: arbor revert --abort",
         "--quit": "run: arbor revert --abort",
     },
@@ -157,6 +163,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "tag": {
         "--format": _PROGRAMS,
+        **dict.fromkeys(_NUMBERS, "-n takes no number: the first lines of messages are shown"),
         "-F": "give the message with -m",
         "-u": "set the key: arbor config sign.key FILE, and run: arbor tag -s",
     },

@@ -67,6 +67,10 @@ def test_what_stands_before_a_command() -> None:
         (("cherry-pick", "HEAD"), "arbor restore -s REV PATH"),
         (("ls-remote",), "arbor fetch REMOTE"),
         (("switch", "-b", "x"), "arbor switch -c BRANCH"),
+        (("tag", "-n5"), "-n takes no number"),
+        (("diff", "-M50%"), "-M takes no number"),
+        (("diff", "HEAD:notes/proofs.md"), "run: arbor diff HEAD -- notes/proofs.md"),
+        (("diff", "HEAD:notes/proofs.md", "notes/proofs.md"), "run: arbor diff HEAD -- notes/proofs.md"),
     ],
 )
 def test_the_word_is_told(words: tuple[str, ...], told: str, kb: Cli) -> None:

@@ -93,7 +93,10 @@ def test_two_documents(changed: Cli) -> None:
     answer = changed("diff", "--json", "HEAD~1:end.md", "HEAD:end.md").json
     assert (answer["old"], answer["new"], len(answer["changes"])) == ("HEAD~1:end.md", "HEAD:end.md", 1)
     assert "there is no document 'none.md'" in changed("diff", "HEAD:end.md", "HEAD:none.md", code=2).err
-    changed("diff", "HEAD", "--", "end.md")
+    changed.write("with:colon.md", "text\n")
+    changed.commit("a colon")
+    (changed.folder / "with:colon.md").unlink()
+    assert changed("diff", "--name-status", "with:colon.md").out == "D    with:colon.md\n"
 
 
 def test_a_patch_made_without_white_space_applies(changed: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -100,14 +101,18 @@ def _two_documents(
     session: Session, words: Sequence[str], after_dashes: Sequence[str] | None
 ) -> tuple[tuple[str, bytes], tuple[str, bytes]] | None:
     """The path and oid of each of two documents that are named with their revisions; None where others are meant."""
-    if len(words) != 2 or after_dashes is not None or not all(":" in word.strip(":") for word in words):
-        return None
     kb = session.open()
-    if any(is_range(kb, word) for word in words):
+    named = [word for word in words if ":" in word.strip(":") and not is_range(kb, word)]
+    if after_dashes is not None or not named or (kb.fs_root and os.path.lexists(session.from_here(named[0]))):
         return None
-    left, right = (find_place(session, word) for word in words)
-    oids = [kb.snapshot(place.revision).get(place.path) for place in (left, right)]
-    return (left.path, oids[0]), (right.path, oids[1])
+    places = [find_place(session, word) for word in named]
+    if any(place.revision is None for place in places):  # a path that holds a colon
+        return None
+    if len(words) != 2 or len(places) != 2:
+        raise UsageError(f"'{named[0]}' is one document, and two are compared",
+                         f"run: arbor diff {places[0].revision} -- {session.typed(places[0].path)}")  # fmt: skip
+    old, new = ((place.path, kb.snapshot(place.revision).get(place.path)) for place in places)
+    return old, new
 
 
 def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:
