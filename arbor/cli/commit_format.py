@@ -47,6 +47,7 @@ _LETTERS = {
 _DATE_FORMS = ("iso", "iso-strict", "short", "relative", "unix", "raw", "rfc")
 _SAME_DATE_FORMS = {"default": "iso", "iso8601": "iso", "iso8601-strict": "iso-strict", "rfc2822": "rfc"}
 _STRFTIME = "format:"
+_DIRECTIVE = re.compile(r"%[-_0^#]?[A-Za-z%]")
 # Up to how many of a unit an age is told in it, as git tells ages; each unit holds so many of the one before.
 _AGES = (("second", 90, 1), ("minute", 90, 60), ("hour", 36, 60), ("day", 14, 24))
 _WEEKS_UNTIL_DAYS, _MONTHS_UNTIL_DAYS, _YEARS_UNTIL_DAYS = 70, 365, 1825
@@ -249,7 +250,8 @@ def date_text(seconds: int, offset_minutes: int, form: str) -> str:
         return local.isoformat()
     if form == "rfc":
         return f"{local:%a}, {local.day} {local:%b %Y %H:%M:%S %z}"
-    return clean_line(local.strftime(form.removeprefix(_STRFTIME)))
+    # Piece by piece: strftime refuses a whole text that holds a byte which is no character.
+    return clean_line(_DIRECTIVE.sub(lambda found: local.strftime(found[0]), form.removeprefix(_STRFTIME)))
 
 
 def age_text(age_s: int) -> str:

@@ -86,6 +86,7 @@ def test_format_strings(both: Both) -> None:
         both.compare("show", "-s", f"--format={template}", "HEAD~1")
     for date in ("iso", "iso8601-strict", "short", "unix", "raw", "rfc2822", "format:%d %b %H"):
         both.compare("log", "--format=%ad %cd", f"--date={date}")
+    assert both.cli("log", "-1", "--format=%ad", "--date=format:\udcff%Y%").out == "\\xff2026%\n"
     both.both("switch", "--detach", "side")
     both.compare("log", "--format=%D%d")
 
