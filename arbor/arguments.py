@@ -243,6 +243,6 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     ),
     **{
         name: _one_of(name)
-        for name in ("Criteria", "FetchOptions", "CloneOptions", "ConnectOptions", "PushRequest")
+        for name in ("Comparing", "Criteria", "FetchOptions", "CloneOptions", "ConnectOptions", "PushRequest")
     },
 }

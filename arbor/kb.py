@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from arbor.remote.transports.connecting import ConnectOptions
     from arbor.repo import config, results
     from arbor.repo import desk as trust_desk
-    from arbor.repo.commits import branch_desk, commit_log, committing, describing
+    from arbor.repo.commits import branch_desk, commit_log, committing, describing, diffing
+    from arbor.repo.commits.diffing import Comparing
     from arbor.repo.merge.merging import MergeResult
     from arbor.repo.results import CommitInfo, DocumentInfo, TextDiff
     from arbor.repo.staging import adding
@@ -58,6 +59,7 @@ else:
     committing = lazy_module("arbor.repo.commits.committing")
     config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.commits.describing")
+    diffing = lazy_module("arbor.repo.commits.diffing")
     checking = lazy_module("arbor.graph.checking")
     desk = lazy_module("arbor.graph.desk")
     renaming = lazy_module("arbor.repo.work_tree.renaming")
@@ -229,26 +231,27 @@ class KnowledgeBase:
 
     def rm(
         self, paths: Paths, *, cached: bool = False, force: bool = False, recursive: bool = False,
-        dry_run: bool = False, cwd: StrPath | None = None,
+        dry_run: bool = False, ignore_unmatched: bool = False, cwd: StrPath | None = None,
     ) -> tuple[str, ...]:  # fmt: skip
         """Remove documents from the stage and the work tree; their paths.
 
         Raises:
-            UsageError: when a path matches nothing. ConflictError: when changes would be lost.
+            UsageError: when a path matches nothing, unless that is ignored. ConflictError: when changes would be lost.
         """
         return restoring.remove(self.repo, self.resolve_paths(paths, cwd), cached=cached, force=force,
-                                recursive=recursive, dry_run=dry_run)  # fmt: skip
+                                recursive=recursive, dry_run=dry_run, ignore_unmatched=ignore_unmatched)  # fmt: skip
 
     def mv(
-        self, sources: Paths, target: StrPath, *, force: bool = False, cwd: StrPath | None = None
-    ) -> tuple[tuple[str, str], ...]:
+        self, sources: Paths, target: StrPath, *, force: bool = False, dry_run: bool = False,
+        cwd: StrPath | None = None,
+    ) -> tuple[tuple[str, str], ...]:  # fmt: skip
         """Rename documents or folders; (old path, new path) pairs. A target that ends in / is a folder.
 
         Raises:
             UsageError: when a source is not tracked. ConflictError: when the target exists.
         """
         [place], typed = self.resolve_paths([target], cwd), text_of(target)
-        return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force,
+        return renaming.move(self.repo, self.resolve_paths(sources, cwd), place, force=force, dry_run=dry_run,
                              is_folder=typed.endswith(("/", os.sep)))  # fmt: skip
 
     def restore(
@@ -305,32 +308,33 @@ class KnowledgeBase:
         return self.repo.snapshot(self.repo.refs.head_oid() if revision is None else self.resolve(revision))
 
     def log(
-        self, revision: str | None = None, paths: Paths = (), *, limit: int | None = None,
-        follow: bool = False, everywhere: bool = False, cwd: StrPath | None = None,
+        self, revision: Sequence[str] | None = None, paths: Paths = (), *, limit: int | None = None,
+        follow: bool = False, everywhere: bool = False, first_parent: bool = False, cwd: StrPath | None = None,
     ) -> Iterator[CommitInfo]:  # fmt: skip
         """Commits, newest first; those that touched `paths` where any are given. `A..B` and `A...B` are ranges.
 
-        With `follow`, the one document that is given is followed through its renames; with `everywhere`, what any
-        branch, tag or remote-tracking branch leads to is told, and not only what the revision does.
+        `revision` is one or several: what any leads to, but for what one written as `^REV` does. With `first_parent`,
+        of a merge only the branch that it was made on; with `follow`, the one document that is given also before its
+        renames; with `everywhere`, also what any branch, tag or remote-tracking branch leads to.
 
         Raises:
             UsageError: when the revision is unknown or there is no commit yet, or for a limit below 0.
         """
         wanted = self.resolve_paths(paths, cwd) if paths else []
         yield from commit_log.iter_commits(self.repo, revision, wanted, limit=limit, follow=follow,
-                                           everywhere=everywhere)  # fmt: skip
+                                           everywhere=everywhere, first_parent=first_parent)  # fmt: skip
 
     def show(
-        self, revision: str = "HEAD", *, with_text: bool = True, paths: Paths = ()
-    ) -> tuple[CommitInfo, tuple[TextDiff, ...]]:
+        self, revision: str = "HEAD", *, with_text: bool = True, paths: Paths = (),
+        comparing: Comparing | None = None,
+    ) -> tuple[CommitInfo, tuple[TextDiff, ...]]:  # fmt: skip
         """A commit and what it changed against its first parent, of the KB paths or globs that are given."""
         oid = self.resolve(revision)
         commit = self.repo.commit(oid)
         before = self.repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         names = describing.ref_names(self.repo).get(oid, ())
-        changes = describing.diff_roots(
-            self.repo, before, commit.ledger_root, texts_of(paths), with_text=with_text
-        )
+        how = diffing.comparing_of(comparing, with_text)
+        changes = describing.diff_roots(self.repo, before, commit.ledger_root, texts_of(paths), how)
         return describing.describe_commit(oid, commit, names), changes
 
     def document(self, path: StrPath, revision: str | None = None) -> DocumentInfo:
@@ -358,24 +362,27 @@ class KnowledgeBase:
 
     def diff(
         self, old: str | None = None, new: str | None = None, paths: Paths = (), *, staged: bool = False,
-        with_text: bool = True, cwd: StrPath | None = None,
+        with_text: bool = True, cwd: StrPath | None = None, comparing: Comparing | None = None,
     ) -> tuple[TextDiff, ...]:  # fmt: skip
         """What differs: stage (or `old`) to work tree, `staged` HEAD (or `old`) to stage, `old` to `new`.
+
+        `comparing` says how; without `with_text` no lines are compared.
 
         Raises:
             UsageError: when a revision is unknown.
         """
+        how = diffing.comparing_of(comparing, with_text)
         wanted = self.resolve_paths(paths, cwd) if paths else []
         if new is not None:
             before = self.repo.ledger_root(self.resolve(old or "HEAD"))
             after = self.repo.ledger_root(self.resolve(new))
-            return describing.diff_roots(self.repo, before, after, wanted, with_text=with_text)
+            return describing.diff_roots(self.repo, before, after, wanted, how)
         stage = self.repo.stage()
         if staged:
             before = self.repo.ledger_root(self.resolve(old)) if old else self.repo.head_root()
-            return describing.diff_stage(self.repo, stage, before, wanted, with_text=with_text)
+            return describing.diff_stage(self.repo, stage, before, wanted, how)
         root = self.repo.ledger_root(self.resolve(old)) if old is not None else None
-        return describing.diff_worktree(self.repo, stage, wanted, before=root, with_text=with_text)
+        return describing.diff_worktree(self.repo, stage, wanted, before=root, how=how)
 
     # --- asking
 

@@ -112,8 +112,9 @@ class Selection:
 
 
 def split_revisions(
-    session: Session, words: Sequence[str], after_dashes: Sequence[str] | None, *, most: int
-) -> Selection:
+    session: Session, words: Sequence[str], after_dashes: Sequence[str] | None, *, most: int,
+    excludes: bool = False,
+) -> Selection:  # fmt: skip
     """Tell revisions from paths as git does: with `--` by it, without by trying.
 
     Args:
@@ -121,6 +122,7 @@ def split_revisions(
         words: What was typed before any `--`.
         after_dashes: What was typed after it; None where there was none.
         most: How many revisions the command takes.
+        excludes: Whether `^REV` is a revision too, one to leave out with all that it leads to.
 
     Raises:
         UsageError: when a word is neither, or there are too many revisions.
@@ -130,10 +132,13 @@ def split_revisions(
         _at_most(words, most)
         return Selection(tuple(words), tuple(after_dashes))
     count = 0
-    while count < len(words) and is_range(kb, words[count]) and not words[count].startswith("./"):
+    while count < len(words) and not words[count].startswith("./"):
+        if not is_range(kb, words[count].removeprefix("^") if excludes else words[count]):
+            break
         count += 1
     for word in words[count:]:
-        _check_path(session, word, is_first=word is words[0])
+        revision = word.removeprefix("^") if excludes else word
+        _check_path(session, word, revision, is_first=word is words[0])
     _at_most(words[:count], most)
     return Selection(tuple(words[:count]), tuple(words[count:]))
 
@@ -155,7 +160,12 @@ def is_range(kb: KnowledgeBase, text: str) -> bool:
     return all(_is_revision(kb, side) for side in ((left, right) if dots else (text,)))
 
 
-def _check_path(session: Session, word: str, *, is_first: bool) -> None:
+def is_span(kb: KnowledgeBase, text: str) -> bool:
+    """Whether a word names two revisions with dots in between."""
+    return ".." in text and is_range(kb, text)
+
+
+def _check_path(session: Session, word: str, revision: str, *, is_first: bool) -> None:
     """A word that is no revision must be a file, folder or document; else it was meant as a revision."""
     kb = session.open()
     path = session.kb_path(word)
@@ -165,7 +175,7 @@ def _check_path(session: Session, word: str, *, is_first: bool) -> None:
     gone = f"a path that is gone goes after --, as in: arbor log -- {typed_path(word)}"
     if not is_first:
         raise UsageError(f"'{word}' is neither a revision nor a path", gone)
-    sides = re.split(r"\.{2,3}", word, maxsplit=1)
+    sides = re.split(r"\.{2,3}", revision, maxsplit=1)
     for side in sides:
         try:
             kb.resolve(side or "HEAD")

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
 import click
 
+from arbor.errors import UsageError
 from arbor.kb import KnowledgeBase
 from arbor.repo.commits.history import is_ancestor
 
+
+class _Named(Protocol):
+    """What stands at a commit under a name."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def commit(self) -> str: ...
+
+
 F = TypeVar("F", bound=Callable[..., Any])
+N = TypeVar("N", bound=_Named)
+_SORT_KEYS = {"refname": "name", "name": "name", "committerdate": "date", "creatordate": "date", "date": "date",
+              "version:refname": "version", "v:refname": "version", "version": "version"}  # fmt: skip
+_DIGITS = re.compile(r"(\d+)")
 FILTERS = ("contains", "merged", "no_merged", "points_at")
 
 
@@ -49,3 +65,30 @@ def _holds(kb: KnowledgeBase, name: str, oid: bytes, other: bytes) -> bool:
     if name == "contains":
         return is_ancestor(kb.repo, other, oid)
     return is_ancestor(kb.repo, oid, other) == (name == "merged")
+
+
+def sort_option(function: F) -> F:
+    """`--sort`."""
+    return click.option("--sort", metavar="KEY", default="name",
+                        help="In the order of name, date or version; with - before it the other way round.",
+    )(function)  # fmt: skip
+
+
+def in_order(kb: KnowledgeBase, found: Iterable[N], key: str) -> list[N]:
+    """What a list shows, in the order of `--sort`; git's own words for the keys are known too.
+
+    Raises:
+        UsageError: when there is no such key.
+    """
+    kind = _SORT_KEYS.get(key.removeprefix("-"))
+    if kind is None:
+        raise UsageError(f"nothing is sorted by '{key}'", "say name, date or version, as in: --sort -date")
+
+    def place(each: N) -> Any:
+        if kind == "date":
+            return kb.repo.commit(bytes.fromhex(each.commit)).committer.seconds if each.commit else 0
+        if kind == "version":
+            return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(each.name)]
+        return each.name
+
+    return sorted(found, key=place, reverse=key.startswith("-"))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from arbor.cli.output import Output
 from arbor.cli.safe_text import cell_width, clean, pad, quote_path, truncate_left
 from arbor.cli.views import STATUS_STYLES, count, renamed
+from arbor.repo.commits.diffing import CONTEXT_LINES, Comparing
 
 if TYPE_CHECKING:
     from arbor.repo.results import TextDiff
 
+F = TypeVar("F", bound=Callable[..., Any])
 _FILE_MODE = "100644"  # a document has no mode of its own
+_WITH_LINES = frozenset(["stat", "numstat", "shortstat"])
 _MIN_NAME_CELLS, _MAX_BAR_CELLS = 10, 40
 
 CHANGE_FIELDS = {
@@ -24,6 +29,72 @@ CHANGE_FIELDS = {
     "removed": "lines removed; null where lines were not compared",
     "diff": "the lines of a unified diff; null where lines were not compared",
 }
+
+
+def summary_options(before: str) -> Callable[[F], F]:
+    """The options that sum changes up, `--stat` and the like, as `summary`; `before` begins what the help says."""
+
+    def declare(function: F) -> F:
+        for option, what in (
+            ("--name-only", "which documents changed, and not how."),
+            ("--name-status", "which documents changed."),
+            (
+                "--numstat",
+                "the same as numbers with tabs between, for scripts; - where lines were not compared.",
+            ),
+            ("--shortstat", "the last line of --stat."),
+            ("--stat", "how many lines changed in which documents."),
+        ):
+            flag = option.removeprefix("--").removeprefix("name-")
+            function = click.option(option, "summary", flag_value=flag, help=f"{before} {what}")(function)
+        return function
+
+    return declare
+
+
+def comparing_options(function: F) -> F:
+    """How versions are compared: `-U`, `-w`, `-b` and renames."""
+    for option in (
+        click.option("-M", "--find-renames/--no-renames", "renames", default=True,
+                     help="Tell what was renamed as such, as without it; or as removed and added."),
+        click.option("--ignore-space-at-eol", "spaces", flag_value="end", help="Ignore white space at line ends."),
+        click.option("-b", "--ignore-space-change", "spaces", flag_value="change",
+                     help="Ignore how much white space there is between words."),
+        click.option("-w", "--ignore-all-space", "spaces", flag_value="all", help="Ignore all white space in lines."),
+        click.option("-U", "--unified", "context", type=click.IntRange(min=0), metavar="NUM", default=None,
+                     help="Show NUM lines around what changed.  [default: 3]"),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def comparing_asked(given: Mapping[str, Any]) -> Comparing:
+    """What the `comparing_options` said."""
+    context = CONTEXT_LINES if given["context"] is None else given["context"]
+    return Comparing(context=context, spaces=given["spaces"] or "", renames=given["renames"])
+
+
+def needs_lines(summary: str | None) -> bool:
+    """Whether a summary tells of lines, and not only of documents."""
+    return summary in _WITH_LINES
+
+
+def summary_lines(out: Output, changes: Sequence[TextDiff], summary: str | None) -> Iterator[str]:
+    """What one of the `summary_options` shows."""
+    if summary == "numstat":
+        return _number_lines(changes)
+    if summary in ("stat", "shortstat"):
+        lines = list(stat_lines(out, changes))
+        return iter(lines if summary == "stat" else lines[-1:])
+    return name_lines(out, changes, summary)
+
+
+def _number_lines(changes: Sequence[TextDiff]) -> Iterator[str]:
+    for change in changes:
+        unknown = len(change.lines) == 1  # it says why: binary, cold, or too long
+        numbers = ("-", "-") if unknown else (f"{change.added}", f"{change.removed}")
+        old, new = quote_path(change.old_path), quote_path(change.path)
+        yield "\t".join([*numbers, f"{old} => {new}" if change.status == "R" else new])
 
 
 def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.catalogue import ELSEWHERE, NAMES, OPTIONS_ELSEWHERE
+from arbor.cli.catalogue import ELSEWHERE, NAMES
 from arbor.cli.safe_text import quote_path
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
@@ -18,9 +18,11 @@ from arbor.lazy import lazy_module
 if TYPE_CHECKING:
     import difflib
 
+    from arbor.cli import git_words
     from arbor.store import files
 else:
     difflib = lazy_module("difflib")
+    git_words = lazy_module("arbor.cli.git_words")
     files = lazy_module("arbor.store.files")
 
 EXIT_USAGE = 2
@@ -64,11 +66,12 @@ def _usage(error: click.ClickException) -> Failure:
     hint = f"run: {ctx.command_path} --help" if ctx is not None else ""
     if isinstance(error, click.NoSuchOption):
         message = f"no such option '{error.option_name}'"
-        elsewhere = OPTIONS_ELSEWHERE.get(f"{ctx.info_name} {error.option_name}") if ctx is not None else None
-        if elsewhere:
-            hint = elsewhere
-        elif error.option_name == "--json" and ctx is not None and ctx.parent is None:
+        if error.option_name == "--json" and ctx is not None and ctx.parent is None:
             hint = "it goes after the command: arbor COMMAND --json"
+        elif ctx is not None and (
+            known := git_words.OPTIONS.get(ctx.info_name or "", {}).get(error.option_name)
+        ):
+            hint = known
         elif meant := _resembling(error.option_name, error.possibilities or ()):
             hint = f"did you mean '{meant}'?"
         elif error.option_name == "-C":
@@ -76,6 +79,8 @@ def _usage(error: click.ClickException) -> Failure:
         return Failure(message, hint, EXIT_USAGE)
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         return _no_such_choice(error, list(error.param.type.choices), hint)
+    if ctx is not None and ctx.info_name == "commit" and "unexpected extra argument" in error.message:
+        hint = "a commit records what is staged; run: arbor add PATH first"
     message = error.format_message().strip().rstrip(".").replace(_NO_INTEGER, _NO_NUMBER)
     return Failure(message[:1].lower() + message[1:], hint, EXIT_USAGE)
 
@@ -93,6 +98,8 @@ def _no_such_choice(error: click.BadParameter, choices: list[str], hint: str) ->
         return Failure(f"say which: one of {', '.join(choices)}", hint, EXIT_USAGE)
     name = next((name for name in error.param.opts if name.startswith("--")), "") if error.param else ""
     message = f"'{typed[1]}' is not one of {', '.join(choices)}{f' for {name}' if name else ''}"
+    if choices[:1] == ["list"] and typed[1] in git_words.REMOTE_ACTIONS:
+        return Failure(message, git_words.REMOTE_ACTIONS[typed[1]], EXIT_USAGE)
     close = difflib.get_close_matches(typed[1].lower(), [choice.lower() for choice in choices], n=1)
     meant = next((choice for choice in choices if [choice.lower()] == close), "")
     return Failure(message, f"did you mean '{meant}'?" if meant else hint, EXIT_USAGE)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean, clean_line, quote_path
+from arbor.cli.safe_text import quote_path
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -106,31 +106,6 @@ def read_head(kb: KnowledgeBase) -> Head:
     """Where HEAD stands now."""
     oid = kb.repo.refs.head_oid()
     return Head(kb.repo.refs.current_branch(), oid.hex() if oid else "")
-
-
-def decorations(out: Output, info: CommitInfo, head: Head) -> str:
-    """`HEAD -> main, v1` for a commit where refs stand; "" for any other."""
-    names = list(info.refs)
-    if info.commit == head.commit:
-        names = [name for name in names if name != head.branch]
-        names.insert(0, f"HEAD -> {head.branch}" if head.branch else "HEAD")
-    styles = ["cyan" if name.startswith("HEAD") else "green" for name in names]
-    return ", ".join(out.style(clean_line(name), style) for name, style in zip(names, styles, strict=True))
-
-
-def commit_header(out: Output, info: CommitInfo, refs: str) -> list[str]:
-    """The lines that introduce a commit, as `log` and `show` print them."""
-    lines = [out.style(f"commit {info.commit}", "yellow")]
-    lines += [f"Refs:   {refs}"] if refs else []
-    if len(info.parents) > 1:
-        lines.append("Merge:  " + " ".join(map(short, info.parents)))
-    lines.append(f"Author: {clean_line(info.author)} <{clean_line(info.author_email)}>")
-    if (info.committer, info.committer_email) != (info.author, info.author_email):
-        lines.append(f"Commit: {clean_line(info.committer)} <{clean_line(info.committer_email)}>")
-    lines.append(f"Date:   {moment(info.author_time, info.author_offset)}")
-    lines.append("")
-    lines += [f"    {line}".rstrip() for line in clean(info.message).rstrip("\n").split("\n")]
-    return lines
 
 
 def renamed(old: str, new: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 import platformdirs
 import pytest
 
-from arbor.cli.catalogue import OPTIONS_ELSEWHERE
 from arbor.cli.commands.search import join_query
 from arbor.cli.identity import user_config_path
 from arbor.errors import IntegrityError, UsageError
@@ -922,13 +921,6 @@ def test_what_ignore_files_leave_out_can_be_listed(kb: Cli) -> None:
     )
     assert kb("status", "--json").json["ignored"] is None
     assert kb("status", "--json", "--ignored").json["ignored"] == ["build/", "notes/a.log"]
-
-
-def test_an_option_of_git_that_is_not_here_is_told_how_else(kb: Cli) -> None:
-    for typed, command in OPTIONS_ELSEWHERE.items():
-        name, option = typed.split()
-        done = kb(name, option, code=2)
-        assert done.err == f"error: no such option '{option}'\nhint: {command}\n"
 
 
 @pytest.mark.parametrize("how", ["merge", "revert"])

@@ -100,10 +100,10 @@ def test_help_is_asked_for_as_in_git(cli: Cli) -> None:
     ("words", "hint"),
     [
         (("STATUS",), "did you mean 'status'?"),
-        (("clean",), "arbor removes no file that it does not track; arbor status lists them"),
+        (("clean",), "no file that is not tracked is removed; arbor status lists them"),
         (("search", "x", "--mod", "STRICT"), "did you mean '--mode'?"),
         (("merge", "--resume"), "run: arbor merge --help"),  # it is not much like --offline
-        (("gc", "--prune"), "run: arbor gc --help"),
+        (("gc", "--compact"), "run: arbor gc --help"),
         (("remote", "add", "origin"), "run: arbor remote --help"),
     ],
 )

@@ -146,7 +146,7 @@ def test_several_commits_in_one_word_are_written_as_a_range(kb: Cli) -> None:
     kb.commit("second")
     assert hint(kb, "show", "HEAD~1..HEAD") == ["log", "-p", "HEAD~1..HEAD"]
     assert kb("log", "--oneline", "HEAD^!", code=2).err.endswith("hint: write it as HEAD~1..HEAD\n")
-    assert kb("log", "--oneline", "^HEAD~1", code=2).err.endswith("is written as HEAD~1..HEAD\n")
+    assert kb("show", "^HEAD~1", code=2).err.endswith("is written as HEAD~1..HEAD\n")
     assert "regular expression" in kb("show", ":/(", code=2).err
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.harness import Cli
+from tests.cli.test_git_spellings import diverge
 
 
 def test_diff_quiet_answers_by_its_exit_code(kb: Cli) -> None:
@@ -52,3 +53,165 @@ def test_post_checkout_is_told_both_commits(kb: Cli) -> None:
     kb("commit", "-a", "-m", "side")
     new = kb("log", "-1", "--json").json["commits"][0]["commit"]
     assert f"[{new} {old} 1]" in kb("switch", "main").err
+
+
+def test_a_branch_is_made_anew_where_it_is(kb: Cli) -> None:
+    kb("branch", "side")
+    kb.write("notes/proofs.md", "changed\n")
+    kb("commit", "-a", "-m", "second")
+    assert "exists already" in kb("switch", "-c", "side", code=2).err
+    kb("switch", "-C", "side")
+    assert kb("log", "-1", "--oneline", "side").out.endswith("(HEAD -> side, main) second\n")
+    kb("switch", "-C", "side", "HEAD~1")
+    assert kb("branch", "--show-current").out == "side\n"
+    assert kb("log", "--format=%s", "side").out == "First notes\n"
+    assert "inclusion proof" in (kb.folder / "notes/proofs.md").read_text()
+    assert kb("status", "--short").out == ""
+    kb("switch", "-C", "new", "main")
+    assert kb("log", "-1", "--format=%s").out == "second\n"
+    kb.write("notes/proofs.md", "edited\n")
+    assert "would be overwritten" in kb("switch", "-C", "side", "HEAD~1", code=13).err
+    assert kb("log", "--format=%s", "side").out == "First notes\n"
+
+
+def test_where_head_was_before(kb: Cli) -> None:
+    assert "no reset or merge yet" in kb("log", "ORIG_HEAD", code=2).err
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "-X", "ours", "side")
+    assert kb("log", "-1", "--format=%s", "ORIG_HEAD").out == "ours\n"
+    kb("reset", "--hard", "ORIG_HEAD")
+    assert kb("log", "-1", "--format=%s").out == "ours\n"
+    assert kb("log", "-1", "--format=%s", "ORIG_HEAD").out == "Merge side\n"
+    kb("switch", "side")
+    kb("merge", "main", "-X", "theirs")
+    kb("reset", "--hard", "ORIG_HEAD^")
+    assert kb("log", "-1", "--format=%s", "ORIG_HEAD").out == "Merge main\n"
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_side_is_taken_where_both_changed_the_same(side: str, kb: Cli) -> None:
+    kb.write("notes/proofs.md", "".join(f"{number}\n" for number in range(9)))
+    kb.write("data.bin", b"\0base")
+    kb.commit("base")
+    kb("switch", "-c", "side")
+    kb.write("notes/proofs.md", "theirs\n" + "".join(f"{number}\n" for number in range(1, 9)) + "end\n")
+    kb.write("data.bin", b"\0theirs")
+    kb.commit("theirs")
+    kb("switch", "main")
+    kb.write("notes/proofs.md", "ours\n" + "".join(f"{number}\n" for number in range(1, 9)))
+    kb.write("data.bin", b"\0ours")
+    kb.commit("ours")
+    kb("merge", "-X", side, "side")
+    text = (kb.folder / "notes/proofs.md").read_text()
+    assert text == f"{side}\n" + "".join(f"{number}\n" for number in range(1, 9)) + "end\n"
+    assert (kb.folder / "data.bin").read_bytes() == b"\0" + side.encode()
+    assert kb("log", "-1", "--format=%s").out == "Merge side\n"
+    assert kb("status", "--short").out == ""
+    kb("verify")
+    assert "not one of ours, theirs" in kb("merge", "-X", "mine", "side", code=2).err
+
+
+def test_what_was_removed_is_still_a_conflict(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb("rm", "notes/proofs.md")
+    kb("commit", "-m", "gone")
+    kb("switch", "main")
+    kb.write("notes/proofs.md", "kept\n")
+    kb("commit", "-a", "-m", "kept")
+    assert "changed here, deleted there" in kb("merge", "-X", "theirs", "side", code=13).out
+
+
+def test_several_commits_are_reverted(kb: Cli) -> None:
+    for name in ("a", "b", "c"):
+        kb.write(f"{name}.md", f"{name}\n")
+        kb.commit(name)
+    kb("revert", "HEAD~2..HEAD")
+    assert kb("log", "--format=%s", "-2").out == 'Revert "b"\nRevert "c"\n'
+    kb("reset", "--hard", "HEAD~2")
+    kb("revert", "HEAD~2", "HEAD")
+    assert kb("log", "--format=%s", "-2").out == 'Revert "c"\nRevert "a"\n'
+    kb("reset", "--hard", "HEAD~2")
+    kb("revert", "-n", "HEAD~3..")
+    assert kb("status", "--short").out == "D  a.md\nD  b.md\nD  c.md\n"
+    kb("revert", "--abort")
+    assert "one commit" in kb("revert", "HEAD~2..", "--json", code=2).err
+    assert "no commit in HEAD..HEAD~1" in kb("revert", "HEAD..HEAD~1", code=2).err
+    assert "not found" in kb("revert", "HEAD", "nope", code=2).err
+    assert kb("log", "-1", "--format=%s").out == "c\n"
+
+
+def test_a_conflict_leaves_the_rest_of_the_reverts(kb: Cli) -> None:
+    for text in ("one\n", "two\n", "three\n"):
+        kb.write("notes/proofs.md", text)
+        kb("commit", "-a", "-m", text)
+    told = kb("revert", "HEAD~1", "HEAD~2", code=13).err
+    assert "then go on with: arbor revert " in told
+    left = told.rpartition("arbor revert ")[2].strip()
+    assert kb("log", "-1", "--format=%s", left).out == "one\n"
+
+
+def test_paths_that_match_nothing_may_be_removed(kb: Cli) -> None:
+    assert kb("rm", "--ignore-unmatch", "nowhere.md").out == ""
+    assert "matches no document" in kb("rm", "nowhere.md", code=2).err
+    assert kb("rm", "--ignore-unmatch", "nowhere.md", "notes/proofs.md").out == "removed notes/proofs.md\n"
+    assert "is a folder" in kb("rm", "--ignore-unmatch", "notes", code=2).err
+
+
+def test_a_move_is_told_before_it_is_made(kb: Cli) -> None:
+    assert kb("mv", "-n", "notes", "texts").out.count("would rename notes/") == 2
+    assert kb("status", "--short").out == ""
+    assert "exists already" in kb("mv", "-n", "notes/merkle.md", "notes/proofs.md", code=13).err
+    kb("mv", "-v", "notes", "texts")
+    assert (kb.folder / "texts/proofs.md").exists()
+
+
+def test_the_status_of_the_branch_in_one_line(kb: Cli) -> None:
+    kb.write("new.md", "new\n")
+    assert kb("status", "-sb").out == "## main\n?? new.md\n"
+    assert kb("status", "-sb", "-uno").out == "## main\n"
+    assert kb("status", "--porcelain", "-b", "-z").raw == b"## main\0?? new.md\0"
+    assert kb("status", "-s", "--long").out == kb("status").out
+    kb("init", "--bare", "../hub")
+    kb("remote", "add", "origin", "../hub")
+    kb("push", "-u", "origin", "main")
+    assert kb("status", "-sb", "-uno").out == "## main...origin/main\n"
+    kb.commit("more")
+    assert kb("status", "-sb").out == "## main...origin/main [ahead 1]\n"
+    kb("switch", "--detach", "HEAD")
+    assert kb("status", "-sb").out == "## HEAD (no branch)\n"
+
+
+def test_lists_have_an_order(kb: Cli) -> None:
+    for name in ("v1.10", "v1.9"):
+        kb.write("notes/proofs.md", f"{name}\n")
+        kb.commit(name)
+        kb("tag", name)
+        kb("branch", f"b-{name}")
+
+    def names(*words: str) -> list[str]:
+        answer = kb(*words, "--json").json
+        return [each["name"] for each in answer.get("branches", answer.get("tags", []))]
+
+    assert names("tag") == ["v1.10", "v1.9"]
+    assert names("tag", "--sort", "version") == names("tag", "--sort=v:refname") == ["v1.9", "v1.10"]
+    assert names("tag", "--sort=-creatordate", "-l") == ["v1.9", "v1.10"]
+    assert names("tag", "--sort=date") == ["v1.10", "v1.9"]
+    assert names("tag", "-l", "*10", "*9") == ["v1.10", "v1.9"]
+    assert names("branch", "--sort=-refname") == ["main", "b-v1.9", "b-v1.10"]
+    assert names("branch", "--sort=committerdate")[0] == "b-v1.10"
+    assert "nothing is sorted by 'size'" in kb("tag", "--sort=size", code=2).err
+    kb("branch", "-M", "b-v1.9", "b-v1.10")
+    assert names("branch") == ["b-v1.10", "main"]
+
+
+def test_when_a_commit_was_written(kb: Cli) -> None:
+    kb.write("notes/proofs.md", "one\n")
+    kb("commit", "-a", "-m", "one", "--date", "2020-02-03T04:05:06+01:00")
+    assert kb("log", "-1", "--format=%aI %an").out == "2020-02-03T04:05:06+01:00 Ada Lovelace\n"
+    assert kb("log", "-1", "--format=%cs").out.startswith("2026-")
+    kb("commit", "--amend", "-m", "two", "--author", "Grace <g@example.org>", "--date=2021-01-02 03:04")
+    assert kb("log", "-1", "--format=%ai %ae").out == "2021-01-02 03:04:00 +0000 g@example.org\n"
+    kb("commit", "--amend", "-m", "three", "--date", "2022-01-02")
+    assert kb("log", "-1", "--format=%as %ae").out == "2022-01-02 g@example.org\n"
+    assert "is not a date" in kb("commit", "--amend", "-m", "x", "--date", "someday", code=2).err
+    assert "before 1970" in kb("commit", "--amend", "-m", "x", "--date", "0001-01-01T00:00+00:00", code=2).err

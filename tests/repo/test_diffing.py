@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arbor.errors import UsageError
-from arbor.repo.commits.diffing import unified_diff
+from arbor.repo.commits.diffing import Comparing, unified_diff
 from tests.repo.kit import new_kb, record, write
 
 LONG = "".join(f"## Part {n}\n\n{'words of this part ' * 60}{n}\n\n" for n in range(12))
@@ -78,6 +78,9 @@ def test_work_tree_stage_and_head(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         kb.diff("nowhere")
     assert all(not d.lines for d in kb.diff(with_text=False))
+    for wrong in (Comparing(context=-1), Comparing(spaces="some")):
+        with pytest.raises(UsageError, match="a context of 0 or more"):
+            kb.diff(comparing=wrong)
 
 
 def test_a_revision_against_the_work_tree(tmp_path: Path) -> None:

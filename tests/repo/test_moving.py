@@ -124,6 +124,8 @@ COMMANDS: dict[str, Callable[[KnowledgeBase], object]] = {
     "fast-forward": lambda kb: merging.merge(kb.repo, "later"),
     "switch": lambda kb: branching.switch(kb.repo, "later"),
     "switch -c": lambda kb: branching.switch(kb.repo, "made", create=True, start="later"),
+    "switch -C": lambda kb: branching.switch(kb.repo, "side", create=True, recreate=True, start="later"),
+    "switch -C here": lambda kb: branching.switch(kb.repo, "main", create=True, recreate=True, start="later"),
     "revert": lambda kb: merging.revert(kb.repo, "HEAD~1"),
     "reset": lambda kb: branching.reset(kb.repo, "side", "hard"),
     "mv": lambda kb: kb.mv(["a.md", "edited.md", "deep"], "kept"),
@@ -140,6 +142,7 @@ def leave(folder: Path, name: str) -> None:
     state = kb.status()
     if state.interrupted:
         assert state.interrupted in ("merge side", "merge clean", "merge later", "switch later", "switch -c made later",
+                                         "switch -C side later", "switch -C main later",
                                      "revert HEAD~1", "reset --hard side", "mv a.md edited.md deep kept",
                                      "mv both.md a.md", "mv deep fresh/place", "mv deep empty")  # fmt: skip
         for act in (

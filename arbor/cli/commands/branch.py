@@ -11,7 +11,7 @@ import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters
+from arbor.cli.commit_filters import commit_filters, in_order, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -35,6 +35,7 @@ FIELDS = {
 )
 @click.option("-v", "--verbose", count=True, help="List them with the first lines of their commits.")
 @commit_filters
+@sort_option
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-a", "--all", "everywhere", is_flag=True, help="List both: the remotes' as remotes/NAME.")
 @click.option(
@@ -47,6 +48,7 @@ FIELDS = {
     "-D", "force_delete", is_flag=True, help="Remove a branch even if its commits are nowhere else."
 )
 @click.option("-m", "--move", is_flag=True, help="Rename: -m OLD NEW, or -m NEW for the current branch.")
+@click.option("-M", "force_move", is_flag=True, help="Rename, and replace a branch of the new name.")
 @click.option("-u", "--set-upstream-to", "upstream", metavar="UPSTREAM",
               help="Let the branch (the current one without NAME) follow a remote's, such as origin/main.")  # fmt: skip
 @click.option("--unset-upstream", is_flag=True, help="Let the branch follow nothing.")
@@ -55,7 +57,7 @@ FIELDS = {
 def command(
     session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
     force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, lists: bool,
-    verbose: int, as_json: bool, **filters: Any,
+    verbose: int, force_move: bool, sort: str, as_json: bool, **filters: Any,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -65,7 +67,8 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    lists = lists or verbose > 0 or any(value is not None for value in filters.values())
+    lists = lists or verbose > 0 or sort != "name" or any(value is not None for value in filters.values())
+    move, force = move or force_move, force or force_move
     acts = delete or force_delete or move or upstream or unset_upstream
     if (remotes or everywhere or show_current or lists) and (acts or (names and not lists)):
         told = "-l, -v, -r, -a, --show-current and the filters list branches, and change none"
@@ -92,7 +95,7 @@ def command(
     elif names and not lists:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
     if as_json or lists or not (delete or force_delete or names or follows):
-        shown = _Shown(names if lists else (), commit_chooser(kb, filters), verbose > 0)
+        shown = _Shown(names if lists else (), commit_chooser(kb, filters), verbose > 0, sort)
         _list(session, as_json, shown, local=everywhere or not remotes, remote=everywhere or remotes)
 
 
@@ -123,6 +126,7 @@ class _Shown(NamedTuple):
     patterns: Sequence[str]
     holds: Callable[[str], bool]
     subjects: bool
+    sort: str
 
     def has(self, branch: branching.Branch) -> bool:
         """Whether this branch is among them."""
@@ -136,6 +140,8 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
     for branch in branching.list_branches(repo, remotes=True) if remote else ():
         found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
     found = [branch for branch in found if shown.has(branch)]
+    if shown.sort != "name":  # by name they are, first the local ones
+        found = in_order(session.open(), found, shown.sort)
     if as_json:
         rows = [
             {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -19,13 +20,17 @@ from arbor.cli.session import Session
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
 from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.commits.revisions import parse_moment
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
+    from arbor.objects.model import Signature
+    from arbor.repo.commits import committing
     from arbor.repo.staging import adding
     from arbor.search.following import CommitResult
 else:
     adding = lazy_module("arbor.repo.staging.adding")
+    committing = lazy_module("arbor.repo.commits.committing")
 
 FIELDS = {
     "commit": "oid of the new commit",
@@ -66,6 +71,8 @@ _TEMPLATE = """
 @click.option("--amend", is_flag=True, help="Replace the last commit instead of following it.")
 @click.option("--allow-empty", is_flag=True, help="Commit even when nothing is staged.")
 @click.option("--author", metavar="'NAME <EMAIL>'", help="Who wrote it, when that is somebody else.")
+@click.option("--date", metavar="DATE",
+              help="When it was written, when that is not now: 2026-01-31T10:00+01:00, yesterday.")  # fmt: skip
 @click.option("-S", "--sign/--no-sign", default=None, help="Sign it with the key in sign.key, or not.")
 @click.option("--no-edit", is_flag=True, help="Keep the message of the last commit, or of a merge, as it is.")
 @click.option("-n", "--no-verify", is_flag=True, help="Do not run the pre-commit hook.")
@@ -74,8 +81,8 @@ _TEMPLATE = """
 @json_option
 def command(
     session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
-    allow_empty: bool, author: str | None, sign: bool | None, no_edit: bool, no_verify: bool, no_index: bool,
-    as_json: bool,
+    allow_empty: bool, author: str | None, date: str | None, sign: bool | None, no_edit: bool, no_verify: bool,
+    no_index: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Record what is staged.
 
@@ -90,8 +97,9 @@ def command(
         if not no_verify:
             run_pre_commit(session)
         message = _message(session, kb, messages, message_file, amend=amend, no_edit=no_edit)
+        by = author if date is None else _dated(kb, author, date, amend=amend)
         index = not no_index and kb.config_get("core.index") is not False
-        made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=author, sign=sign)
+        made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=by, sign=sign)
     if not is_known:
         session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
     for text in () if as_json else made.warnings:
@@ -102,6 +110,29 @@ def command(
     else:
         _answer(session, made)
     return code
+
+
+def _dated(kb: KnowledgeBase, author: str | None, date: str, *, amend: bool) -> Signature:
+    """Who wrote it, and when: the one who is named, who wrote the commit that is replaced, or the one at work."""
+    zone = None
+    try:
+        at = datetime.fromisoformat(date)
+        seconds, zone = int(at.timestamp()), at.utcoffset()
+    except (ValueError, OverflowError):
+        seconds = parse_moment(date)
+    if seconds < 0:
+        raise UsageError(f"'{date}' is before 1970, and times begin there", "write it into the document")
+    who = kb.repo.who(seconds)
+    if zone is not None:
+        who = who._replace(offset_minutes=int(zone.total_seconds()) // 60)
+    head = kb.repo.refs.head_oid() if amend else None
+    if author is not None:
+        name, email = committing.parse_author(author)
+        return who._replace(name=name, email=email)
+    if head is not None:
+        before = kb.repo.commit(head).author
+        return who._replace(name=before.name, email=before.email)
+    return who
 
 
 @contextlib.contextmanager

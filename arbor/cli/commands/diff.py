@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from arbor.cli.arguments import split_revisions
+from arbor.cli.arguments import Selection, find_place, is_range, split_revisions
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import CHANGE_FIELDS, diff_fields, name_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import (
+    CHANGE_FIELDS,
+    comparing_asked,
+    comparing_options,
+    diff_fields,
+    needs_lines,
+    patch_lines,
+    summary_lines,
+    summary_options,
+)
 from arbor.cli.on_demand import with_texts
 from arbor.cli.session import Session
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
+    from arbor.repo.commits import describing
     from arbor.repo.results import TextDiff
+else:
+    describing = lazy_module("arbor.repo.commits.describing")
 
 FIELDS = {
     "old": "the older side: a revision as typed, or `stage` or `HEAD`",
@@ -29,17 +45,16 @@ EXIT_DIFFERS = 1
 @arbor_command("diff", fields=FIELDS, splits_paths=True)
 @click.argument("words", nargs=-1, metavar="[REV | OLD..NEW | OLD NEW] [-- PATH...]", type=REVISION)
 @click.option("--staged", "--cached", "staged", is_flag=True, help="What is staged, against HEAD or REV.")
-@click.option("--stat", is_flag=True, help="Only how many lines changed in which documents.")
-@click.option("--name-status", "names", flag_value="status", help="Only which documents changed.")
-@click.option("--name-only", "names", flag_value="only", help="Only which documents changed, and not how.")
+@summary_options("Only")
+@comparing_options
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing, and end with 1 when anything differs.")
 @offline_option
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, session: Session, words: tuple[str, ...], staged: bool, stat: bool, names: str | None,
-    exit_code: bool, quiet: bool, as_json: bool,
+    ctx: click.Context, /, session: Session, words: tuple[str, ...], staged: bool,
+    exit_code: bool, quiet: bool, as_json: bool, **shape: Any,
 ) -> int:  # fmt: skip
     """Show what differs, document by document, as a patch that git apply takes.
 
@@ -50,29 +65,54 @@ def command(
       arbor diff HEAD~2              the files against a revision
       arbor diff v1..main -- notes   two revisions, below one folder
       arbor diff main...topic        what topic has done since it left main
+      arbor diff HEAD~2:a.md HEAD:b.md   two documents, whatever they are called
     """
-    kb = session.open()
-    chosen = split_revisions(session, words, paths_after_dashes(ctx), most=2)
-    old, new = _sides(kb, chosen.revisions, staged=staged)
+    kb, summary, comparing = session.open(), shape["summary"], comparing_asked(shape)
+    two = None if staged else _two_documents(session, words, paths_after_dashes(ctx))
+    chosen = Selection(words, ()) if two else split_revisions(session, words, paths_after_dashes(ctx), most=2)
+    old, new = words if two else _sides(kb, chosen.revisions, staged=staged)
     paths = [session.kb_path(path) for path in chosen.paths]
 
+    with_lines = bool(comparing.spaces) or (not quiet and (needs_lines(summary) or not summary))
+
     def compare() -> tuple[TextDiff, ...]:
-        return kb.diff(old, new, paths, staged=staged, with_text=not (names or quiet))
+        how = replace(comparing, text=with_lines)
+        if two:
+            return describing.diff_documents(kb.repo, *two, how)
+        return kb.diff(old, new, paths, staged=staged, with_text=with_lines, comparing=how)
 
     changes = with_texts(session, compare(), compare)
     if quiet and not as_json:
         return EXIT_DIFFERS if changes else 0
     if as_json:
         fields = [
-            diff_fields(change, with_lines=not (names or quiet), with_patch=not (stat or quiet))
+            diff_fields(change, with_lines=with_lines, with_patch=not (needs_lines(summary) or quiet))
             for change in changes
         ]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     elif not quiet:
-        _show(session, changes, stat=stat, names=names)
+        _show(session, changes, summary)
     return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
+
+
+def _two_documents(
+    session: Session, words: Sequence[str], after_dashes: Sequence[str] | None
+) -> tuple[tuple[str, bytes], tuple[str, bytes]] | None:
+    """The path and oid of each of two documents that are named with their revisions; None where others are meant."""
+    kb = session.open()
+    named = [word for word in words if ":" in word.strip(":") and not is_range(kb, word)]
+    if after_dashes is not None or not named or (kb.fs_root and os.path.lexists(session.from_here(named[0]))):
+        return None
+    places = [find_place(session, word) for word in named]
+    if any(place.revision is None for place in places):  # a path that holds a colon
+        return None
+    if len(words) != 2 or len(places) != 2:
+        raise UsageError(f"'{named[0]}' is one document, and two are compared",
+                         f"run: arbor diff {places[0].revision} -- {session.typed(places[0].path)}")  # fmt: skip
+    old, new = ((place.path, kb.snapshot(place.revision).get(place.path)) for place in places)
+    return old, new
 
 
 def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:
@@ -90,11 +130,11 @@ def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tu
     return old, new
 
 
-def _show(session: Session, changes: tuple[TextDiff, ...], *, stat: bool, names: str | None) -> None:
+def _show(session: Session, changes: tuple[TextDiff, ...], summary: str | None) -> None:
     out = session.out
     with out.paged():
-        if stat or names:
-            for line in stat_lines(out, changes) if stat else name_lines(out, changes, names):
+        if summary:
+            for line in summary_lines(out, changes, summary):
                 out.line(line)
             return
         for change in changes:

@@ -11,24 +11,25 @@ import click
 
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
+from arbor.cli.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
-from arbor.cli.graph_view import Lanes
-from arbor.cli.safe_text import clean_line
-from arbor.cli.session import Session
-from arbor.cli.views import (
-    COMMIT_FIELDS,
-    Head,
-    commit_fields,
-    commit_header,
-    count,
-    decorations,
-    read_head,
-    short,
+from arbor.cli.diff_view import (
+    comparing_asked,
+    comparing_options,
+    diff_fields,
+    needs_lines,
+    patch_lines,
+    summary_lines,
+    summary_options,
 )
+from arbor.cli.graph_view import Lanes
+from arbor.cli.session import Session
+from arbor.cli.views import COMMIT_FIELDS, commit_fields, count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.commits.diffing import Comparing
 from arbor.repo.commits.revisions import parse_moment
+from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     from arbor.cli import signature_view
@@ -43,12 +44,13 @@ else:
     pickaxe = lazy_module("arbor.repo.commits.pickaxe")
     signature_view = lazy_module("arbor.cli.signature_view")
 
+_MOST_REVISIONS = 1000
 _DAY, _DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86_400
 
 FIELDS = {
     "commits": "newest first, with --reverse oldest first; each with "
     + ", ".join(f"`{name}`" for name in COMMIT_FIELDS)
-    + ", and with --stat, --name-status or --patch its `changes`, with --checkpoint its `checkpoint` "
+    + ", and with --stat, --numstat, --name-status or --patch its `changes`, with --checkpoint its `checkpoint` "
     "(`origin`, `size`, `log_root`, `note`), with --follow its `followed` "
     "(the path there, and the one before), with --show-signature its `signature` (`state`: good, bad, unknown or "
     "none, `signer`, `key`, `reason`) and the annotated `tags` that stand there (`name`, `tag`, `commit`, `message`, "
@@ -57,7 +59,7 @@ FIELDS = {
 
 
 @arbor_command("log", fields=FIELDS, splits_paths=True, number_option="-n")
-@click.argument("words", nargs=-1, metavar="[REV | OLD..NEW] [-- PATH...]", type=REVISION)
+@click.argument("words", nargs=-1, metavar="[REV | ^REV | OLD..NEW]... [-- PATH...]", type=REVISION)
 @click.option(
     "-n",
     "--max-count",
@@ -83,9 +85,19 @@ FIELDS = {
 @click.option("-p", "--patch", is_flag=True, help="Also the changed lines.")
 @click.option("--oneline", is_flag=True, help="One line a commit.")
 @click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
-@click.option("--stat", is_flag=True, help="Also how many lines changed in which documents.")
-@click.option("--name-status", "names", flag_value="status", help="Also which documents changed.")
-@click.option("--name-only", "names", flag_value="only", help="Also which documents changed, and not how.")
+@format_options
+@click.option(
+    "--decorate/--no-decorate", default=True, help="Show which branches and tags stand at a commit."
+)
+@click.option("--first-parent", is_flag=True, help="Of a merge, follow only the branch that it was made on.")
+@click.option(
+    "--branches", "kinds", flag_value=HEADS, multiple=True, help="Begin at all branches, and at the REVs."
+)
+@click.option("--tags", "kinds", flag_value=TAGS, multiple=True, help="Begin at all tags, and at the REVs.")
+@click.option("--remotes", "kinds", flag_value=REMOTES, multiple=True,
+              help="Begin at all remote-tracking branches, and at the REVs.")  # fmt: skip
+@summary_options("Also")
+@comparing_options
 @click.option(
     "--checkpoint", is_flag=True, help="Only the size and root of the log that ends in REV (C2SP form)."
 )
@@ -93,10 +105,11 @@ FIELDS = {
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
+    ctx: click.Context, /, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
     until: str | None, author: str | None, grep: str | None, text: str | None, follow: bool,
-    everywhere: bool, reverse: bool, patch: bool, oneline: bool, graph: bool, stat: bool, names: str | None,
-    checkpoint: bool, show_signature: bool, merges: bool | None, skip: int, as_json: bool,
+    everywhere: bool, kinds: tuple[str, ...], first_parent: bool, reverse: bool, patch: bool, oneline: bool,
+    graph: bool, checkpoint: bool, show_signature: bool, merges: bool | None, skip: int, as_json: bool,
+    **shape: Any,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -107,51 +120,60 @@ def command(
       arbor log --since 30d -p     the last month, with the changed lines
       arbor log --follow -- a.md   also from before it was called so
       arbor log -S "dark matter"   when a text came in, or went
+      arbor log --format='%h %as %an: %s' --date short   in a form of your own
       arbor log v1..main           what main has that v1 has not
       arbor log v1...main          what only one of them has
     """
     kb = session.open()
-    chosen = split_revisions(session, words, paths_after_dashes(ctx), most=1)
+    most = 1 if checkpoint else _MOST_REVISIONS
+    chosen = split_revisions(session, words, paths_after_dashes(ctx), most=most, excludes=True)
     paths = [session.kb_path(path) for path in chosen.paths]
-    revision = chosen.revisions[0] if chosen.revisions else None
     if checkpoint:
         if paths:
             raise UsageError("a checkpoint is of a whole history, not of some paths", "leave out the paths")
-        _show_checkpoint(session, (revision or "").rpartition("..")[2] or "HEAD", as_json=as_json)
+        revision = chosen.revisions[0] if chosen.revisions else ""
+        _show_checkpoint(session, revision.rpartition("..")[2] or "HEAD", as_json=as_json)
         return
     axe = _pickaxe(kb, text)
     chooses = _chooser(since, until, author, grep, axe, paths, merges)
-    commits = kb.log(revision, paths, follow=follow, everywhere=everywhere)
+    commits = kb.log(_starts(kb, chosen.revisions, kinds), paths, follow=follow, everywhere=everywhere,
+                     first_parent=first_parent)  # fmt: skip
     found: Iterable[CommitInfo] = history.at_most(islice(filter(chooses, commits), skip, None), limit)
     if graph and (as_json or reverse):
         raise UsageError("--graph is for people, newest first", "leave out --graph: --json names the parents")
     if reverse:
         found = reversed(list(found))
-    tags = signature_view.tags_by_commit(session) if show_signature else {}
-    form = _Form(read_head(kb), oneline, stat, names, patch, show_signature, paths, tags)
+    form = _made_form(session, shape, paths, oneline=oneline, patch=patch, signatures=show_signature)
     if as_json:
         session.out.json("log", {"commits": [_fields(session, info, form) for info in found]})
         return
+    by_text = bool(since or until or author or grep or axe or skip or merges is not None)
     with session.out.paged():
         if graph:
-            _draw(
-                session,
-                found,
-                form,
-                has_choice=bool(
-                    paths or since or until or author or grep or axe or skip or merges is not None
-                ),
-            )
+            _draw(session, found, form, has_choice=bool(paths) or by_text, first_parent=first_parent)
             return
         shown = _list(session, found, form)
     if axe is not None and axe.cold:
         session.out.note(f"not looked into, being cold here: {count(len(axe.cold), 'document')}")
     if not shown and limit != 0:
-        _say_nothing_found(
-            session,
-            paths,
-            chosen_by_text=bool(since or until or author or grep or axe or skip or merges is not None),
-        )
+        _say_nothing_found(session, paths, chosen_by_text=by_text)
+
+
+def _starts(kb: KnowledgeBase, revisions: Sequence[str], kinds: Sequence[str]) -> list[str] | None:
+    """Where the log begins, and `^REV` of what it leaves out; None for HEAD."""
+    refs = [name for kind in kinds for name in kb.repo.refs.iter_names(kind)]
+    return [*revisions, *refs] if revisions or kinds else None
+
+
+def _made_form(
+    session: Session, shape: dict[str, Any], paths: Sequence[str], *, oneline: bool, patch: bool, signatures: bool
+) -> _Form:  # fmt: skip
+    """How commits are shown, from the options; `-U` without a summary asks for a patch, as in git."""
+    written = commit_form(session.open(), shape["form"], shape["date_form"], oneline=oneline,
+                          decorate=shape["decorate"])  # fmt: skip
+    tags = signature_view.tags_by_commit(session) if signatures else {}
+    patch = patch or (shape["context"] is not None and not shape["summary"])
+    return _Form(written, shape["summary"], patch, signatures, paths, tags, comparing_asked(shape))
 
 
 def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
@@ -175,19 +197,23 @@ def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
 class _Form(NamedTuple):
     """How commits are shown."""
 
-    head: Head
-    oneline: bool
-    stat: bool
-    names: str | None
+    written: CommitForm
+    summary: str | None
     patch: bool
     signatures: bool
     paths: Sequence[str]
     tags: Mapping[str, Sequence[SealedTag]]
+    comparing: Comparing
+
+    @property
+    def with_lines(self) -> bool:
+        """Whether lines are compared."""
+        return self.patch or needs_lines(self.summary)
 
     def changes(self, kb: KnowledgeBase, info: CommitInfo) -> tuple[TextDiff, ...]:
         """What a commit changed, of the documents that were asked for."""
         paths = info.followed or self.paths
-        return kb.show(info.commit, with_text=self.stat or self.patch, paths=paths)[1]
+        return kb.show(info.commit, with_text=self.with_lines, paths=paths, comparing=self.comparing)[1]
 
 
 def _pickaxe(kb: KnowledgeBase, text: str | None) -> pickaxe.Pickaxe | None:
@@ -232,7 +258,7 @@ def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> int:
     """Show the commits; how many there were."""
     number = 0
     for number, info in enumerate(found, 1):
-        if number > 1 and not form.oneline:
+        if number > 1 and not form.written.is_compact:
             session.out.line()
         for line in _lines(session, info, form):
             session.out.line(line)
@@ -247,7 +273,9 @@ def _say_nothing_found(session: Session, paths: Sequence[str], *, chosen_by_text
         session.out.note("no commit of this history is like that")
 
 
-def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_choice: bool) -> None:
+def _draw(
+    session: Session, found: Iterable[CommitInfo], form: _Form, *, has_choice: bool, first_parent: bool
+) -> None:  # fmt: skip
     """The commits beside lanes; parents that are not shown end their lane."""
     if has_choice:
         raise UsageError(
@@ -258,9 +286,10 @@ def _draw(session: Session, found: Iterable[CommitInfo], form: _Form, *, has_cho
     shown = {info.commit for info in infos}
     lanes = Lanes(ascii_only=not session.out.is_unicode)
     for number, info in enumerate(infos, 1):
-        first, rest, joins = lanes.take(info.commit, [parent for parent in info.parents if parent in shown])
+        parents = info.parents[:1] if first_parent else info.parents
+        first, rest, joins = lanes.take(info.commit, [parent for parent in parents if parent in shown])
         lines = list(_lines(session, info, form))
-        if not form.oneline and number < len(infos):
+        if not form.written.is_compact and number < len(infos):
             lines.append("")
         for place, line in enumerate(lines):
             session.out.line(f"{rest if place else first}{line}".rstrip())
@@ -275,9 +304,9 @@ def _fields(session: Session, info: CommitInfo, form: _Form) -> dict[str, Any]:
         fields["tags"] = [signature_view.tag_fields(tag) for tag in form.tags.get(info.commit, ())]
     if info.followed:
         fields["followed"] = list(info.followed)
-    if form.stat or form.names or form.patch:
+    if form.summary or form.patch:
         fields["changes"] = [
-            diff_fields(change, with_lines=form.stat or form.patch, with_patch=form.patch)
+            diff_fields(change, with_lines=form.with_lines, with_patch=form.patch)
             for change in form.changes(kb, info)
         ]
     return fields
@@ -291,24 +320,21 @@ def _seals(session: Session, info: CommitInfo, form: _Form) -> list[str]:
 
 def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
     """A commit, with what it changed where that was asked for."""
-    out = session.out
-    names = decorations(out, info, form.head)
-    if form.oneline:
-        shown = f" ({names})" if names else ""
-        yield f"{out.style(short(info.commit), 'yellow')}{shown} {clean_line(info.subject)}"
-    else:
-        yield from commit_header(out, info, names)
+    out, written = session.out, form.written
+    yield from written.lines(out, info)
     if form.signatures:
         for line in _seals(session, info, form):
             yield f"    {line}"
-    if not (form.stat or form.names or form.patch):
+    if not (form.summary or form.patch):
         return
     changes = form.changes(session.open(), info)
-    if form.stat or form.names:
-        if not form.oneline:
+    if form.summary:
+        if not written.is_short and (changes or written.template is None):
             yield ""
-        for line in stat_lines(out, changes) if form.stat else name_lines(out, changes, form.names):
-            yield f"  {line}"
-    for change in changes if form.patch else ():
-        yield ""
+        margin = "" if written.template is not None else "  "
+        for line in summary_lines(out, changes, form.summary):
+            yield f"{margin}{line}"
+    for number, change in enumerate(changes if form.patch else ()):
+        if written.template is None or (written.template and not number):
+            yield ""
         yield from patch_lines(out, change)

@@ -37,6 +37,8 @@ FIELDS = {
 @click.option("--continue", "goes_on", is_flag=True, help="Commit a merge whose conflicts are resolved.")
 @click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
               help="Merge histories that have nothing in common.")  # fmt: skip
+@click.option("-X", "--strategy-option", "favour", type=click.Choice(["ours", "theirs"]), default=None,
+              help="Take this side where both changed the same lines.")  # fmt: skip
 @click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
 @no_edit_option
 @offline_option
@@ -44,7 +46,7 @@ FIELDS = {
 @json_option
 def command(
     session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
-    goes_on: bool, allow_unrelated: bool, message: str, as_json: bool,
+    goes_on: bool, allow_unrelated: bool, favour: str | None, message: str, as_json: bool,
 ) -> None:  # fmt: skip
     """Merge another branch or commit into the current branch; - is the branch that you came from.
 
@@ -67,7 +69,7 @@ def command(
     bring_needs(session, cold_needs.needs_of_merge(kb.repo, revision))
     with cold_noticed(session):
         result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
-                               unrelated=allow_unrelated, message=message)  # fmt: skip
+                               unrelated=allow_unrelated, message=message, favour=favour or "")  # fmt: skip
         outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")

@@ -4,42 +4,50 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.session import Session
 from arbor.cli.views import name_documents
 from arbor.errors import UsageError
 
-FIELDS = {"renamed": "`old_path` and `path` of each document that was renamed"}
+FIELDS = {
+    "dry_run": "whether nothing was changed",
+    "renamed": "`old_path` and `path` of each document that was renamed",
+}
 
 
 @arbor_command("mv", fields=FIELDS)
 @click.argument("paths", nargs=-1, metavar="SOURCE... TARGET", type=DOCUMENT)
 @click.option("-f", "--force", is_flag=True, help="Replace what is at the target.")
 @click.option("--abort", is_flag=True, help="Take back a move that was cut off half-way: no more is needed.")
+@click.option("-v", "--verbose", is_flag=True, help="List every document, however many there are.")
+@dry_run_option
 @quiet_option
 @json_option
-def command(session: Session, paths: tuple[str, ...], force: bool, abort: bool, as_json: bool) -> None:
+def command(
+    session: Session, paths: tuple[str, ...], force: bool, abort: bool, verbose: bool, dry_run: bool, as_json: bool
+) -> None:  # fmt: skip
     """Rename a document or folder, or move several into a folder. TARGET/ is a folder that is there.
 
     The files move and the change is staged; a folder takes along what is not tracked in it. A renamed document keeps
     its identity, which does not depend on its path.
     """
     if abort:
-        if paths:
-            raise UsageError("--abort goes without paths", "run: arbor mv --abort")
+        if paths or dry_run:
+            raise UsageError("--abort goes alone", "run: arbor mv --abort")
         session.open().branches.abort_mv()
         pairs: tuple[tuple[str, str], ...] = ()
     elif len(paths) < 2:
         raise UsageError("name what is moved, and where to", "run: arbor mv SOURCE TARGET")
     else:
-        pairs = session.open().mv(paths[:-1], paths[-1], force=force, cwd=session.cwd)
-    out = session.out
+        pairs = session.open().mv(paths[:-1], paths[-1], force=force, dry_run=dry_run, cwd=session.cwd)
+    out, verb = session.out, "would rename" if dry_run else "renamed"
     if as_json:
-        out.json("mv", {"renamed": [{"old_path": old, "path": new} for old, new in pairs]})
+        out.json(
+            "mv", {"dry_run": dry_run, "renamed": [{"old_path": old, "path": new} for old, new in pairs]}
+        )
     elif abort:
         out.line("the move is taken back: files and stage are as before it")
     else:
-        name_documents(
-            out, "renamed", [f"{session.shown(old)} -> {session.shown(new)}" for old, new in pairs]
-        )
+        named = [f"{session.shown(old)} -> {session.shown(new)}" for old, new in pairs]
+        name_documents(out, verb, named, every=verbose or dry_run)

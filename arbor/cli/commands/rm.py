@@ -20,6 +20,7 @@ FIELDS = {
 @click.option("-r", "--recursive", is_flag=True, help="Also whole folders.")
 @click.option("-f", "--force", is_flag=True, help="Even where changes that are not committed are lost.")
 @click.option("--cached", is_flag=True, help="Stop tracking them but keep the files.")
+@click.option("--ignore-unmatch", is_flag=True, help="A PATH that matches nothing is no error.")
 @dry_run_option
 @quiet_option
 @json_option
@@ -29,6 +30,7 @@ def command(
     recursive: bool,
     force: bool,
     cached: bool,
+    ignore_unmatch: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -37,7 +39,13 @@ def command(
     Earlier commits keep them: arbor restore --source REV PATH brings them back.
     """
     removed = session.open().rm(
-        paths, cached=cached, force=force, recursive=recursive, dry_run=dry_run, cwd=session.cwd
+        paths,
+        cached=cached,
+        force=force,
+        recursive=recursive,
+        dry_run=dry_run,
+        ignore_unmatched=ignore_unmatch,
+        cwd=session.cwd,
     )
     out = session.out
     if as_json:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from arbor.cli.arguments import Place, find_place, is_range
 from arbor.cli.command import arbor_command, json_option, offline_option
+from arbor.cli.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
+from arbor.cli.diff_view import (
+    comparing_asked,
+    comparing_options,
+    diff_fields,
+    needs_lines,
+    patch_lines,
+    summary_lines,
+    summary_options,
+)
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, columns, quote_path, truncate, typed_path
 from arbor.cli.session import Session
-from arbor.cli.views import (
-    commit_fields,
-    commit_header,
-    count,
-    decorations,
-    fact_line,
-    read_head,
-    short,
-    size,
-)
+from arbor.cli.views import commit_fields, count, fact_line, short, size
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.commits.revisions import find_ref
@@ -34,7 +34,8 @@ from arbor.store.refs import TAGS
 if TYPE_CHECKING:
     from arbor.cli import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo.results import DocumentInfo, PassageInfo
+    from arbor.repo.commits.diffing import Comparing
+    from arbor.repo.results import CommitInfo, DocumentInfo, PassageInfo, TextDiff
 else:
     signature_view = lazy_module("arbor.cli.signature_view")
 
@@ -53,18 +54,15 @@ FIELDS = {
 
 @arbor_command("show", fields=FIELDS)
 @click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
-@click.option("--stat", is_flag=True, help="Of a commit: only how many lines changed.")
-@click.option(
-    "--name-status", "names", flag_value="status", help="Of a commit: only which documents changed."
-)
-@click.option(
-    "--name-only", "names", flag_value="only", help="Of a commit: only which documents changed, and not how."
-)
+@format_options
+@click.option("-s", "--no-patch", is_flag=True, help="Of a commit: not what it changed.")
+@summary_options("Of a commit: only")
+@comparing_options
 @click.option("--show-signature", is_flag=True, help="Of a commit: also whether it is signed, and by whom.")
 @offline_option
 @json_option
 def command(
-    session: Session, thing: str, stat: bool, names: str | None, show_signature: bool, as_json: bool
+    session: Session, thing: str, show_signature: bool, no_patch: bool, as_json: bool, **shape: Any
 ) -> None:
     """Show a commit with what it changed, or a document with its passages.
 
@@ -78,7 +76,8 @@ def command(
     """
     revision = _as_revision(session, thing)
     if revision is not None:
-        form = _Form(stat, names, show_signature)
+        written = commit_form(session.open(), shape["form"], shape["date_form"])
+        form = _Form(written, shape["summary"], no_patch, show_signature, comparing_asked(shape))
         _show_commit(session, revision, form, as_json=as_json)
     else:
         _show_document(session, find_place(session, thing), as_json=as_json)
@@ -113,19 +112,32 @@ def _looks_like_revision(session: Session, thing: str) -> bool:
 class _Form(NamedTuple):
     """How a commit is shown."""
 
-    stat: bool
-    names: str | None
+    written: CommitForm
+    summary: str | None
+    no_patch: bool
     signature: bool
+    comparing: Comparing
+
+    @property
+    def with_lines(self) -> bool:
+        """Whether lines are compared."""
+        return needs_lines(self.summary) or not (self.summary or self.no_patch)
 
 
 def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
-    info, changes = kb.show(revision, with_text=not form.names)
-    changes = with_texts(session, changes, lambda: kb.show(revision)[1])
+
+    def compare() -> tuple[CommitInfo, tuple[TextDiff, ...]]:
+        return kb.show(revision, with_text=form.with_lines, comparing=form.comparing)
+
+    info, changes = compare()
+    changes = with_texts(session, changes, lambda: compare()[1])
     tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        lines = not form.names
-        fields = [diff_fields(change, with_lines=lines, with_patch=not form.stat) for change in changes]
+        with_patch = not needs_lines(form.summary)
+        fields = [
+            diff_fields(change, with_lines=form.with_lines, with_patch=with_patch) for change in changes
+        ]
         commit = commit_fields(info)
         if form.signature:
             commit["signature"] = signature_view.signature_fields(session, info.commit)
@@ -135,18 +147,26 @@ def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool)
     with out.paged():
         for line in [*signature_view.tag_header(session, tag), ""] if tag else ():
             out.line(line)
-        for line in commit_header(out, info, decorations(out, info, read_head(kb))):
+        for line in _commit_lines(session, info, changes, form):
             out.line(line)
-        if form.signature:
-            out.line(f"    {signature_view.signature_line(session, info.commit)}")
-        out.line()
-        if form.stat or form.names:
-            for line in stat_lines(out, changes) if form.stat else name_lines(out, changes, form.names):
-                out.line(line)
-            return
-        for change in changes:
-            for line in patch_lines(out, change):
-                out.line(line)
+
+
+def _commit_lines(
+    session: Session, info: CommitInfo, changes: Sequence[TextDiff], form: _Form
+) -> Iterator[str]:
+    lines = form.written.lines(session.out, info)
+    yield from lines
+    if form.signature:
+        yield f"    {signature_view.signature_line(session, info.commit)}"
+    if form.no_patch and not form.summary:
+        return
+    if lines and (changes or form.written.template is None):
+        yield ""
+    if form.summary:
+        yield from summary_lines(session.out, changes, form.summary)
+        return
+    for change in changes:
+        yield from patch_lines(session.out, change)
 
 
 def _is_tag(kb: KnowledgeBase, revision: str) -> bool:

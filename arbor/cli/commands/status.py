@@ -51,6 +51,11 @@ _MAX_SKIPPED = 5
 @click.option(
     "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
 )
+@click.option("-b", "--branch", "with_branch", is_flag=True,
+              help="With --short or --porcelain: first a line for the branch, as git status -sb.")  # fmt: skip
+@click.option("--long", "as_long", is_flag=True, help="In sentences, as without it.")
+@click.option("-u", "--untracked-files", "untracked", type=click.Choice(["no", "normal"]), default="normal",
+              help="Whether to tell what is not tracked; written without a space: -uno.")  # fmt: skip
 @click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
 @click.option("--ignored", is_flag=True, help="Also what the rules of ignore files leave out.")
 @json_option
@@ -59,6 +64,9 @@ def command(
     paths: tuple[str, ...],
     as_short: bool,
     porcelain: bool,
+    with_branch: bool,
+    as_long: bool,
+    untracked: str,
     nul: bool,
     ignored: bool,
     as_json: bool,
@@ -72,6 +80,8 @@ def command(
         raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
     state = session.open().status()
     left_out = list_ignored(session.open().repo) if ignored else []
+    if untracked == "no":
+        state = replace(state, untracked=(), skipped=())
     if paths:
         wanted = [session.kb_path(path) for path in paths]
         state, left_out = _at(state, wanted), _of(left_out, wanted)
@@ -85,7 +95,9 @@ def command(
             "untracked": list(state.untracked), "ignored": left_out if ignored else None,
             "skipped": [{"path": path, "reason": reason} for path, reason in state.skipped],
         })  # fmt: skip
-    elif porcelain or as_short:
+    elif porcelain or (as_short and not as_long):
+        if with_branch:
+            session.out.raw(f"## {_branch_words(state)}".encode() + (b"\0" if nul else b"\n"))
         _lines(session, state, left_out, nul=nul, coloured=not porcelain)
         warn_of_settings(session)
     else:
@@ -95,6 +107,20 @@ def command(
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)
+
+
+def _branch_words(state: Status) -> str:
+    """The branch and what it follows, in git's words."""
+    branch = clean_line(state.branch) or "HEAD (no branch)"
+    if not state.head:
+        return f"No commits yet on {branch}"
+    if not state.upstream:
+        return branch
+    apart = [
+        f"{word} {number}" for word, number in (("ahead", state.ahead), ("behind", state.behind)) if number
+    ]
+    told = ["gone"] if state.upstream_gone else apart
+    return f"{branch}...{clean_line(state.upstream)}" + (f" [{', '.join(told)}]" if told else "")
 
 
 def _at(state: Status, paths: Sequence[str]) -> Status:

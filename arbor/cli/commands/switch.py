@@ -41,6 +41,8 @@ NO_OID = bytes(32)
 @click.argument("target", metavar="BRANCH", type=REVISION)
 @click.argument("start", required=False, metavar="[REV]", type=REVISION)
 @click.option("-c", "--create", is_flag=True, help="Make the branch first, here or at REV.")
+@click.option("-C", "--force-create", "recreate", is_flag=True,
+              help="As -c, and move the branch there where it exists.")  # fmt: skip
 @click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
 @click.option(
     "-f",
@@ -54,7 +56,14 @@ NO_OID = bytes(32)
 @quiet_option
 @json_option
 def command(
-    session: Session, target: str, start: str | None, create: bool, detach: bool, force: bool, as_json: bool
+    session: Session,
+    target: str,
+    start: str | None,
+    create: bool,
+    recreate: bool,
+    detach: bool,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Go to another branch; - or @{-1} is the one, or the commit, that you came from, and @{-2} the one before.
 
@@ -63,6 +72,7 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
+    create = create or recreate
     if start is not None and not create:
         raise UsageError("only a new branch begins at a revision", "run: arbor switch -c BRANCH REV")
     start = BEFORE if start == "-" else start
@@ -78,7 +88,13 @@ def command(
     old = kb.repo.refs.head_oid()
     with cold_noticed(session):
         oid = branching.switch(
-            kb.repo, target, create=create, start=start or "HEAD", detach=detach, force=force
+            kb.repo,
+            target,
+            create=create,
+            start=start or "HEAD",
+            detach=detach,
+            force=force,
+            recreate=recreate,
         )
     warn_of_loss(session, lost)
     if left and not kb.repo.stage().in_progress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters
+from arbor.cli.commit_filters import commit_filters, in_order, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -44,9 +44,10 @@ FIELDS = {
 )
 @click.option("-d", "--delete", is_flag=True, help="Remove tags: any number of names.")
 @click.option(
-    "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match the pattern NAME."
+    "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match a pattern NAME."
 )
 @commit_filters
+@sort_option
 @click.option(
     "-n", "subjects", is_flag=True, help="List them; the first lines of their messages are shown in any case."
 )
@@ -54,7 +55,7 @@ FIELDS = {
 @json_option
 def command(
     session: Session, names: tuple[str, ...], annotate: bool, message: str | None, sign: bool, verifies: bool,
-    delete: bool, lists: bool, subjects: bool, force: bool, as_json: bool, **filters: Any,
+    delete: bool, lists: bool, subjects: bool, force: bool, sort: str, as_json: bool, **filters: Any,
 ) -> int:  # fmt: skip
     """List tags, or make, check or remove some.
 
@@ -62,13 +63,13 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    lists = lists or subjects or any(value is not None for value in filters.values())
+    lists = lists or subjects or sort != "name" or any(value is not None for value in filters.values())
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
-    if not delete and len(names) > (1 if lists else 2):
+    if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, commit_chooser(kb, filters), *names)
+        _list(session, as_json, commit_chooser(kb, filters), names, sort)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -82,7 +83,7 @@ def command(
     elif names:
         kb.branches.tag(*names, message=message or "", force=force, sign=sign)
     if as_json or not names:
-        _list(session, as_json)
+        _list(session, as_json, sort=sort)
     return 0
 
 
@@ -105,11 +106,14 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
 
 
 def _list(
-    session: Session, as_json: bool, holds: Callable[[str], bool] = lambda commit: True, pattern: str = "*"
-) -> None:
+    session: Session, as_json: bool, holds: Callable[[str], bool] = lambda commit: True,
+    patterns: Sequence[str] = (), sort: str = "name",
+) -> None:  # fmt: skip
     out = session.out
     tags = branching.list_tags(session.open().repo)
-    found = [tag for tag in tags if fnmatchcase(tag.name, pattern) and holds(tag.commit)]
+    found = [tag for tag in tags if holds(tag.commit)
+             and any(fnmatchcase(tag.name, pattern) for pattern in patterns or ("*",))]  # fmt: skip
+    found = in_order(session.open(), found, sort)
     if as_json:
         rows = [
             {

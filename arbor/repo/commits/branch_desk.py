@@ -89,16 +89,18 @@ class BranchDesk:
 
     def merge(
         self, revision: str, *, fast_forward: bool = True, only_fast_forward: bool = False, unrelated: bool = False,
-        message: str = "", commit: bool = True,
+        message: str = "", commit: bool = True, favour: str = "",
     ) -> MergeResult:  # fmt: skip
         """Merge a revision into the current branch; a clean merge is committed (kind `merged`) unless told not to.
+
+        With `favour`, `ours` or `theirs`, that side stands where both changed the same.
 
         Raises:
             UsageError: when the revision is unknown or the histories are unrelated.
             ConflictError: when local changes are in the way, or a demanded fast-forward is impossible.
         """
         result = merging.merge(self._repo, revision, fast_forward=fast_forward, unrelated=unrelated,
-                               only_fast_forward=only_fast_forward, message=message)  # fmt: skip
+                               only_fast_forward=only_fast_forward, message=message, favour=favour)  # fmt: skip
         return self._finish(result, commit)
 
     def abort_merge(self) -> None:

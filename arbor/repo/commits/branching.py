@@ -297,7 +297,7 @@ def delete_tag(repo: Repository, name: str) -> bytes:
 
 def switch(
     repo: Repository, target: str, *, create: bool = False, start: str = "HEAD", detach: bool = False,
-    force: bool = False,
+    force: bool = False, recreate: bool = False,
 ) -> bytes | None:  # fmt: skip
     """Go to a branch (or with `detach` a commit): work tree, stage and HEAD; the commit.
 
@@ -318,12 +318,13 @@ def switch(
             return None
         upstream, oid = "", None if detach or create else repo.refs.read(_checked_branch(repo, target))
         if create:
-            oid = _new_branch_at(repo, target, start)
+            oid = _new_branch_at(repo, target, start, recreate=recreate)
         elif detach:
             oid = resolve_start(repo, target)
         elif oid is None:
             upstream, oid = _find_remote_branch(repo, target)
         ref, is_new = HEADS + target, create or bool(upstream)
+        there = repo.refs.read(ref) if is_new else None
         came_from = repo.refs.current_branch() or (repo.refs.head_oid() or b"").hex()
         if force:
             Journal(repo.folder).append("discard", {"switch": oid.hex() if oid else "", "from": came_from})
@@ -331,17 +332,18 @@ def switch(
         def move_ref() -> None:
             if is_new:
                 reason = f"branch: from {REMOTES + upstream if upstream else start}"
-                repo.refs.move(ref, None, oid, repo.who(), reason)
+                repo.refs.move(ref, there, oid, repo.who(), reason)
             if upstream:
                 write_upstream(repo, target, upstream)
             elif create:
                 _follow_start(repo, target, start)
             repo.refs.set_head(oid if detach else ref, repo.who(), f"switch: from {came_from} to {target}")
 
-        options = "-c " * create + "--detach " * detach
+        # Were it cut off, a branch that was there before must not go with the move.
+        options = ("-C " if recreate else "-c ") * create + "--detach " * detach
         command = f"switch {options}{target}{f' {start}' if create and start != 'HEAD' else ''}"
         move = Move("switch", command, oid if detach else ref, oid, Stage(repo.ledger_root(oid)),
-                    new_ref=ref if is_new else "")  # fmt: skip
+                    new_ref=ref if is_new and there is None else "")  # fmt: skip
         move_to(repo, stage, move, move_ref, force=force)
     return oid
 
@@ -351,9 +353,9 @@ def _follow_unborn(repo: Repository, name: str) -> None:
     repo.refs.set_head(_branch_ref(name), repo.who(), f"switch: from {repo.refs.current_branch()} to {name}")
 
 
-def _new_branch_at(repo: Repository, name: str, start: str) -> bytes:
-    """The commit for a new branch; raises UsageError when the name may not be used or is taken."""
-    if repo.refs.read(_branch_ref(name)) is not None:
+def _new_branch_at(repo: Repository, name: str, start: str, *, recreate: bool) -> bytes:
+    """The commit for a new branch; raises UsageError when the name may not be used or, unless `recreate`, is taken."""
+    if repo.refs.read(_branch_ref(name)) is not None and not recreate:
         raise UsageError(f"branch '{name}' exists already", f"go to it: arbor switch {name}")
     return resolve_start(repo, start)
 

@@ -9,7 +9,16 @@ from arbor.errors import ArborError, ColdDocument, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
 from arbor.objects.model import Commit
-from arbor.repo.commits.diffing import DocumentDiff, NoText, Text, document_text, pair_documents, unified_diff
+from arbor.repo.commits.diffing import (
+    PLAIN,
+    Comparing,
+    DocumentDiff,
+    NoText,
+    Text,
+    document_text,
+    pair_documents,
+    unified_diff,
+)
 from arbor.repo.commits.revisions import peel
 from arbor.repo.forgetting.cold_needs import Need, cold_error
 from arbor.repo.repository import Repository
@@ -24,6 +33,11 @@ from arbor.text.reading import decode_passage, extract
 
 def ref_names(repo: Repository) -> dict[bytes, list[str]]:
     """Commit oid to the short names of the refs that stand there."""
+    return {commit: [name.split("/", 2)[2] for name in full] for commit, full in full_ref_names(repo).items()}
+
+
+def full_ref_names(repo: Repository) -> dict[bytes, list[str]]:
+    """Commit oid to the full names of the refs that stand there."""
     names: dict[bytes, list[str]] = {}
     for name in repo.refs.iter_names():
         try:
@@ -32,7 +46,7 @@ def ref_names(repo: Repository) -> dict[bytes, list[str]]:
         except ArborError:
             continue
         if commit is not None:
-            names.setdefault(commit, []).append(name.split("/", 2)[2])
+            names.setdefault(commit, []).append(name)
     return names
 
 
@@ -136,18 +150,19 @@ def _iter_pieces(snapshot: Snapshot, need: Need) -> Iterator[bytes]:
 
 
 def diff_roots(
-    repo: Repository, before: bytes, after: bytes, paths: Iterable[str] = (), *, with_text: bool = True
+    repo: Repository, before: bytes, after: bytes, paths: Iterable[str] = (), how: Comparing = PLAIN
 ) -> tuple[TextDiff, ...]:
     """The documents that differ between two ledger roots, of those that `paths` select (all without)."""
     snapshot = Snapshot(repo.store, after)
     wanted = matcher_of(tuple(paths))
     rows = [(change.key, change.before, change.after) for change in snapshot.changes_since(before)
             if wanted(change.key)]  # fmt: skip
-    return tuple(_text_diff(repo, pair, with_text) for pair in pair_documents(rows, snapshot))
+    pairs = pair_documents(rows, snapshot, renames=how.renames)
+    return _telling((_text_diff(repo, pair, how) for pair in pairs), how)
 
 
 def diff_stage(
-    repo: Repository, stage: Stage, before: bytes, paths: Iterable[str] = (), *, with_text: bool = True
+    repo: Repository, stage: Stage, before: bytes, paths: Iterable[str] = (), how: Comparing = PLAIN
 ) -> tuple[TextDiff, ...]:
     """The documents that differ between a ledger root and the stage."""
     wanted = matcher_of(tuple(paths))
@@ -159,7 +174,8 @@ def diff_stage(
         path = key[len(DOCUMENTS) :]
         if old != new and key.startswith(DOCUMENTS) and wanted(path):
             rows.append((path, old, new))
-    return tuple(_text_diff(repo, pair, with_text) for pair in pair_documents(rows, base))
+    pairs = pair_documents(rows, base, renames=how.renames)
+    return _telling((_text_diff(repo, pair, how) for pair in pairs), how)
 
 
 def diff_worktree(
@@ -168,7 +184,7 @@ def diff_worktree(
     paths: Iterable[str] = (),
     *,
     before: bytes | None = None,
-    with_text: bool = True,
+    how: Comparing = PLAIN,
 ) -> tuple[TextDiff, ...]:
     """The tracked files that differ from the stage, or from the ledger root `before`.
 
@@ -192,14 +208,14 @@ def diff_worktree(
         if known is not None and file is None and path in needs_no_file:
             if known[0] != old:
                 made = DocumentDiff("M" if old else "A", path, path, 0, old, known[0])
-                found.append(_text_diff(repo, made, with_text))
+                found.append(_text_diff(repo, made, how))
             if not old:
                 moves.append((path, None, known[0]))
             continue
         if known is None or file is None:
             if old and (known is None or listing.is_gone(path)):
                 made = DocumentDiff("D", path, path, 0, old, b"")
-                found.append(_made(made, _text(snapshot, old, with_text), "", with_text))
+                found.append(_made(made, _text(snapshot, old, how), "", how))
                 moves.append((path, old, None))
             continue
         if known == (old, file[1]):
@@ -207,33 +223,49 @@ def diff_worktree(
         data = _read_or_none(fs_root / file[0])
         if data is None or (old and _holds(snapshot, old, data)):
             continue
-        new = _file_text(data, path) if with_text else ""
+        new = _file_text(data, path) if how.text else ""
         made = DocumentDiff("M" if old else "A", path, path, 0, old, b"")
-        found.append(_made(made, _text(snapshot, old, with_text), new, with_text))
+        found.append(_made(made, _text(snapshot, old, how), new, how))
         if not old and _holds(snapshot, known[0], data):
             moves.append((path, None, known[0]))
-    return _with_renames(repo, found, moves, with_text)
+    return _with_renames(repo, found, moves, how)
 
 
 def _with_renames(
     repo: Repository,
     found: list[TextDiff],
     moves: list[tuple[str, bytes | None, bytes | None]],
-    with_text: bool,
+    how: Comparing,
 ) -> tuple[TextDiff, ...]:
     """The differences, with files that are as they are staged paired with the documents that are gone."""
-    pairs = pair_documents(moves, Snapshot(repo.store, ledger.EMPTY_LEDGER))
+    pairs = pair_documents(moves, Snapshot(repo.store, ledger.EMPTY_LEDGER), renames=how.renames)
     renamed = {pair.path: pair for pair in pairs if pair.status == "R"}
     gone = {pair.old_path for pair in renamed.values()}
-    return tuple(
-        _text_diff(repo, renamed[each.path], with_text) if each.path in renamed else each
+    told = (
+        _text_diff(repo, renamed[each.path], how) if each.path in renamed else each
         for each in found
         if each.path in renamed or each.path not in gone
     )
+    return _telling(told, how)
 
 
-def _text(snapshot: Snapshot, oid: bytes, with_text: bool) -> Text:
-    return document_text(snapshot, snapshot.document(oid)) if oid and with_text else ""
+def diff_documents(
+    repo: Repository, old: tuple[str, bytes], new: tuple[str, bytes], how: Comparing = PLAIN
+) -> tuple[TextDiff, ...]:
+    """The difference of two documents, each a path and an oid, whatever they are called; () where they are one."""
+    if old[1] == new[1]:
+        return ()
+    pair = DocumentDiff("M", new[0], old[0], 0, old[1], new[1])
+    return _telling([_text_diff(repo, pair, how)], how)
+
+
+def _telling(found: Iterable[TextDiff], how: Comparing) -> tuple[TextDiff, ...]:
+    """Those that differ in what counts: where white space does not, a text may be the same but for that."""
+    return tuple(each for each in found if each.status != "M" or each.lines or not (how.text and how.spaces))
+
+
+def _text(snapshot: Snapshot, oid: bytes, how: Comparing) -> Text:
+    return document_text(snapshot, snapshot.document(oid)) if oid and how.text else ""
 
 
 def _read_or_none(fs_path: Path) -> bytes | None:
@@ -258,22 +290,22 @@ def _file_text(data: bytes, path: str) -> Text:
     return "".join(decode_passage(passage.data, encoding) for passage in extraction.passages)
 
 
-def _text_diff(repo: Repository, pair: DocumentDiff, with_text: bool) -> TextDiff:
+def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff:
     snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
     old: Text = ""
     new: Text = ""
-    if with_text:
+    if how.text:
         old = document_text(snapshot, snapshot.document(pair.old)) if pair.old else ""
         new = document_text(snapshot, snapshot.document(pair.new)) if pair.new else ""
-    return _made(pair, old, new, with_text)
+    return _made(pair, old, new, how)
 
 
-def _made(pair: DocumentDiff, old: Text, new: Text, with_text: bool) -> TextDiff:
+def _made(pair: DocumentDiff, old: Text, new: Text, how: Comparing) -> TextDiff:
     lines: list[str] = []
-    if with_text and pair.similarity < 100:
+    if how.text and pair.similarity < 100:
         before = "/dev/null" if pair.status == "A" else f"a/{pair.old_path}"
         after = "/dev/null" if pair.status == "D" else f"b/{pair.path}"
-        lines = unified_diff(old, new, before, after)
+        lines = unified_diff(old, new, before, after, how)
     added = sum(1 for line in lines[2:] if line.startswith("+"))
     removed = sum(1 for line in lines[2:] if line.startswith("-"))
     sides = ((old, pair.old_path, pair.old), (new, pair.path, pair.new))

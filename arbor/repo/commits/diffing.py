@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Document
 from arbor.repo.snapshot import Snapshot
 
@@ -20,6 +21,41 @@ _HOLDERS_MAX = 64
 """A part that more documents hold than this, such as an empty line, says nothing of where one came from."""
 _MAX_DIFF_LINES = 200_000
 CONTEXT_LINES = 3
+_SPACES = re.compile(r"[ \t\r\f\v]+")
+_END_SPACES = re.compile(r"[ \t\r\f\v]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """How two versions are compared.
+
+    Attributes:
+        text: Whether lines are compared at all, or only documents.
+        context: How many lines are shown around those that differ.
+        spaces: Which white space within a line counts for nothing: `all`, `change` (how much of it there is, and any at
+            the end), `end`, or "" for none.
+        renames: Whether documents that went and documents that came are paired as renames.
+    """
+
+    text: bool = True
+    context: int = CONTEXT_LINES
+    spaces: str = ""
+    renames: bool = True
+
+
+PLAIN = Comparing()
+"""Line by line, with all that a line holds."""
+
+
+def comparing_of(how: Comparing | None, text: bool) -> Comparing:
+    """What was asked for, the usual way where nothing was; without `text` no lines.
+
+    Raises:
+        UsageError: for a number of lines below 0, or white space that is none of the kinds.
+    """
+    if how is not None and (how.context < 0 or how.spaces not in ("", "all", "change", "end")):
+        raise UsageError("what is compared needs a context of 0 or more, and spaces all, change, end or none")
+    return replace(how or PLAIN, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +78,13 @@ class DocumentDiff:
 
 
 def pair_documents(
-    rows: Iterable[tuple[str, bytes | None, bytes | None]], snapshot: Snapshot
+    rows: Iterable[tuple[str, bytes | None, bytes | None]], snapshot: Snapshot, *, renames: bool = True
 ) -> list[DocumentDiff]:
-    """Document differences from (path, old oid, new oid), added and removed ones paired as renames."""
+    """Document differences from (path, old oid, new oid), added and removed ones paired as renames where wanted."""
     rows = list(rows)
     added = {path: new for path, old, new in rows if old is None and new is not None}
     removed = {path: old for path, old, new in rows if new is None and old is not None}
-    pairs = _find_renames(added, removed, snapshot)
+    pairs = _find_renames(added, removed, snapshot) if renames else {}
     gone = {source for source, _ in pairs.values()}
     found = []
     for path, old, new in rows:
@@ -140,7 +176,30 @@ def document_text(snapshot: Snapshot, document: Document) -> Text:
         raise
 
 
-def unified_diff(old: Text, new: Text, old_name: str, new_name: str) -> list[str]:
+class _Line(str):
+    """A line that equals another one with the same text but for white space."""
+
+    __slots__ = ("_key",)
+    _key: str
+
+    @classmethod
+    def made(cls, text: str, spaces: str) -> _Line:
+        """The line, with what is left of it where white space counts for nothing; see `Comparing`."""
+        line = cls(text)
+        pattern = _END_SPACES if spaces == "end" else _SPACES
+        line._key = pattern.sub(" " if spaces == "change" else "", text)
+        if spaces == "change":
+            line._key = line._key.rstrip(" ")
+        return line
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Line) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def unified_diff(old: Text, new: Text, old_name: str, new_name: str, how: Comparing = PLAIN) -> list[str]:
     """Lines of a unified diff without line ends; one line that says why where a side has no text.
 
     Args:
@@ -148,6 +207,7 @@ def unified_diff(old: Text, new: Text, old_name: str, new_name: str) -> list[str
         new: The text after, in the same way.
         old_name: What the header shows for it.
         new_name: The same for the new text.
+        how: How much is shown around what differs, and what of a line counts.
     """
     cold = [name for text, name in ((old, old_name), (new, new_name)) if text is NoText.COLD]
     if cold:
@@ -155,16 +215,22 @@ def unified_diff(old: Text, new: Text, old_name: str, new_name: str) -> list[str
         return [f"Documents {old_name} and {new_name} differ ({' and '.join(cold)} {verb} cold here)"]
     if isinstance(old, NoText) or isinstance(new, NoText):
         return [f"Binary files {old_name} and {new_name} differ"]
-    before, after = _lines(old), _lines(new)
+    before: Sequence[str] = _lines(old)
+    after: Sequence[str] = _lines(new)
     if len(before) + len(after) > _MAX_DIFF_LINES:
         return [f"Documents {old_name} and {new_name} differ ({len(before)} and {len(after)} lines)"]
+    # As git ends such a name, or patch(1) would take it for one that ends before its first space.
+    old_name, new_name = (f"{name}\t" if " " in name else name for name in (old_name, new_name))
     if not before or not after:
         return _one_sided(before, after, old_name, new_name)
-    lines = difflib.unified_diff(before, after, old_name, new_name, n=CONTEXT_LINES, lineterm="")
+    if how.spaces:
+        before = [_Line.made(line, how.spaces) for line in before]
+        after = [_Line.made(line, how.spaces) for line in after]
+    lines = difflib.unified_diff(before, after, old_name, new_name, n=how.context, lineterm="")
     return [part for line in lines for part in _show(line)]
 
 
-def _one_sided(before: list[str], after: list[str], old_name: str, new_name: str) -> list[str]:
+def _one_sided(before: Sequence[str], after: Sequence[str], old_name: str, new_name: str) -> list[str]:
     """What difflib says of a text that is wholly new or wholly gone, without comparing anything."""
     lines = before or after
     if not lines:

@@ -30,18 +30,20 @@ class LogEntry:
 
 
 def iter_log(
-    repo: Repository, starts: Sequence[bytes], *, exclude: Sequence[bytes] = (), paths: Sequence[str] = ()
-) -> Iterator[LogEntry]:
+    repo: Repository, starts: Sequence[bytes], *, exclude: Sequence[bytes] = (), paths: Sequence[str] = (),
+    first_parent: bool = False,
+) -> Iterator[LogEntry]:  # fmt: skip
     """Commits reachable from `starts` and not from `exclude`, newest first and no parent before its child.
 
     With `paths` (or globs), only commits that changed a document at or below one of them; of a merge that changed none
-    against one side, only that side is followed, as in git's log.
+    against one side, only that side is followed, as in git's log. With
+    `first_parent`, a merge is taken for a change of its first parent, and only that is followed.
 
     Raises:
         IntegrityError: when a commit is absent or damaged.
     """
     hidden = ancestors(repo, exclude) if exclude else set()
-    follow = _Following(repo, paths)
+    follow = _Following(repo, paths, first_parent=first_parent)
     tips = [oid for oid in dict.fromkeys(starts) if oid not in hidden]
     # Below a single commit with a single parent nothing else leads to that parent, so no look ahead is needed.
     while len(tips) == 1:
@@ -49,14 +51,14 @@ def iter_log(
         parents = follow.parents(entry.oid, entry.commit)
         if len(parents) > 1:
             break
-        if not paths or touches(repo, entry.commit, paths):
+        if follow.touches(entry.commit):
             yield entry
         tips = [parent for parent in parents if parent not in hidden]
-    yield from _iter_branching(repo, tips, hidden, follow, paths)
+    yield from _iter_branching(repo, tips, hidden, follow)
 
 
 def _iter_branching(
-    repo: Repository, starts: Sequence[bytes], hidden: set[bytes], follow: _Following, paths: Sequence[str]
+    repo: Repository, starts: Sequence[bytes], hidden: set[bytes], follow: _Following
 ) -> Iterator[LogEntry]:
     """The log from commits on that several ways may lead to; it counts the children of all before the first."""
     pending: list[tuple[int, int, bytes]] = []
@@ -78,7 +80,7 @@ def _iter_branching(
             continue
         seen.add(oid)
         entry = LogEntry(oid, repo.commit(oid))
-        if not paths or touches(repo, entry.commit, paths):
+        if follow.touches(entry.commit):
             yield entry
         for parent in follow.parents(oid, entry.commit):
             if parent in hidden:
@@ -89,14 +91,17 @@ def _iter_branching(
 
 
 class _Following:
-    """Which parents of a commit a log goes on to."""
+    """Which parents of a commit a log goes on to, and which commits it tells of."""
 
-    def __init__(self, repo: Repository, paths: Sequence[str]) -> None:
+    def __init__(self, repo: Repository, paths: Sequence[str], *, first_parent: bool) -> None:
+        self._first_parent = first_parent
         self._repo = repo
         self._paths = paths
         self._chosen: dict[bytes, tuple[bytes, ...]] = {}
 
     def parents(self, oid: bytes, commit: Commit) -> tuple[bytes, ...]:
+        if self._first_parent:
+            return commit.parents[:1]
         if not self._paths or len(commit.parents) < 2:
             return commit.parents
         if oid not in self._chosen:
@@ -104,6 +109,14 @@ class _Following:
             first = next(same, None)
             self._chosen[oid] = commit.parents if first is None else (first,)
         return self._chosen[oid]
+
+    def touches(self, commit: Commit) -> bool:
+        """Whether a commit is one of the log."""
+        if not self._paths:
+            return True
+        if self._first_parent and commit.parents:
+            return self._differs(commit.parents[0], commit)
+        return touches(self._repo, commit, self._paths)
 
     def _differs(self, parent: bytes, commit: Commit) -> bool:
         return _differs(self._repo, self._repo.ledger_root(parent), commit, self._paths)

@@ -13,12 +13,14 @@ from arbor.repo.snapshot import Snapshot
 
 
 def iter_followed(
-    repo: Repository, starts: Sequence[bytes], paths: Sequence[str], *, exclude: Sequence[bytes] = ()
-) -> Iterator[LogEntry]:
+    repo: Repository, starts: Sequence[bytes], paths: Sequence[str], *, exclude: Sequence[bytes] = (),
+    first_parent: bool = False,
+) -> Iterator[LogEntry]:  # fmt: skip
     """Commits that changed a document or moved it, newest first, each with the paths that it had there.
 
     Where a commit has it and a parent has not, it is looked for among what the commit removed: what was renamed goes
-    on under its older path. Of a merge that has it as one side had it, only that side is followed.
+    on under its older path. Of a merge that has it as one side had it, only that side is followed; with `first_parent`
+    always the first.
 
     Raises:
         UsageError: when there is not one path, or it is a folder.
@@ -33,11 +35,12 @@ def iter_followed(
                 f"'{path or '.'}' is a folder, and only a document can be followed", "leave out --follow"
             )
     names = dict.fromkeys(starts, path)
-    for entry in iter_log(repo, starts, exclude=exclude):
+    for entry in iter_log(repo, starts, exclude=exclude, first_parent=first_parent):
         name = names.pop(entry.oid, None)
         if name is None:  # on a side of a merge that gave nothing
             continue
-        befores = {parent: _name_before(repo, parent, entry, name) for parent in entry.commit.parents}
+        parents = entry.commit.parents[:1] if first_parent else entry.commit.parents
+        befores = {parent: _name_before(repo, parent, entry, name) for parent in parents}
         now = repo.snapshot(entry.oid).find(name)
         same = [
             parent

@@ -24,6 +24,9 @@ else:  # for a name that is not found
 
 MERGE_HEAD = "MERGE_HEAD"
 """The commit that a merge in progress brings in."""
+ORIG_HEAD = "ORIG_HEAD"
+"""Where HEAD was before the last reset, merge or pull."""
+_FAR_MOVES = ("reset: ", "merge ", "commit (merge): ")
 _STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
 _NUMBER = re.compile(r"^[0-9]{1,9}$")
@@ -151,12 +154,26 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
         if not merged:
             raise UsageError("no merge is in progress", "run: arbor status")
         return merged[0]
+    if name == ORIG_HEAD:
+        return _before_far_move(repo)
     ref = find_ref(repo, name)
     if ref is not None:
         oid = repo.refs.read(ref)
         if oid is not None:
             return peel(repo, oid)
     return _from_prefix(repo, name)
+
+
+def _before_far_move(repo: Repository) -> bytes:
+    """Where HEAD was before the last reset or merge, from its reflog.
+
+    Raises:
+        UsageError: when there was none.
+    """
+    for entry in repo.refs.reflog("HEAD"):
+        if entry.reason.startswith(_FAR_MOVES) and entry.old:
+            return entry.old
+    raise UsageError("there was no reset or merge yet", "run: arbor reflog")
 
 
 def find_ref(repo: Repository, name: str) -> str | None:

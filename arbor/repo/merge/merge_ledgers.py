@@ -68,6 +68,7 @@ class Merging:
         repo: Where.
         sink: Takes the documents that the merge makes.
         their_name: Shown in conflict markers.
+        favour: The side that stands where both changed the same: `ours`, `theirs`, or "" for a conflict.
         depth: 0 for the merge that somebody asked for; more for one that only makes a base for another. In such a base
             nothing is refused and no side comes first, so that it is the same for whoever merges.
     """
@@ -75,6 +76,7 @@ class Merging:
     repo: Repository
     sink: Sink
     their_name: str = "theirs"
+    favour: str = ""
     depth: int = 0
 
 
@@ -232,7 +234,8 @@ def _merge_document(
         if how.depth:
             sides[1:], names = sorted(sides[1:]), ("one side", "other side")
         width = MARK_CHARS + _MARK_CHARS_PER_DEPTH * how.depth
-        result = merge_text(sides[0], sides[1], sides[2], *names, encoding=encoding, mark_chars=width)
+        result = merge_text(sides[0], sides[1], sides[2], *names, encoding=encoding, mark_chars=width,
+                            favour=how.favour)  # fmt: skip
         if result is not None and (how.depth or not result.conflicts):
             # In a base, markers are text like any other: what they enclose is not taken for anybody's version.
             extraction = extract(result.data, path, how.repo.policy().chunking)
@@ -243,6 +246,9 @@ def _merge_document(
             merged.changes[key] = ours  # under the name that they gave it, where they moved it
             merged.conflicts[key] = Conflict(result.data, reason, is_marked=True)
             return
+    if how.favour:
+        merged.changes[key] = ours if how.favour == "ours" else theirs
+        return
     merged.changes[key] = base if how.depth else ours
     act = "both changed it" if base else "added on both sides"
     reason = f"{act}, and it cannot be merged by lines: the file is as it was here"

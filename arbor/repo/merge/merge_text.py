@@ -45,7 +45,7 @@ def common_encoding(sides: Sequence[bytes]) -> str:
 
 def merge_text(
     base: bytes, ours: bytes, theirs: bytes, our_name: str, their_name: str, *, encoding: str = "utf-8",
-    mark_chars: int = MARK_CHARS,
+    mark_chars: int = MARK_CHARS, favour: str = "",
 ) -> MergedText | None:  # fmt: skip
     """Merge two changes of one text; None where it cannot be compared line by line: it is too long, or damaged.
 
@@ -57,6 +57,7 @@ def merge_text(
         their_name: The same for the other side.
         encoding: Theirs all; markers are written in it, and with the line ends around them.
         mark_chars: How many characters a marker has; `holds_markers` looks for the usual number.
+        favour: Whose lines stand where both changed the same: `ours`, `theirs`, or "" for markers.
     """
     texts = [base, ours, theirs]
     if encoding.startswith(_WIDE):
@@ -78,6 +79,8 @@ def merge_text(
             merged += our_part
         elif our_part == base_part:
             merged += their_part
+        elif favour:
+            merged += our_part if favour == "ours" else their_part
         else:
             conflicts += 1
             end = next(filter(None, map(_line_end, (our_part, their_part, *sides))), b"\n")

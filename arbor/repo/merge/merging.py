@@ -55,15 +55,20 @@ class MergeResult:
 
 def merge(
     repo: Repository, revision: str, *, fast_forward: bool = True, only_fast_forward: bool = False,
-    unrelated: bool = False, message: str = "",
+    unrelated: bool = False, message: str = "", favour: str = "",
 ) -> MergeResult:  # fmt: skip
     """Merge a revision into the current branch, up to but without the commit of a true merge.
 
+    With `favour`, `ours` or `theirs`, that side stands where both changed the same lines, or the same document that has
+    none; what one side removed or moved is still for a person to decide on.
+
     Raises:
-        UsageError: when the revision is unknown, or the histories are unrelated and that is not allowed.
+        UsageError: when there is no such side or revision, or the histories are unrelated and that is not allowed.
         ConflictError: when local changes are in the way, or a fast-forward was demanded and is impossible.
         ColdDocument: when versions that must be read are cold here; see `arbor.repo.forgetting.cold_needs`.
     """
+    if favour not in ("", "ours", "theirs"):
+        raise UsageError(f"'{favour}' is not a side of a merge", "the sides are ours and theirs")
     theirs, revision = resolve(repo, revision), name_told(repo, revision)
     with repo.lock():
         undo_move(repo)
@@ -92,7 +97,7 @@ def merge(
             )
         text = message or f"Merge {revision}"
         return _three_way(repo, stage, base_root or ledger.EMPTY_LEDGER, repo.ledger_root(theirs), theirs, revision,
-                          text, (theirs,))  # fmt: skip
+                          text, (theirs,), favour)  # fmt: skip
 
 
 def revert(
@@ -186,12 +191,12 @@ def _bring_back(repo: Repository, stage: Stage) -> None:
 
 def _three_way(
     repo: Repository, stage: Stage, base_root: bytes, their_root: bytes, theirs: bytes, typed: str, message: str,
-    parents: tuple[bytes, ...],
+    parents: tuple[bytes, ...], favour: str = "",
 ) -> MergeResult:  # fmt: skip
     with repo.store.writer() as writer:
         our_root = write_ledger(repo, writer, stage.base, stage.changes)
     with repo.store.writer() as writer:
-        merging = Merging(repo, writer, typed if parents else f"{PARENT_OF}{typed}")
+        merging = Merging(repo, writer, typed if parents else f"{PARENT_OF}{typed}", favour)
         merged = merge_ledgers(merging, base_root, our_root, their_root)
     if not (parents or merged.changes or merged.conflicts):
         return MergeResult("up-to-date", theirs.hex())

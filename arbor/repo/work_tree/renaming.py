@@ -31,8 +31,9 @@ KIND = "mv"
 
 
 def move(
-    repo: Repository, sources: Sequence[str], target: str, *, force: bool = False, is_folder: bool = False
-) -> tuple[tuple[str, str], ...]:
+    repo: Repository, sources: Sequence[str], target: str, *, force: bool = False, is_folder: bool = False,
+    dry_run: bool = False,
+) -> tuple[tuple[str, str], ...]:  # fmt: skip
     """Rename tracked files or folders in the work tree and the stage; (old path, new path) pairs.
 
     One that a crash cut off before is taken back first.
@@ -43,6 +44,7 @@ def move(
         target: The new path, or the folder to move into.
         force: Replace what is there.
         is_folder: The target was written as a folder, so that no document may become it.
+        dry_run: Only tell what would be renamed.
 
     Raises:
         UsageError: when a source is not tracked, has no file any more or would go into itself, or several have one
@@ -53,7 +55,7 @@ def move(
     """
     with repo.lock():
         record = repo.interrupted()
-        if record is not None and record.kind != KIND:
+        if record is not None and (dry_run or record.kind != KIND):
             record.refuse()
         undo_move(repo)
         stage, fs_root = repo.stage(), repo.work_tree()
@@ -64,6 +66,8 @@ def move(
             refuse_beyond_link(fs_root, new)
             if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
+        if dry_run:
+            return tuple(plan.pairs)
         _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
         return tuple(plan.pairs)
 

@@ -16,7 +16,7 @@ from arbor.repo.stage import Stage, write_stage
 from arbor.repo.tiers import to_rehydrate
 from arbor.repo.work_tree.checkout import absent_documents
 from arbor.repo.work_tree.file_states import UNKNOWN, Entries, FileState, state_of
-from arbor.repo.work_tree.selections import select_tracked
+from arbor.repo.work_tree.selections import matcher_of, select_tracked
 from arbor.repo.work_tree.status import displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.work_tree.unfinished import remove_beside
 from arbor.repo.work_tree.worktree import (
@@ -142,7 +142,7 @@ def _bring_back(
 
 def remove(
     repo: Repository, selections: Sequence[str], *, cached: bool = False, force: bool = False,
-    recursive: bool = False, dry_run: bool = False,
+    recursive: bool = False, dry_run: bool = False, ignore_unmatched: bool = False,
 ) -> tuple[str, ...]:  # fmt: skip
     """Remove tracked documents from the stage and, unless `cached`, from the work tree; the paths.
 
@@ -154,6 +154,10 @@ def remove(
     """
     with repo.changing_stage() as stage:
         tracked = tracked_files(repo, stage)
+        if ignore_unmatched:
+            selections = [each for each in selections if any(map(matcher_of([each]), tracked))]
+            if not selections:
+                return ()
         chosen = select_tracked(selections, tracked)
         if not recursive:
             for selection in selections:

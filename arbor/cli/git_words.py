@@ -1,0 +1,179 @@
+"""What options that git has, and arbor has not, probably mean here."""
+
+from __future__ import annotations
+
+_WHOLE = "a document is staged as a whole: arbor add PATH"
+_NO_PARTS = "a document comes back as a whole: arbor restore PATH"
+_HISTORY = "arbor log -p -- PATH shows every change of a document, and -S TEXT when a text came or went"
+_PATCH = "a patch is shown in any case"
+_PROGRAMS = "--json has it all for programs"
+_JOINED = "histories are joined by a merge; --ff-only refuses one"
+_WHOLE_HISTORY = "a history comes as a whole; what is large is left out with: arbor clone --cold"
+_NO_SQUASH = "a merge keeps both histories; arbor merge --no-commit leaves the commit to you"
+_PARTS_OF_WORDS = "lines are compared as wholes; -w leaves white space out of account"
+_NUMBERS = tuple(f"-{digit}" for digit in range(10))
+"""What is left of a number that was written right behind an option that takes none, as in `tag -n5`."""
+
+OPTIONS: dict[str, dict[str, str]] = {
+    "arbor": {
+        "-c": "run: arbor config NAME VALUE",
+        "--git-dir": "run: arbor -C PATH COMMAND",
+        "--work-tree": "run: arbor -C PATH COMMAND",
+        "-p": "long answers are paged on a terminal without being told to",
+    },
+    "add": {
+        **dict.fromkeys(("-p", "--patch", "-i", "--interactive", "-e", "--edit"), _WHOLE),
+        **dict.fromkeys(
+            ("-N", "--intent-to-add"), "arbor status lists what is not tracked; arbor add PATH stages it"
+        ),
+    },
+    "branch": {
+        "-c": "run: arbor branch NEW OLD",
+        "--copy": "run: arbor branch NEW OLD",
+        "--format": _PROGRAMS,
+        "-t": "a branch made at a remote's follows it: arbor branch NAME REMOTE/BRANCH",
+        "--track": "a branch made at a remote's follows it: arbor branch NAME REMOTE/BRANCH",
+        "--edit-description": "a branch has no description; a tag has a message: arbor tag -a -m TEXT NAME",
+    },
+    "clone": {
+        **dict.fromkeys(("--depth", "--shallow-since", "--shallow-exclude"), _WHOLE_HISTORY),
+        "--single-branch": "all branches come; -b NAME says which one to stand at",
+        "--mirror": "run: arbor clone --bare URL",
+        "--recurse-submodules": "there are no submodules",
+        "--recursive": "there are no submodules",
+        "--sparse": "the passages of one folder: arbor clone --at FOLDER URL",
+    },
+    "commit": {
+        **dict.fromkeys(("-p", "--patch", "-i", "--interactive"), _WHOLE),
+        **dict.fromkeys(("-v", "--verbose"), "look at it before: arbor diff --staged"),
+        **dict.fromkeys(("--fixup", "--squash"), "change the last commit: arbor commit --amend"),
+        **dict.fromkeys(("-s", "--signoff"), "write the line into the message; -S signs the commit"),
+        **dict.fromkeys(("-C", "-c", "--reuse-message"), "take the message from a file: -F FILE"),
+        "--reset-author": "name the author: --author 'NAME <EMAIL>'",
+        "--dry-run": "run: arbor status",
+        "--no-gpg-sign": "run: arbor commit --no-sign",
+        "--allow-empty-message": "a commit says why: -m TEXT",
+    },
+    "diff": {
+        **dict.fromkeys(("-p", "-u", "--patch"), _PATCH),
+        **dict.fromkeys(_NUMBERS, "-M takes no number; -U takes one, as in -U5"),
+        "-R": "name the two the other way round: arbor diff NEW OLD",
+        "--no-index": "versions of documents are compared; for two files run: diff -u OLD NEW",
+        "--merge-base": "run: arbor diff A...B",
+        **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
+        "--diff-filter": "--name-status begins each line with A, M, D or R",
+        "-z": _PROGRAMS,
+        "--raw": _PROGRAMS,
+        "-S": "run: arbor log -S TEXT",
+    },
+    "fetch": {
+        **dict.fromkeys(("--depth", "--unshallow", "--deepen"), _WHOLE_HISTORY),
+        "-n": "a fetch leaves your branch as it is; afterwards run: arbor log ..FETCH_HEAD",
+        "--dry-run": "a fetch leaves your branch as it is; afterwards run: arbor log ..FETCH_HEAD",
+        "-t": "tags come without being asked for; --no-tags leaves them out",
+        "--multiple": "name one remote, or take --all",
+    },
+    "gc": {
+        "--prune": "run: arbor gc --now, or with an age: arbor gc --grace 14d",
+        "--auto": "nothing is collected without being told to; run: arbor gc",
+        "--aggressive": "run: arbor gc",
+    },
+    "log": {
+        "-L": _HISTORY,
+        "-G": "run: arbor log -S TEXT",
+        "-i": "begin the pattern with (?i)",
+        "--regexp-ignore-case": "begin the pattern with (?i)",
+        **dict.fromkeys(
+            ("-E", "-P", "--extended-regexp", "--perl-regexp"), "patterns are Python's: leave it out"
+        ),
+        **dict.fromkeys(("-F", "--fixed-strings"), "put a backslash before ( [ * + ? in the pattern"),
+        **dict.fromkeys(
+            ("--topo-order", "--date-order", "--author-date-order"),
+            "no commit comes before its children in any case",
+        ),
+        "--abbrev-commit": "run: arbor log --oneline, or give a format with %h",
+        **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
+        **dict.fromkeys(("-z", "--raw"), _PROGRAMS),
+        "--diff-filter": "--name-status begins each line with A, M, D or R",
+    },
+    "ls": {
+        **dict.fromkeys(("-s", "--stage"), _PROGRAMS),
+        **dict.fromkeys(("-o", "--others", "-m", "--modified", "-d", "--deleted"), "run: arbor status"),
+        "-r": "every document below is listed in any case",
+    },
+    "merge": {
+        "--squash": _NO_SQUASH,
+        **dict.fromkeys(
+            ("-s", "--strategy"), "there is one strategy; -X ours or -X theirs settles conflicts"
+        ),
+        **dict.fromkeys(("-e", "--edit"), "give the message with -m"),
+        "--quit": "run: arbor merge --abort",
+        "--autostash": "changes that a merge does not touch stay; commit the others first",
+    },
+    "mv": {"-k": "what cannot be moved stops all: leave it out of the list"},
+    "pull": {
+        **dict.fromkeys(("-r", "--rebase"), _JOINED),
+        "--no-rebase": "it is as without it",
+        "--all": "run: arbor fetch --all",
+        **dict.fromkeys(("-p", "--prune"), "run: arbor fetch --prune"),
+        "--autostash": "changes that a merge does not touch stay; commit the others first",
+        "--squash": _NO_SQUASH,
+        **dict.fromkeys(
+            ("-X", "--strategy-option"), "run: arbor fetch, then arbor merge -X ours or theirs, and @{u}"
+        ),
+        **dict.fromkeys(("--depth", "--unshallow"), _WHOLE_HISTORY),
+        **dict.fromkeys(("-t", "--tags"), "tags come without being asked for"),
+    },
+    "push": {
+        "--mirror": "run: arbor push --all --tags",
+        "--follow-tags": "run: arbor push --tags",
+        "--prune": "remove a branch there: arbor push -d REMOTE BRANCH",
+        "--no-verify": "no hook runs before a push",
+        "--atomic": "run it without; what was refused is named, and the exit code tells",
+    },
+    "reset": {
+        **dict.fromkeys(("-p", "--patch"), _NO_PARTS),
+        **dict.fromkeys(
+            ("--keep", "--merge"), "local changes are kept by --soft and --mixed, and lost by --hard"
+        ),
+    },
+    "restore": {**dict.fromkeys(("-p", "--patch"), _NO_PARTS)},
+    "revert": {
+        **dict.fromkeys(("-e", "--edit"), "take -n, and give the message with: arbor commit -m TEXT"),
+        **dict.fromkeys(
+            ("-X", "--strategy-option"), "resolve the conflict, and run: arbor revert --continue"
+        ),
+        "--skip": "run: arbor revert --abort",
+        "--quit": "run: arbor revert --abort",
+    },
+    "show": {
+        **dict.fromkeys(("-p", "-u", "--patch"), _PATCH),
+        **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
+    },
+    "status": {
+        "-v": "run: arbor diff --staged",
+        "--verbose": "run: arbor diff --staged",
+    },
+    "switch": {
+        **dict.fromkeys(("-t", "--track"), "run: arbor switch BRANCH, which then follows the remote's"),
+        "--orphan": "a history of its own begins in a folder of its own: arbor init FOLDER",
+        **dict.fromkeys(("-m", "--merge"), "commit first, or throw the changes away with -f"),
+        "-b": "run: arbor switch -c BRANCH",
+    },
+    "tag": {
+        "--format": _PROGRAMS,
+        **dict.fromkeys(_NUMBERS, "-n takes no number: the first lines of messages are shown"),
+        "-F": "give the message with -m",
+        "-u": "set the key: arbor config sign.key FILE, and run: arbor tag -s",
+    },
+}
+"""Command to option to what to type instead, or why it is not needed; `arbor` is what stands before a command."""
+
+REMOTE_ACTIONS = {
+    "show": "run: arbor remote get-url NAME, and arbor branch -r",
+    "prune": "run: arbor fetch --prune NAME",
+    "update": "run: arbor fetch --all",
+    "set-head": "a clone stands at one branch: arbor clone -b BRANCH, or arbor switch BRANCH",
+    "set-branches": "name the branches: arbor fetch REMOTE BRANCH",
+}
+"""What other words after `arbor remote` mean."""

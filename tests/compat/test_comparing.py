@@ -1,0 +1,106 @@
+"""`arbor diff` compares as git does where it is told how: context, white space, renames, numbers, two documents."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.cli.harness import Cli, cli, steady
+
+__all__ = ["cli", "steady"]
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+LONG = [f"line {number} of  the text" for number in range(30)]
+BEFORE = {"long.md": LONG, "spaces.md": ["a  b", "c", "\td", "e"], "only spaces.md": ["x y", "z"], "gone.md": LONG[3:9],
+          "same.md": ["same"], "end.md": ["one", "two"]}  # fmt: skip
+AFTER = {"long.md": [*LONG[:9], "new", *LONG[9:20], *LONG[21:]], "spaces.md": ["a b ", "C", "d", "e "],
+         "only spaces.md": ["x   y  ", "z\t"], "here.md": LONG[3:9], "same.md": ["same"],
+         "end.md": ["one", "2 "]}  # fmt: skip
+
+
+@pytest.fixture
+def changed(cli: Cli) -> Cli:
+    git(cli, "init", "-q")
+    cli("init")
+    for files in (BEFORE, AFTER):
+        for name in {*BEFORE, *AFTER}:
+            (cli.folder / name).unlink(missing_ok=True)
+        for name, lines in files.items():
+            cli.write(name, "\n".join(lines) + "\n")
+        cli.write("data.bin", bytes(range(256)) * len(files) + files["end.md"][1].encode())
+        cli.commit("files")
+        git(cli, "add", "--", *files, "data.bin")
+        git(cli, "commit", "-q", "-a", "-m", "files")
+    return cli
+
+
+def git(cli: Cli, *words: str) -> list[str]:
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    done = subprocess.run(["git", *identity, *words], cwd=cli.folder, capture_output=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout.decode().splitlines()
+
+
+def plain(lines: list[str]) -> list[str]:
+    """A patch without what is git's own: blob names, and what stands before a hunk."""
+    return [line.split(" @@")[0] for line in lines if not line.startswith("index ")]
+
+
+@pytest.mark.parametrize("words", [("-U0",), ("-U1",), ("--unified=9",), ("--no-renames",), ("-M",), ()])
+def test_context_and_renames(words: tuple[str, ...], changed: Cli) -> None:
+    expected = plain(git(changed, "diff", *words, "HEAD~1", "HEAD"))
+    assert plain(changed("diff", *words, "HEAD~1", "HEAD").out.splitlines()) == expected
+    assert plain(changed("show", "--format=", *words).out.splitlines()) == expected
+
+
+@pytest.mark.parametrize(
+    "option", ["-w", "-b", "--ignore-space-at-eol", "--ignore-all-space", "--ignore-space-change"]
+)
+def test_white_space(option: str, changed: Cli) -> None:
+    def changes(lines: list[str]) -> list[str]:
+        return [line for line in plain(lines) if not line.startswith(" ")]
+
+    words = ("diff", option, "-U0", "HEAD~1", "HEAD")
+    assert changes(changed(*words).out.splitlines()) == changes(git(changed, *words))
+    only = ("diff", option, "--quiet", "HEAD~1", "HEAD", "--", "only spaces.md")
+    assert changed.run(*only).code == (option == "--ignore-space-at-eol")
+    changed.write("same.md", "same  \n")
+    assert changed("diff", option).out == ""
+    assert changed("diff", option, "--exit-code").out == ""
+    assert changed("diff", "--exit-code", "--name-only", code=1).out == "same.md\n"
+
+
+def test_numbers(changed: Cli) -> None:
+    for words in (("--numstat",), ("--numstat", "--no-renames"), ("--numstat", "-w")):
+        assert changed("diff", *words, "HEAD~1", "HEAD").out.splitlines() == git(
+            changed, "diff", *words, "HEAD~1", "HEAD"
+        )
+    assert "-\t-\tdata.bin" in changed("diff", "--numstat", "HEAD~1", "HEAD").out
+    told = changed("diff", "--shortstat", "HEAD~1", "HEAD").out
+    assert told == changed("diff", "--stat", "HEAD~1", "HEAD").out.splitlines()[-1] + "\n"
+
+
+def test_two_documents(changed: Cli) -> None:
+    for words in (
+        ("HEAD~1:end.md", "HEAD:same.md"),
+        ("HEAD:end.md", "HEAD~1:end.md"),
+        ("HEAD:end.md", "HEAD:end.md"),
+    ):
+        assert plain(changed("diff", *words).out.splitlines()) == plain(git(changed, "diff", *words))
+    assert changed("diff", "--exit-code", "HEAD:end.md", "HEAD~1:end.md", code=1).out
+    answer = changed("diff", "--json", "HEAD~1:end.md", "HEAD:end.md").json
+    assert (answer["old"], answer["new"], len(answer["changes"])) == ("HEAD~1:end.md", "HEAD:end.md", 1)
+    assert "there is no document 'none.md'" in changed("diff", "HEAD:end.md", "HEAD:none.md", code=2).err
+    changed.write("with:colon.md", "text\n")
+    changed.commit("a colon")
+    (changed.folder / "with:colon.md").unlink()
+    assert changed("diff", "--name-status", "with:colon.md").out == "D    with:colon.md\n"
+
+
+def test_a_patch_made_without_white_space_applies(changed: Cli) -> None:
+    patch = changed("diff", "-w", "HEAD~1", "HEAD", "--", "spaces.md").raw
+    changed("restore", "-s", "HEAD~1", "spaces.md")
+    subprocess.run(["git", "apply", "-"], cwd=changed.folder, input=patch, check=True)
+    assert (changed.folder / "spaces.md").read_text() == "a  b\nC\n\td\ne\n"
