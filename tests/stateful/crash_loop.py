@@ -41,15 +41,19 @@ def apply_content(folder: Path, wanted: dict[str, bytes]) -> None:
             path.write_bytes(data)
 
 
+def record(folder: Path, number: int) -> None:
+    """Make commit `number`."""
+    apply_content(folder, content(number))
+    with arbor.open(folder) as kb:
+        kb.add()
+        kb.commit(str(number), index=False)
+
+
 def write_for_ever(folder: Path, start: int, report: int) -> None:
     number = start
     while True:
         number += 1
-        apply_content(folder, content(number))
-        kb = arbor.open(folder)
-        kb.add()
-        kb.commit(str(number), index=False)
-        kb.close()
+        record(folder, number)
         os.write(report, b"%d\n" % number)
 
 
@@ -95,9 +99,12 @@ def main(folder: Path, rounds: int, seed: int) -> None:
     kb.add()
     kb.commit("0", index=False)
     kb.close()
-    number = 0
+    number = 1
+    start = time.perf_counter()
+    record(folder, number)
+    commit_s = time.perf_counter() - start  # a busy machine would kill every writer before its first commit
     for _ in range(rounds):
-        number = look(folder, run_and_kill(folder, number, source.random() ** 2 * 0.06))
+        number = look(folder, run_and_kill(folder, number, source.random() ** 2 * 4 * commit_s))
     kb = arbor.open(folder)
     with kb.repo.lock():
         left = [path.name for path in (kb.folder / "packs").iterdir() if path.suffix not in (".pack", ".idx")]
