@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 import click
@@ -24,6 +25,11 @@ def commit_filters(function: F) -> F:
     ):
         function = click.option(name, is_flag=False, flag_value="HEAD", metavar="[REV]", help=what)(function)
     return function
+
+
+def is_one_of(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a branch or tag fits one of the patterns that were typed, or none was typed; a star spans slashes."""
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def chooser(kb: KnowledgeBase, given: dict[str, Any]) -> Callable[[str], bool]:

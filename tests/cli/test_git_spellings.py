@@ -175,8 +175,12 @@ def test_branches_and_tags_are_chosen_by_what_they_hold(kb: Cli) -> None:
     assert "on the side" in kb("branch", "-vv").out
     assert kb("tag", "-n").out == kb("tag").out
     assert "not found" in kb("branch", "--contains", "nope", code=2).err
+    assert names("tag", "-l", "v*", "s*") == ["s1", "v1"]
     assert "change none" in kb("branch", "--merged", "-d", "old", code=2).err
+    for acts in (["-d"], ["-f"], ["-v"], ["-m", "x"]):
+        assert "change none" in kb("tag", "--contains", "main", "v1", *acts, code=2).err
     assert len(names("branch")) == 3
+    assert len(names("tag")) == 2
 
 
 def test_the_log_of_merges_and_what_is_skipped(kb: Cli) -> None:
@@ -211,6 +215,9 @@ def test_words_for_sharing_that_git_users_type(kb: Cli) -> None:
         Cli(kb.folder.parent)("-C", name, "branch", "topic")
     kb("fetch", "--all", "--tags")
     assert kb("branch", "-r").out.count("topic") == 2
+    assert kb("branch", "-r", "-l", "one/*").out.count("topic") == 1
+    assert kb("branch", "-a", "-l", "one/*").out.count("topic") == 1
+    assert kb("branch", "-a", "-l", "remotes/one/*").out.count("topic") == 1
     assert "takes no name" in kb("fetch", "--all", "one", code=2).err
     assert "about one remote" in kb("fetch", "--all", "--json", code=2).err
     kb("remote", "rm", "two")
@@ -220,6 +227,23 @@ def test_words_for_sharing_that_git_users_type(kb: Cli) -> None:
     assert "takes no names" in kb("bundle", "create", "../x.bundle", "--all", "main", code=2).err
     Cli(kb.folder.parent)("clone", "-n", "all.bundle", "mine")
     assert not (kb.folder.parent / "mine/notes").exists()
+
+
+def test_a_remote_that_is_gone_keeps_nothing_from_the_others(kb: Cli) -> None:
+    kb("init", "--bare", "../here")
+    kb("remote", "add", "here", "../here")
+    kb("push", "here", "main")
+    Cli(kb.folder.parent)("-C", "here", "branch", "topic")
+    kb("remote", "add", "gone", "../gone")
+    told = kb("fetch", "--all", code=14)
+    assert "nothing came from gone: there is no knowledge base" in told.err
+    assert "here/topic" in told.out
+
+
+def test_a_branch_is_called_by_its_name_when_it_is_removed(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb("switch", "main")
+    assert "removed branch side" in kb("branch", "-d", "@{-1}").out
 
 
 def test_settings_that_git_calls_otherwise_are_named(kb: Cli) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters
+from arbor.cli.commit_filters import commit_filters, is_one_of
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -44,7 +43,7 @@ FIELDS = {
 )
 @click.option("-d", "--delete", is_flag=True, help="Remove tags: any number of names.")
 @click.option(
-    "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match the pattern NAME."
+    "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match a pattern NAME."
 )
 @commit_filters
 @click.option(
@@ -63,12 +62,14 @@ def command(
     kb = session.open()
     set_identity(kb)
     lists = lists or subjects or any(value is not None for value in filters.values())
+    if lists and (delete or verifies or annotate or sign or force or message is not None):
+        raise UsageError("-l, -n and the filters list tags, and change none", "run: arbor tag --help")
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
-    if not delete and len(names) > (1 if lists else 2):
+    if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, commit_chooser(kb, filters), *names)
+        _list(session, as_json, names, commit_chooser(kb, filters))
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -105,11 +106,12 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
 
 
 def _list(
-    session: Session, as_json: bool, holds: Callable[[str], bool] = lambda commit: True, pattern: str = "*"
-) -> None:
+    session: Session, as_json: bool, patterns: Sequence[str] = (),
+    holds: Callable[[str], bool] = lambda commit: True,
+) -> None:  # fmt: skip
     out = session.out
     tags = branching.list_tags(session.open().repo)
-    found = [tag for tag in tags if fnmatchcase(tag.name, pattern) and holds(tag.commit)]
+    found = [tag for tag in tags if is_one_of(tag.name, patterns) and holds(tag.commit)]
     if as_json:
         rows = [
             {
