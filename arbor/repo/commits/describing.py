@@ -9,7 +9,15 @@ from arbor.errors import ArborError, ColdDocument, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
 from arbor.objects.model import Commit
-from arbor.repo.commits.diffing import DocumentDiff, NoText, Text, document_text, pair_documents, unified_diff
+from arbor.repo.commits.diffing import (
+    DocumentDiff,
+    NoText,
+    Text,
+    document_text,
+    join_passages,
+    pair_documents,
+    unified_diff,
+)
 from arbor.repo.commits.revisions import peel
 from arbor.repo.forgetting.cold_needs import Need, cold_error
 from arbor.repo.repository import Repository
@@ -19,7 +27,8 @@ from arbor.repo.stage import Stage
 from arbor.repo.work_tree.selections import matcher_of
 from arbor.repo.work_tree.status import cold_paths, tracked_files
 from arbor.repo.work_tree.worktree import read_file, scan
-from arbor.text.reading import decode_passage, extract
+from arbor.text.encodings import UTF8
+from arbor.text.reading import extract
 
 
 def ref_names(repo: Repository) -> dict[bytes, list[str]]:
@@ -254,8 +263,8 @@ def _file_text(data: bytes, path: str) -> Text:
     extraction = extract(data, path)
     if not extraction.passages and data:
         return NoText.BINARY
-    encoding = "utf-8" if extraction.original else extraction.encoding
-    return "".join(decode_passage(passage.data, encoding) for passage in extraction.passages)
+    encoding = UTF8 if extraction.original else extraction.encoding
+    return join_passages([passage.data for passage in extraction.passages], encoding)
 
 
 def _text_diff(repo: Repository, pair: DocumentDiff, with_text: bool) -> TextDiff:
