@@ -26,6 +26,15 @@ def parents(kb: Cli) -> int:
     return len(kb("log", "-1", "--json").json["commits"][0]["parents"])
 
 
+def test_one_that_is_left_is_answered_in_json_too(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "side", code=13)
+    answer = kb("merge", "--abort", "--json").json
+    assert (answer["kind"], answer["changed"], answer["conflicts"]) == ("left", [], [])
+    kb("revert", "HEAD~1", code=13)
+    assert kb("revert", "--abort", "--json").json["commit"] == answer["commit"]
+
+
 def test_a_merge_goes_on_when_its_conflicts_are_resolved(kb: Cli) -> None:
     diverge(kb, "ours\n", "theirs\n")
     assert "no merge in progress" in kb("merge", "--continue", code=2).err

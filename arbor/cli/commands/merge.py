@@ -18,9 +18,9 @@ from arbor.repo.forgetting import cold_needs
 from arbor.repo.merge import merging
 
 FIELDS = {
-    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
+    "kind": "up-to-date, fast-forward, merged, staged (--no-commit), conflict or left (--abort)",
     "commit": "the commit HEAD stands at now",
-    "merged": 'the commit that was merged; "" after revert --continue',
+    "merged": 'the commit that was merged; "" after revert --continue and --abort',
     "changed": "documents, and cores as core:NAME, that the merge brought",
     "conflicts": "those to be resolved by hand",
     "reasons": "why each of them is in conflict",
@@ -56,7 +56,7 @@ def command(
     set_identity(kb)
     if abort:
         merging.abort(kb.repo, "merge")
-        say_left(session, "merge")
+        say_left(session, "merge", as_json=as_json)
         return
     if goes_on:
         go_on(session, "merge", message, as_json=as_json)

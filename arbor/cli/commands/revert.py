@@ -42,7 +42,7 @@ def command(
     set_identity(kb)
     if abort:
         merging.abort(kb.repo, "revert")
-        say_left(session, "revert")
+        say_left(session, "revert", as_json=as_json)
         return
     if goes_on:
         go_on(session, "revert", "", as_json=as_json)
