@@ -298,3 +298,15 @@ def test_one_side_of_a_conflict_is_taken(kb: Cli) -> None:
     kb("add", "notes/proofs.md")
     kb("merge", "--continue")
     assert kb("cat", "notes/proofs.md").out == "theirs\n"
+
+
+def test_a_document_of_a_moment_is_shown(kb: Cli) -> None:
+    kb.write("notes/proofs.md", "now\n")
+    kb("commit", "-a", "-m", "now")
+    when = kb("log", "-1", "--json").json["commits"][0]["committer"]["time"]
+    for place in (f"main@{{{when}}}:notes/proofs.md", f"notes/proofs.md@main@{{{when}}}"):
+        assert kb("cat", place).out == "now\n"
+        assert kb("show", place, "--json").json["document"]["path"] == "notes/proofs.md"
+    assert "no document 'none.md' in main@{1}" in kb("show", "main@{1}:none.md", code=2).err
+    for command in ("cat", "show"):
+        assert "'main' has moved only" in kb(command, "main@{99}:notes/proofs.md", code=2).err
