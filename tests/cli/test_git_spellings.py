@@ -41,6 +41,9 @@ def test_a_merge_goes_on_when_its_conflicts_are_resolved(kb: Cli) -> None:
     kb("merge", "side", code=13)
     kb("merge", "--continue", code=13)
     assert "arbor merge --continue" in kb("revert", "--continue", code=2).err
+    assert "takes no revision" in kb("merge", "--continue", "side", code=2).err
+    assert "takes no revision" in kb("revert", "--abort", "HEAD", code=2).err
+    assert "cannot be used together" in kb("merge", "--continue", "--abort", code=2).err
     kb.write("notes/proofs.md", "both\n")
     kb("add", ".")
     answer = kb("merge", "--continue", "-m", "joined", "--json").json

@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, no_edit_option, offlin
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge, go_on, say_left
+from arbor.cli.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -54,6 +54,7 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
+    check_ending(revision, abort=abort, goes_on=goes_on)
     if abort:
         merging.abort(kb.repo, "merge")
         say_left(session, "merge", as_json=as_json)
