@@ -252,10 +252,15 @@ def test_a_remote_that_is_gone_keeps_nothing_from_the_others(kb: Cli) -> None:
     assert "here/topic" in told.out
 
 
-def test_a_branch_is_called_by_its_name_when_it_is_removed(kb: Cli) -> None:
+def test_a_branch_is_called_by_its_name_and_not_by_the_shorthand(kb: Cli) -> None:
     kb("switch", "-c", "side")
     kb("switch", "main")
-    assert "removed branch side" in kb("branch", "-d", "@{-1}").out
+    kb("branch", "copy", "@{-1}")
+    assert kb("reflog", "copy").out.endswith("branch: from side\n")
+    kb("switch", "-c", "other", "-")
+    assert kb("reflog", "other").out.endswith("branch: from side\n")
+    assert "removed branch side" in kb("branch", "-d", "side").out
+    assert "removed branch main" in kb("branch", "-d", "@{-1}").out
 
 
 def test_settings_that_git_calls_otherwise_are_named(kb: Cli) -> None:
