@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
 
 
+_REVISION_AND_PATH = re.compile(r"((?:[@^]\{[^}]*\}|[@^](?!\{)|[^:@^])+):(.+)", re.DOTALL)
+"""`REV:PATH`; what stands in braces, such as the time in `main@{2026-01-31 09:30}`, may hold a colon."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A document that was asked for.
@@ -50,8 +54,9 @@ def find_place(session: Session, text: str) -> Place:
         if _is_revision(kb, place.revision):
             raise UsageError(f"there is no document '{place.path}' in {place.revision}",
                              f"run: arbor log -- {session.typed(place.path)}")  # fmt: skip
-    if candidates and candidates[0].revision is not None and "@" in text and text[: text.index("@")]:
-        kb.resolve(candidates[0].revision)  # names the revision that is not there, and the nearest one
+    likeliest = candidates[-1 if "}:" in text else 0] if candidates else None
+    if likeliest is not None and "@" in text and text[: text.index("@")]:
+        kb.resolve(likeliest.revision or "HEAD")  # names the revision that is not there, and the nearest one
     if whole is not None and next(kb.ls(whole), None) is not None:
         raise UsageError(f"'{text}' is a folder", f"run: arbor ls {typed_path(text)}")
     raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole, text))
@@ -79,8 +84,9 @@ def _candidates(session: Session, text: str) -> Iterator[Place]:
             path = _whole_path(session, text[:position])
             if path is not None and rest:
                 yield Place(path, text[position:] if rest.startswith("{") else rest)
-    revision, colon, path = text.partition(":")
-    if colon and revision and path:
+    named = _REVISION_AND_PATH.fullmatch(text)
+    if named:
+        revision, path = named.groups()
         if path.startswith(("./", "../")):
             yield Place(session.kb_path(path), revision)
         else:

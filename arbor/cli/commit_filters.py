@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -40,6 +41,11 @@ def commit_filters(function: F) -> F:
     ):
         function = click.option(name, is_flag=False, flag_value="HEAD", metavar="[REV]", help=what)(function)
     return function
+
+
+def is_one_of(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a branch or tag fits one of the patterns that were typed, or none was typed; a star spans slashes."""
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def chooser(kb: KnowledgeBase, given: dict[str, Any]) -> Callable[[str], bool]:

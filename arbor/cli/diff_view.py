@@ -114,7 +114,10 @@ def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False)
 
 
 def patch_lines(out: Output, change: TextDiff) -> Iterator[str]:
-    """A difference as a patch that `git apply` takes, renames too; what is yielded may be several lines."""
+    """A difference as a patch that `git apply` takes where files are UTF-8, renames too.
+
+    What is yielded may be several lines.
+    """
     old, new = quote_path(f"a/{change.old_path}"), quote_path(f"b/{change.path}")
     yield out.style(f"diff --git {old} {new}", "bold")
     if change.status == "A":

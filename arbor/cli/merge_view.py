@@ -42,7 +42,16 @@ def finish_merge(
     return result
 
 
-def say_left(session: Session, command: str) -> None:
+def check_ending(revision: str | None, *, abort: bool, goes_on: bool) -> None:
+    """Refuse what `--abort` and `--continue` would pass over: a revision, and each other."""
+    if abort and goes_on:
+        raise UsageError("--abort and --continue cannot be used together", "choose one")
+    if (abort or goes_on) and revision is not None:
+        raise UsageError(f"{'--abort' if abort else '--continue'} takes no revision, and ends what is in progress",
+                         f"leave out '{clean_line(revision)}'")  # fmt: skip
+
+
+def say_left(session: Session, command: str, *, as_json: bool) -> None:
     """Say that a merge or revert is left, and which files still differ: edited before it, or unstaged since."""
     differ = [change.path for change in session.open().status().unstaged]
     if differ:
@@ -55,6 +64,7 @@ def say_left(session: Session, command: str) -> None:
         session.out.hint("bring one back as it was committed with: arbor restore PATH")
     else:
         session.out.note(f"the {command} is left; everything is as before it")
+    end_merge(session, command, MergeResult("left", ""), as_json=as_json)
 
 
 def _are_here(tracked: Mapping[str, bytes], pair: tuple[str, str]) -> bool:

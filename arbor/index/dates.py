@@ -40,6 +40,8 @@ def _parse(text: str) -> int | None:
         if day:
             year, month, number = day[1], day[3] or day[5] or 1, day[4] or day[6] or 1
             moment = datetime(int(year), int(month), int(number), tzinfo=UTC)
+        elif text.isdigit() and len(text) != len("20240531"):
+            return None  # milliseconds of a clock can also be read as a day and an hour of the 18th century
         else:
             moment = datetime.fromisoformat(text)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

@@ -302,8 +302,12 @@ class HitMaker:
 
 
 def join_copies(first: Hit, other: Hit) -> Hit:
-    """One hit, in place of the first, of a committed document and of copies of it that are not committed."""
+    """One hit, in place of the first, of a committed document and of copies of it that are not committed.
+
+    The text of a cold document is shown as the copies have it.
+    """
     document, beside = (first, other) if first.document else (other, first)
+    read = document if document.text else beside
     return replace(
         document,
         rank=first.rank,
@@ -311,6 +315,13 @@ def join_copies(first: Hit, other: Hit) -> Hit:
         scores=first.scores,
         paths=(*document.paths, *beside.paths),
         reasons=(*document.reasons, f"{audit.WORK_TREE}: {', '.join(beside.paths)}"),
+        chunk=read.chunk,
+        heading=read.heading,
+        text=read.text,
+        snippet=read.snippet,
+        highlights=read.highlights,
+        line=read.line,
+        passages=read.passages,
     )
 
 

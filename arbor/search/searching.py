@@ -264,39 +264,29 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
         maker.look_for(pool.units)
         shown: list[Hit] = []
         withheld: Counter[str] = Counter()
-        copies: dict[Content, int] = {}
+        places: dict[Content, int] = {}  # where in `shown` the hit of each content is
         for ranked in options.rank(pool.candidates, desk.session):
+            content = maker.content_of(ranked.candidate) if desk.has_files else None
+            place = places.get(content) if content else None
+            if len(shown) == limit and place is None:
+                if content is None:
+                    break
+                continue  # further copies of what is shown may come
             hit, reason = maker.make(ranked, len(shown) + 1, desk.hidden)
-            if hit is not None and desk.has_files:
-                _add_or_join(shown, hit, copies, maker.content_of(ranked.candidate))
-            elif hit is not None:
+            if hit is None:
+                withheld.update([reason] if reason != HIDDEN else [])
+            elif place is not None and not (shown[place].document and hit.document):
+                shown[place] = join_copies(shown[place], hit)
+            elif len(shown) < limit:
+                if content:
+                    places.setdefault(content, len(shown))
                 shown.append(hit)
-            elif reason != HIDDEN:
-                withheld[reason] += 1
-            if len(shown) == limit:
-                break
         if len(shown) == limit or pool.complete or wanted >= EXAMINED_MAX:
             return tuple(shown), dict(sorted(withheld.items()))
         if options.mode is AuditMode.STRICT and not desk.has_words(pool):
             desk.notes = (*desk.notes, f"{_ONLY_FILTERS} (withheld are the first {sum(withheld.values()):,})")
             return tuple(shown), dict(sorted(withheld.items()))
         wanted *= 4
-
-
-def _add_or_join(shown: list[Hit], hit: Hit, places: dict[Content, int], content: Content) -> None:
-    """Add a hit, or take it into one of the same content where one of both is not committed.
-
-    Args:
-        shown: The hits so far.
-        hit: The next one.
-        places: Where in `shown` the hit of each content is.
-        content: Of `hit`.
-    """
-    place = places.setdefault(content, len(shown))
-    if place < len(shown) and not (shown[place].document and hit.document):
-        shown[place] = join_copies(shown[place], hit)
-    else:
-        shown.append(hit)
 
 
 def _trace_of(snapshot: Snapshot, query: Query, options: SearchOptions, hits: Sequence[Hit]) -> str:

@@ -501,6 +501,7 @@ def test_the_shell_takes_quotation_marks_away_and_they_come_back() -> None:
     assert join_query(("merkle", "proof")) == "merkle proof"
     assert join_query(("merkle proof",)) == "merkle proof"
     assert join_query(("\0-old name", "proof")) == '-"old name" proof'
+    assert join_query(("\0-“old na*”", "proof")) == "-“old na*” proof"
     assert join_query(("path:my notes/", "proof")) == 'path:"my notes/" proof'
     assert join_query(("\0-path:my notes/", "proof")) == '-path:"my notes/" proof'
     assert join_query(("two words", "proof")) == '"two words" proof'

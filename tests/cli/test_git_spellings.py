@@ -26,12 +26,24 @@ def parents(kb: Cli) -> int:
     return len(kb("log", "-1", "--json").json["commits"][0]["parents"])
 
 
+def test_one_that_is_left_is_answered_in_json_too(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "side", code=13)
+    answer = kb("merge", "--abort", "--json").json
+    assert (answer["kind"], answer["changed"], answer["conflicts"]) == ("left", [], [])
+    kb("revert", "HEAD~1", code=13)
+    assert kb("revert", "--abort", "--json").json["commit"] == answer["commit"]
+
+
 def test_a_merge_goes_on_when_its_conflicts_are_resolved(kb: Cli) -> None:
     diverge(kb, "ours\n", "theirs\n")
     assert "no merge in progress" in kb("merge", "--continue", code=2).err
     kb("merge", "side", code=13)
     kb("merge", "--continue", code=13)
     assert "arbor merge --continue" in kb("revert", "--continue", code=2).err
+    assert "takes no revision" in kb("merge", "--continue", "side", code=2).err
+    assert "takes no revision" in kb("revert", "--abort", "HEAD", code=2).err
+    assert "cannot be used together" in kb("merge", "--continue", "--abort", code=2).err
     kb.write("notes/proofs.md", "both\n")
     kb("add", ".")
     answer = kb("merge", "--continue", "-m", "joined", "--json").json
@@ -175,8 +187,12 @@ def test_branches_and_tags_are_chosen_by_what_they_hold(kb: Cli) -> None:
     assert "on the side" in kb("branch", "-vv").out
     assert kb("tag", "-n").out == kb("tag").out
     assert "not found" in kb("branch", "--contains", "nope", code=2).err
+    assert names("tag", "-l", "v*", "s*") == ["s1", "v1"]
     assert "change none" in kb("branch", "--merged", "-d", "old", code=2).err
+    for acts in (["-d"], ["-f"], ["-v"], ["-m", "x"]):
+        assert "change none" in kb("tag", "--contains", "main", "v1", *acts, code=2).err
     assert len(names("branch")) == 3
+    assert len(names("tag")) == 2
 
 
 def test_the_log_of_merges_and_what_is_skipped(kb: Cli) -> None:
@@ -211,6 +227,9 @@ def test_words_for_sharing_that_git_users_type(kb: Cli) -> None:
         Cli(kb.folder.parent)("-C", name, "branch", "topic")
     kb("fetch", "--all", "--tags")
     assert kb("branch", "-r").out.count("topic") == 2
+    assert kb("branch", "-r", "-l", "one/*").out.count("topic") == 1
+    assert kb("branch", "-a", "-l", "one/*").out.count("topic") == 1
+    assert kb("branch", "-a", "-l", "remotes/one/*").out.count("topic") == 1
     assert "takes no name" in kb("fetch", "--all", "one", code=2).err
     assert "about one remote" in kb("fetch", "--all", "--json", code=2).err
     kb("remote", "rm", "two")
@@ -220,6 +239,28 @@ def test_words_for_sharing_that_git_users_type(kb: Cli) -> None:
     assert "takes no names" in kb("bundle", "create", "../x.bundle", "--all", "main", code=2).err
     Cli(kb.folder.parent)("clone", "-n", "all.bundle", "mine")
     assert not (kb.folder.parent / "mine/notes").exists()
+
+
+def test_a_remote_that_is_gone_keeps_nothing_from_the_others(kb: Cli) -> None:
+    kb("init", "--bare", "../here")
+    kb("remote", "add", "here", "../here")
+    kb("push", "here", "main")
+    Cli(kb.folder.parent)("-C", "here", "branch", "topic")
+    kb("remote", "add", "gone", "../gone")
+    told = kb("fetch", "--all", code=14)
+    assert "nothing came from gone: there is no knowledge base" in told.err
+    assert "here/topic" in told.out
+
+
+def test_a_branch_is_called_by_its_name_and_not_by_the_shorthand(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb("switch", "main")
+    kb("branch", "copy", "@{-1}")
+    assert kb("reflog", "copy").out.endswith("branch: from side\n")
+    kb("switch", "-c", "other", "-")
+    assert kb("reflog", "other").out.endswith("branch: from side\n")
+    assert "removed branch side" in kb("branch", "-d", "side").out
+    assert "removed branch main" in kb("branch", "-d", "@{-1}").out
 
 
 def test_settings_that_git_calls_otherwise_are_named(kb: Cli) -> None:
@@ -265,3 +306,15 @@ def test_one_side_of_a_conflict_is_taken(kb: Cli) -> None:
     kb("add", "notes/proofs.md")
     kb("merge", "--continue")
     assert kb("cat", "notes/proofs.md").out == "theirs\n"
+
+
+def test_a_document_of_a_moment_is_shown(kb: Cli) -> None:
+    kb.write("notes/proofs.md", "now\n")
+    kb("commit", "-a", "-m", "now")
+    when = kb("log", "-1", "--json").json["commits"][0]["committer"]["time"]
+    for place in (f"main@{{{when}}}:notes/proofs.md", f"notes/proofs.md@main@{{{when}}}"):
+        assert kb("cat", place).out == "now\n"
+        assert kb("show", place, "--json").json["document"]["path"] == "notes/proofs.md"
+    assert "no document 'none.md' in main@{1}" in kb("show", "main@{1}:none.md", code=2).err
+    for command in ("cat", "show"):
+        assert "'main' has moved only" in kb(command, "main@{99}:notes/proofs.md", code=2).err

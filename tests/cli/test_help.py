@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator
 
 import click
@@ -37,6 +38,22 @@ def test_the_overview_lists_every_command_once() -> None:
 
 def test_other_words_are_no_commands() -> None:
     assert not ELSEWHERE.keys() & set(NAMES)
+    assert "rev-list" in ELSEWHERE, "what resembles it is reset"
+
+
+def test_what_they_lead_to_is_there() -> None:
+    for hint in ELSEWHERE.values():
+        for name, rest in re.findall(r"\barbor ([a-z]+)\b([^,]*)", hint):
+            if name in NAMES:
+                known = {
+                    spelling
+                    for option in options(name)
+                    for spelling in (*option.opts, *option.secondary_opts)
+                }
+                typed = re.findall(r"(?<=\s)--?[A-Za-z][a-z-]*", rest)
+                assert known.issuperset(typed), hint
+            else:
+                assert not hint.startswith(f"run: arbor {name}"), hint
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -20,6 +20,8 @@ from arbor.index.dates import find_date
         ({"updated": "soon", "created": "1970-01-02T01:00:00+01:00"}, 86_400),
         ({"date": 1970}, 0),
         ({"date": 19700102}, 86_400),
+        ({"date": 1712010512345}, None),
+        ({"date": "1712010512345"}, None),
         ({"date": True}, None),
         ({"date": 12}, None),
         ({"date": ["1970-01-02"]}, None),

@@ -241,7 +241,23 @@ def test_dates_are_local_in_winter_and_in_summer(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "text",
     [
+        "2024-07-15T12:30:05+00:00",
+        "2024-07-15T12:30:05Z",
+        "2024-07-15 12:30:05 +0000",
+        "2024-07-15 14:30:05 +0200",
+        "2024-07-15T07:00:05.25-05:30",
+    ],
+)
+def test_moments_as_the_log_prints_them(text: str) -> None:
+    assert parse_moment(text) == 1721046605
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "",
+        "2024-07-15T12:30:05+99:00",
+        "2024-07-15T25:30Z",
         "soon",
         "2024-13-01",
         "2024-02-30",

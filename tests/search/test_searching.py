@@ -392,9 +392,9 @@ class TestWorkTree:
         data = b"# New\n\nunicorns\n"
         read = {path: extract(data, path) for path in ("b.md", "a/b.md", "c.txt")}
         read["z copy.md"] = extract(str(FILES["notes/git.md"]).encode(), "z copy.md")
-        options = SearchOptions(AuditMode.VISUAL, now=NOW)
 
-        def ask(query: str) -> list[tuple[str, ...]]:
+        def ask(query: str, limit: int = 10) -> list[tuple[str, ...]]:
+            options = SearchOptions(AuditMode.VISUAL, limit=limit, now=NOW)
             found = library.searcher.search(library.snapshot, library.index, query, options, read)
             assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
             return [hit.paths for hit in found.hits]
@@ -403,6 +403,9 @@ class TestWorkTree:
         assert ask("unicorns path:b") == [("b.md", "a/b.md")]
         assert ("notes/git.md", "z copy.md") in ask("git")
         assert ask("git path:z") == [("z copy.md",)]
+        whole = ask("git")
+        for limit in range(1, len(whole) + 1):
+            assert ask("git", limit) == whole[:limit], "copies of the last hit are looked for too"
 
     def test_raw_expressions_reach_files(self, library: Library) -> None:
         assert self.ask(library, "body : unicorns", {"new.md": "unicorns"}, raw=True) == [("new.md", b"")]

@@ -54,6 +54,16 @@ def test_a_cold_document_without_a_file_is_in_the_working_copy(kb: KnowledgeBase
     assert hits(kb, "glaciers", "VISUAL") == {}, "another version is staged"
 
 
+def test_a_copy_of_a_cold_document_shows_its_text(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert kb.fs_root is not None
+    evict(kb, tmp_path, "glaciers.md")
+    (kb.fs_root / "glaciers.md").rename(kb.fs_root / "copy.md")
+    hit = hits(kb, "rivers valleys", "VISUAL")["glaciers.md"]
+    assert hit.paths == ("glaciers.md", "copy.md")
+    assert "carves valleys" in hit.snippet
+    assert hit.line is not None
+
+
 def test_a_cold_document_is_found_by_what_is_here(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert label(kb, "valleys", "glaciers.md") == "STRICT"
     archive = evict(kb, tmp_path, "glaciers.md")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters, in_order, sort_option
+from arbor.cli.commit_filters import commit_filters, in_order, is_one_of, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -20,6 +19,7 @@ from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching
+from arbor.repo.commits.shorthands import branch_named
 
 FIELDS = {
     "branches": "`name`, `commit`, `current`, `upstream` of each, and `upstream_gone`: whether that was removed "
@@ -80,7 +80,8 @@ def command(
         return
     follows = upstream is not None or unset_upstream
     if delete or force_delete:
-        for name in _at_least_one(names):
+        for typed in _at_least_one(names):
+            name = branch_named(kb.repo, typed)
             oid = branching.delete_branch(kb.repo, name, force=force_delete)
             if not as_json:
                 session.out.line(f"removed branch {clean_line(name)} (it was at {short(oid.hex())})")
@@ -130,8 +131,8 @@ class _Shown(NamedTuple):
 
     def has(self, branch: branching.Branch) -> bool:
         """Whether this branch is among them."""
-        is_named = not self.patterns or any(fnmatchcase(branch.name, pattern) for pattern in self.patterns)
-        return is_named and self.holds(branch.commit)
+        names = (branch.name, branch.name.removeprefix("remotes/"))  # -a and -r take the same patterns
+        return any(is_one_of(name, self.patterns) for name in names) and self.holds(branch.commit)
 
 
 def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote: bool) -> None:

@@ -56,7 +56,7 @@ def command(
     ctx: click.Context, /, session: Session, words: tuple[str, ...], staged: bool,
     exit_code: bool, quiet: bool, as_json: bool, **shape: Any,
 ) -> int:  # fmt: skip
-    """Show what differs, document by document, as a patch that git apply takes.
+    """Show what differs, document by document, as a patch that git apply takes where files are UTF-8.
 
     For example:
 

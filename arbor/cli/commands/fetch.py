@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ from arbor.cli.command import arbor_command, json_option, quiet_option, signed_o
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
-from arbor.errors import UsageError
+from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ FIELDS = {
     "warnings": "what to know before relying on it",
     "fetch_head": "full name there of the branch or tag that FETCH_HEAD stands for now, null where it is as it was",
 }
+
+EXIT_REFUSED = RemoteError.exit_code
 
 
 @arbor_command("fetch", fields=FIELDS)
@@ -60,18 +63,45 @@ def command(
     kb = session.open()
     set_identity(kb)
     options = fetching.FetchOptions(full_tags(branches), tags, prune, force)
-    is_refused = False
-    for name in _every_remote(kb, remote, as_json=as_json) if everywhere else [remote]:
-        with transfer_bar(session, "receiving") as bar:
-            result = kb.sharing.fetch(name, options, connecting=connect_options(session), progress=bar,
-                                      require_signed=require_signed)  # fmt: skip
-        if as_json:
-            session.out.json("fetch", fetch_fields(result))
-        else:
-            show_fetch(session, result)
-        is_refused = is_refused or bool(result.rejected)
-    if is_refused:
-        raise click.exceptions.Exit(14)
+    if everywhere:
+        _fetch_all(session, _every_remote(kb, remote, as_json=as_json), options, require_signed)
+        return
+    result = _fetch(session, remote, options, require_signed)
+    if as_json:
+        session.out.json("fetch", fetch_fields(result))
+    else:
+        show_fetch(session, result)
+    if result.rejected:
+        raise click.exceptions.Exit(EXIT_REFUSED)
+
+
+def _fetch(
+    session: Session, remote: str | None, options: fetching.FetchOptions, require_signed: bool | None
+) -> fetching.FetchResult:
+    with transfer_bar(session, "receiving") as bar:
+        return session.open().sharing.fetch(remote, options, connecting=connect_options(session), progress=bar,
+                                            require_signed=require_signed)  # fmt: skip
+
+
+def _fetch_all(
+    session: Session, names: Sequence[str], options: fetching.FetchOptions, require_signed: bool | None
+) -> None:
+    """Fetch from one after the other; one that cannot be reached keeps nothing from the others."""
+    codes = []
+    for name in names:
+        try:
+            result = _fetch(session, name, options, require_signed)
+        except ArborError as error:
+            session.out.warning(f"nothing came from {name}: {error.message}")
+            if error.hint:
+                session.out.hint(error.hint)
+            codes.append(error.exit_code)
+            continue
+        show_fetch(session, result)
+        if result.rejected:
+            codes.append(EXIT_REFUSED)
+    if codes:
+        raise click.exceptions.Exit(codes[0])
 
 
 def _every_remote(kb: KnowledgeBase, remote: str | None, *, as_json: bool) -> list[str]:

@@ -9,7 +9,7 @@ from arbor.cli.command import arbor_command, json_option, no_edit_option, offlin
 from arbor.cli.completing import REVISION
 from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge, go_on, say_left
+from arbor.cli.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.errors import UsageError
@@ -18,9 +18,9 @@ from arbor.repo.forgetting import cold_needs
 from arbor.repo.merge import merging
 
 FIELDS = {
-    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
+    "kind": "up-to-date, fast-forward, merged, staged (--no-commit), conflict or left (--abort)",
     "commit": "the commit HEAD stands at now",
-    "merged": 'the commit that was merged; "" after revert --continue',
+    "merged": 'the commit that was merged; "" after revert --continue and --abort',
     "changed": "documents, and cores as core:NAME, that the merge brought",
     "conflicts": "those to be resolved by hand",
     "reasons": "why each of them is in conflict",
@@ -56,9 +56,10 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
+    check_ending(revision, abort=abort, goes_on=goes_on)
     if abort:
         merging.abort(kb.repo, "merge")
-        say_left(session, "merge")
+        say_left(session, "merge", as_json=as_json)
         return
     if goes_on:
         go_on(session, "merge", message, as_json=as_json)

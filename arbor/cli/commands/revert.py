@@ -12,7 +12,7 @@ from arbor.cli.command import arbor_command, json_option, no_edit_option, offlin
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge, go_on, say_left
+from arbor.cli.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.cli.views import short
@@ -47,9 +47,10 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
+    check_ending(words[0] if words else None, abort=abort, goes_on=goes_on)
     if abort:
         merging.abort(kb.repo, "revert")
-        say_left(session, "revert")
+        say_left(session, "revert", as_json=as_json)
         return
     if goes_on:
         go_on(session, "revert", "", as_json=as_json)

@@ -48,7 +48,8 @@ KINDS = ("surface", "core")
 EXIT_NO_MATCH = 1
 _FURTHER_PASSAGES = 3
 _QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
-_EXCLUSION = re.compile(r"-[^-\W].*|-[\"\u201c-\u201f\uff02\xab\xbb].*", re.DOTALL)
+_MARK = re.compile('["\u201c-\u201f\uff02\xab\xbb]')
+_EXCLUSION = re.compile(rf"-(?:[^-\W]|{_MARK.pattern}).*", re.DOTALL)
 _ESCAPE = "\0"  # no argument of a process can hold it
 
 
@@ -186,6 +187,6 @@ def join_query(words: tuple[str, ...]) -> str:
 
 def _requote(word: str) -> str:
     found = _QUOTABLE.fullmatch(word)
-    if not found or '"' in word:
+    if not found or '"' in word or _MARK.match(found[2]):
         return word
     return f'{found[1]}"{found[2]}"'

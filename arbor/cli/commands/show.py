@@ -98,10 +98,18 @@ def _as_revision(session: Session, thing: str) -> str | None:
     return thing
 
 
+def _is_document(session: Session, thing: str) -> bool:
+    try:
+        find_place(session, thing)
+    except UsageError:
+        return False
+    return True
+
+
 def _looks_like_revision(session: Session, thing: str) -> bool:
     """Whether a word that names nothing was more likely meant as a revision than as a path."""
-    if (thing.startswith(":/") or "@{" in thing) and next(session.open().ls(thing), None) is None:
-        return True
+    if thing.startswith(":/") or "@{" in thing:
+        return "}:" not in thing and not _is_document(session, thing)
     if any(char in thing for char in "/.:@"):
         return False
     path = session.kb_path(thing)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters, in_order, sort_option
+from arbor.cli.commit_filters import commit_filters, in_order, is_one_of, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
@@ -64,12 +63,14 @@ def command(
     kb = session.open()
     set_identity(kb)
     lists = lists or subjects or sort != "name" or any(value is not None for value in filters.values())
+    if lists and (delete or verifies or annotate or sign or force or message is not None):
+        raise UsageError("-l, -n and the filters list tags, and change none", "run: arbor tag --help")
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
     if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, commit_chooser(kb, filters), names, sort)
+        _list(session, as_json, names, commit_chooser(kb, filters), sort)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -106,13 +107,12 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
 
 
 def _list(
-    session: Session, as_json: bool, holds: Callable[[str], bool] = lambda commit: True,
-    patterns: Sequence[str] = (), sort: str = "name",
+    session: Session, as_json: bool, patterns: Sequence[str] = (),
+    holds: Callable[[str], bool] = lambda commit: True, sort: str = "name",
 ) -> None:  # fmt: skip
     out = session.out
     tags = branching.list_tags(session.open().repo)
-    found = [tag for tag in tags if holds(tag.commit)
-             and any(fnmatchcase(tag.name, pattern) for pattern in patterns or ("*",))]  # fmt: skip
+    found = [tag for tag in tags if is_one_of(tag.name, patterns) and holds(tag.commit)]
     found = in_order(session.open(), found, sort)
     if as_json:
         rows = [

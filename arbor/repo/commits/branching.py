@@ -12,7 +12,7 @@ from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, decode_tag, encode_tag
 from arbor.repo.commits.history import is_ancestor
 from arbor.repo.commits.revisions import find_ref, is_symmetric, nearest, resolve, resolve_start
-from arbor.repo.commits.shorthands import branch_named
+from arbor.repo.commits.shorthands import branch_named, name_told
 from arbor.repo.commits.upstreams import is_gone, move_upstream, read_upstream, told_upstream, write_upstream
 from arbor.repo.repository import Repository
 from arbor.repo.stage import Stage, clear_stage, put_stage
@@ -79,7 +79,7 @@ def create_branch(repo: Repository, name: str, start: str = "HEAD", *, force: bo
             raise UsageError(f"branch '{name}' exists already", f"go to it: arbor switch {name}")
         if old is not None and repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "move it with arbor reset")
-        repo.refs.move(ref, old, target, repo.who(), f"branch: from {start}")
+        repo.refs.move(ref, old, target, repo.who(), f"branch: from {name_told(repo, start)}")
         _follow_start(repo, name, start)
     return target
 
@@ -331,7 +331,7 @@ def switch(
 
         def move_ref() -> None:
             if is_new:
-                reason = f"branch: from {REMOTES + upstream if upstream else start}"
+                reason = f"branch: from {REMOTES + upstream if upstream else name_told(repo, start)}"
                 repo.refs.move(ref, there, oid, repo.who(), reason)
             if upstream:
                 write_upstream(repo, target, upstream)

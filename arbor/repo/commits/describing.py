@@ -16,6 +16,7 @@ from arbor.repo.commits.diffing import (
     NoText,
     Text,
     document_text,
+    join_passages,
     pair_documents,
     unified_diff,
 )
@@ -28,7 +29,8 @@ from arbor.repo.stage import Stage
 from arbor.repo.work_tree.selections import matcher_of
 from arbor.repo.work_tree.status import cold_paths, tracked_files
 from arbor.repo.work_tree.worktree import read_file, scan
-from arbor.text.reading import decode_passage, extract
+from arbor.text.encodings import UTF8
+from arbor.text.reading import extract
 
 
 def ref_names(repo: Repository) -> dict[bytes, list[str]]:
@@ -286,8 +288,8 @@ def _file_text(data: bytes, path: str) -> Text:
     extraction = extract(data, path)
     if not extraction.passages and data:
         return NoText.BINARY
-    encoding = "utf-8" if extraction.original else extraction.encoding
-    return "".join(decode_passage(passage.data, encoding) for passage in extraction.passages)
+    encoding = UTF8 if extraction.original else extraction.encoding
+    return join_passages([passage.data for passage in extraction.passages], encoding)
 
 
 def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff:

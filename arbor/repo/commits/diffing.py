@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import difflib
 import re
@@ -12,7 +13,8 @@ from enum import Enum
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Document
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import Snapshot, passage_encoding
+from arbor.text.encodings import UTF8, decode_passage
 
 RENAME_SIMILARITY_PERCENT = 50
 _MAX_RENAME_PAIRS = 1_000_000
@@ -169,7 +171,8 @@ def document_text(snapshot: Snapshot, document: Document) -> Text:
     if document.passage_count == 0 and document.size:
         return NoText.BINARY
     try:
-        return "".join(snapshot.texts(document, snapshot.manifest(document)))
+        passages = [snapshot.chunk(ref.oid) for ref in snapshot.manifest(document).passages]
+        return join_passages(passages, passage_encoding(document))
     except IntegrityError:
         if snapshot.is_cold(document):
             return NoText.COLD
@@ -197,6 +200,12 @@ class _Line(str):
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+
+def join_passages(passages: Sequence[bytes], encoding: str) -> str:
+    """The text of passages; a byte order mark stays, since a patch without it fits no file that has one."""
+    mark = "\ufeff" if encoding == UTF8 and passages and passages[0].startswith(codecs.BOM_UTF8) else ""
+    return mark + "".join(decode_passage(passage, encoding) for passage in passages)
 
 
 def unified_diff(old: Text, new: Text, old_name: str, new_name: str, how: Comparing = PLAIN) -> list[str]:

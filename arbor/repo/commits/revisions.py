@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import re
 import time
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
@@ -33,6 +35,9 @@ _NUMBER = re.compile(r"^[0-9]{1,9}$")
 _AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
 _SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+_WITH_ZONE = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{4,})\s*(Z|[+-][0-9]{2}:?[0-9]{2})", re.IGNORECASE
+)
 _DATE_FORMATS = (
     "%Y-%m-%d",
     "%Y-%m",
@@ -280,7 +285,7 @@ def is_symmetric(text: str) -> bool:
 
 
 def parse_moment(text: str, now: float | None = None) -> int:
-    """Seconds since 1970 of `2026-01-31`, `yesterday`, `3 days ago`, `12h`, `30d`.
+    """Seconds since 1970 of `2026-01-31`, `2026-01-31T09:30:00+01:00`, `yesterday`, `3 days ago`, `12h`, `30d`.
 
     Raises:
         UsageError: when it is no moment in time.
@@ -300,11 +305,13 @@ def parse_moment(text: str, now: float | None = None) -> int:
         unit, number = ago.group(2), int(ago.group(1))
         seconds = _SPAN_SECONDS.get(unit, 0) + 86400 * _SPAN_DAYS.get(unit, 0)
         return int(now) - number * seconds
+    zoned = _WITH_ZONE.fullmatch(text.strip())
+    if zoned:
+        with contextlib.suppress(ValueError, OverflowError):
+            return int(datetime.fromisoformat("".join(zoned.groups()).upper()).timestamp())
     for form in _DATE_FORMATS:
-        try:
+        with contextlib.suppress(ValueError, OverflowError):
             return int(time.mktime(time.strptime(text.strip(), form)))
-        except (ValueError, OverflowError):
-            continue
     raise UsageError(f"'{text}' is not a date", "write it like 2026-01-31, yesterday, '3 days ago' or 30d")
 
 
