@@ -17,6 +17,8 @@ from arbor.store.lock import writer_lock
 ID_FILE = "store-id"
 ID_BYTES = 16
 _MAX_FILE_BYTES = 4 * ID_BYTES
+UNNAMED = b"servers that do not say which store they are"
+"""What all of these are identified by: any two of them may be one, and each may be one of the folders here."""
 
 
 def read_store_id(folder: Path) -> bytes:
@@ -38,3 +40,8 @@ def make_store_id(folder: Path) -> bytes:
             if not read_store_id(folder):  # nobody has made it since
                 write_atomically(folder / ID_FILE, f"{os.urandom(ID_BYTES).hex()}\n".encode())
     return read_store_id(folder)
+
+
+def served_as(folder: Path) -> frozenset[bytes]:
+    """What servers of the store in a KB's private folder are identified by; an older one does not know its number."""
+    return frozenset((make_store_id(folder), UNNAMED)) - {b""}
