@@ -709,6 +709,9 @@ def test_every_name_is_removed(kb: Cli) -> None:
     assert [tag["name"] for tag in kb("tag", "--json").json["tags"]] == ["c"]
     assert kb("branch", "-d", "a", "b").out.count("removed branch") == 2
     assert branches_of(kb) == ["c", "main"]
+    kb("switch", "c")
+    kb("switch", "-")
+    assert "removed branch c (" in kb("branch", "-d", "@{-1}").out
     assert "too many names" in kb("tag", "x", "HEAD", "y", code=2).err
 
 

@@ -20,6 +20,7 @@ from arbor.cli.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching
+from arbor.repo.commits.shorthands import branch_named
 
 FIELDS = {
     "branches": "`name`, `commit`, `current`, `upstream` of each, and `upstream_gone`: whether that was removed "
@@ -78,6 +79,7 @@ def command(
     follows = upstream is not None or unset_upstream
     if delete or force_delete:
         for name in _at_least_one(names):
+            name = branch_named(kb.repo, name)
             oid = branching.delete_branch(kb.repo, name, force=force_delete)
             if not as_json:
                 session.out.line(f"removed branch {clean_line(name)} (it was at {short(oid.hex())})")
