@@ -25,14 +25,10 @@ from arbor.repo.forgetting.copies import (
 from arbor.repo.forgetting.rehydrating import RehydrateReport, rehydrate
 from arbor.repo.forgetting.tiering import close_sources
 from arbor.repo.repository import Repository
-from arbor.store.store_id import read_store_id
+from arbor.store.store_id import UNNAMED, read_store_id
 
 Warn = Callable[[str], None]
 """Told in a sentence when a place cannot be asked."""
-
-
-_UNNAMED = b"servers that do not say which store they are"
-"""What all of these are identified by: any two of them may be one."""
 
 
 class FarPlaces:
@@ -92,7 +88,7 @@ class FarPlaces:
                 problem = _maybe_own(own, name, store, url)
             elif may_be_own(own, fetch, known):
                 problem = f"'{name}' is this knowledge base itself, which is no copy"
-            return (b"", problem) if problem else (store or (identity if _is_bucket(url) else _UNNAMED), "")
+            return (b"", problem) if problem else (store or (identity if _is_bucket(url) else UNNAMED), "")
 
         return ChunkSource(name, identity, fetch, identify, lambda oids: ask(oids).oids)
 

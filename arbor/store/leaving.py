@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arbor.objects.ids import OID_BYTES
+from arbor.store.files import MAX_STATE_BYTES, read_bounded, write_atomically
 from arbor.store.lock import is_held, writer_lock
 
 LEAVING_FILE = "leaving"
@@ -33,19 +34,23 @@ def leaving(folder: Path, oids: Iterable[bytes]) -> Iterator[None]:
     """
     with writer_lock(folder / _LOCK_FILE):
         try:
-            (folder / LEAVING_FILE).write_bytes(b"".join(oids))
+            # Not through a link that somebody put there: the KB folder may come from somebody else.
+            write_atomically(folder / LEAVING_FILE, b"".join(oids), durable=False)
             yield
         finally:
             (folder / LEAVING_FILE).unlink(missing_ok=True)
 
 
 def read_leaving(folder: Path) -> frozenset[bytes]:
-    """What is going now. Look for the objects themselves after this: what went meanwhile is not said any more."""
+    """What is going now. Look for the objects themselves after this: what went meanwhile is not said any more.
+
+    Raises:
+        IntegrityError: when something else than a file is there.
+    """
     try:
-        said = (folder / LEAVING_FILE).read_bytes()
+        said = read_bounded(folder / LEAVING_FILE, MAX_STATE_BYTES)
     except FileNotFoundError:
         return frozenset()
     if not is_held(folder / _LOCK_FILE):
         return frozenset()  # its process ended before its time
-    whole = len(said) - len(said) % OID_BYTES  # one that is being written asks after it, and is told of ours
-    return frozenset(said[start : start + OID_BYTES] for start in range(0, whole, OID_BYTES))
+    return frozenset(said[start : start + OID_BYTES] for start in range(0, len(said), OID_BYTES))

@@ -85,7 +85,9 @@ def _wait_for(handle: int, wait_s: float) -> bool:
 def is_held(fs_path: Path) -> bool:
     """Whether a process holds a lock now; also where nothing may be written."""
     try:
-        handle = os.open(fs_path, os.O_RDONLY)
+        handle = os.open(
+            fs_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        )  # a pipe is not to be waited for
     except FileNotFoundError:
         return False
     try:

@@ -66,7 +66,7 @@ def extract(
     said = read_as_said(data, charset or recorded)
     if form.is_text:
         encoding = detect_encoding(data)
-        if encoding and said and said.codec in ENCODINGS and said.text != data.decode(encoding, "replace"):
+        if encoding and said and said.text != data.decode(encoding, "replace"):
             return _extract_encoded(data, form, policy, said.codec, is_said=True)
         if encoding == UTF8:
             reading = get_reader(form.reader)(data, policy)
@@ -211,7 +211,7 @@ def _extract_encoded(
         reading = get_reader(form.reader)(text, shrink_policy(policy, shrink))
         if is_said:
             reading = reading._replace(extractor=join_recorded(reading.extractor, encoding))
-        if encoding in STATEFUL:
+        if encoding in STATEFUL or encoding not in ENCODINGS:  # passages cannot be in it
             return _assemble(form, reading, UTF8, reading.passages, _split(data))
         pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])
         if max(map(len, pieces), default=0) <= policy.cap_bytes:

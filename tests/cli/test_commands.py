@@ -709,6 +709,9 @@ def test_every_name_is_removed(kb: Cli) -> None:
     assert [tag["name"] for tag in kb("tag", "--json").json["tags"]] == ["c"]
     assert kb("branch", "-d", "a", "b").out.count("removed branch") == 2
     assert branches_of(kb) == ["c", "main"]
+    kb("switch", "c")
+    kb("switch", "-")
+    assert "removed branch c (" in kb("branch", "-d", "@{-1}").out
     assert "too many names" in kb("tag", "x", "HEAD", "y", code=2).err
 
 
@@ -821,7 +824,9 @@ def test_reverts_that_wait_become_one_commit(kb: Cli) -> None:
     kb("commit", "--no-edit")
     assert kb("log", "--json", "-1").json["commits"][0]["message"].count("This reverts commit") == 2
     kb.write("two.md", "# edited\n")
-    assert "would be overwritten: two.md" in kb("revert", "-n", "HEAD~2", code=13).err
+    refused = kb("revert", "-n", "HEAD~2", code=13).err
+    assert "would be overwritten: two.md" in refused
+    assert "move them away" in refused, "what is not tracked cannot be restored"
     kb("revert", "-n", "HEAD")
     kb.write("one.md", "# edited\n")
     assert "would be overwritten: one.md" in kb("revert", "-n", "HEAD~3", code=13).err

@@ -293,6 +293,14 @@ def test_a_feed_comes_from_standard_input_too(kb: Cli) -> None:
     assert "beside an address" in kb("add", "notes", "https://example.org/", code=2).err
 
 
+def test_a_revert_has_no_sides_of_a_merge(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    kb("revert", "--no-commit", "HEAD")
+    told = kb("restore", "--theirs", "notes/proofs.md", code=2).err
+    assert "a revert is in progress" in told
+    assert "-s HEAD" in told
+
+
 def test_one_side_of_a_conflict_is_taken(kb: Cli) -> None:
     diverge(kb, "ours\n", "theirs\n")
     assert "no merge is in progress" in kb("restore", "--ours", "notes/proofs.md", code=2).err

@@ -421,6 +421,9 @@ def test_servers_that_do_not_say_which_store_they_are_are_one_copy(
     second("remote", "remove", "origin")
     assert "only 1 of 2" in second("evict", "n0.md", "--copies", "2", *places, code=1).err
     assert "may be this one" in second("evict", "n0.md", "-n", *places, code=1).err
+    for folder in (hub.folder, hub.folder.parent / "maker"):
+        for both in ([*places[:2], "--from", str(folder)], ["--from", str(folder), *places[:2]]):
+            assert "only 1 of 2" in second("evict", "n0.md", "--copies", "2", *both, code=1).err
     second("evict", "n0.md", *places)
     assert is_cold(second, "n0.md")
 

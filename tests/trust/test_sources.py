@@ -790,6 +790,14 @@ CHARSETS = {
     "/as-said.txt": (
         "text/plain; charset=iso-8859-1", "Größe".encode(), "GrÃ¶ÃŸe", "plain/1; charset=cp1252"
     ),
+    "/latin-2.txt": (
+        "text/plain; charset=iso-8859-2", "Žluťoučký kůň".encode("iso8859_2"), "Žluťoučký kůň",
+        "plain/1; charset=iso8859_2",
+    ),
+    "/latin-9.md": (
+        "text/markdown; charset=ISO-8859-15", "# Preis\n\n5 € für Œuvres\n".encode("iso8859_15"),
+        "# Preis\n\n5 € für Œuvres", "markdown/3; charset=iso8859_15",
+    ),
     "/marked.txt": ("text/plain; charset=iso-8859-1", "\ufeffGröße".encode(), "Größe", ""),
     "/cannot-be.txt": ("text/plain; charset=utf-8", "Größe und Maße\n".encode("cp1252"), "Größe und Maße\n", ""),
     "/unknown.txt": ("text/plain; charset=klingon", "Größe".encode(), "Größe", ""),

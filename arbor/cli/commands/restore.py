@@ -51,6 +51,11 @@ def command(
     if side is not None:
         if source is not None:
             raise UsageError("--ours and --theirs name a revision, as -s does", "choose one")
+        if kb.repo.stage().in_progress == "revert":
+            raise UsageError(
+                "--ours and --theirs are sides of a merge, and a revert is in progress",
+                "take what stands here with -s HEAD, or what was there before the undone commit with -s REV~1",
+            )
         kb.resolve(MERGE_HEAD)  # both words mean something in a merge only
         source = side
     done = with_passages(session, lambda: kb.restore(paths, source=source, staged=staged, worktree=files,

@@ -27,7 +27,7 @@ from arbor.repo.upkeep.gc import read_waiting
 from arbor.repo.work_tree.worktree import read_file
 from arbor.store.leaving import read_leaving
 from arbor.store.odb import ObjectStore
-from arbor.store.store_id import make_store_id
+from arbor.store.store_id import served_as
 from arbor.text.extraction import ChunkPolicy
 from arbor.text.reading import extract
 
@@ -66,7 +66,7 @@ class Found:
         where: The place, for people.
         identity: Equal for two names of the same bytes on one disk; b"" where the bytes are this store's own.
         owner: The knowledge base whose folder the bytes lie in, b"" for none: its store and its files are one copy.
-        store: What a server of that knowledge base is identified by, where it lies on this machine; b"" for none.
+        servers: What servers of that knowledge base are identified by, where it lies on this machine.
         problem: Why the place, which should have the document, gives nothing now; "" where it gives something.
         gone: Whether that is so because nothing is there any more; else the place could not be asked.
         is_guess: Whether it is a file elsewhere that only has the document's name: another one, unless passages agree.
@@ -79,7 +79,7 @@ class Found:
     data: bytes | None = None
     chunks: Mapping[bytes, bytes] = field(default_factory=dict)
     owner: bytes = b""
-    store: bytes = b""
+    servers: frozenset[bytes] = frozenset()
     problem: str = ""
     gone: bool = False
     is_guess: bool = False
@@ -157,11 +157,12 @@ class Owners:
     """The knowledge bases that files lie in, looked for once a folder: a source is asked for many files of each."""
 
     def __init__(self) -> None:
-        self._by_folder: dict[Path, tuple[bytes, bytes]] = {}
+        self._by_folder: dict[Path, tuple[bytes, frozenset[bytes]]] = {}
 
-    def owner_of(self, fs_path: Path) -> tuple[bytes, bytes]:
-        """(owner, store) of a file, as `Found` has them. Links in the path have been followed."""
-        owner, passed = (b"", b""), []
+    def owner_of(self, fs_path: Path) -> tuple[bytes, frozenset[bytes]]:
+        """(owner, servers) of a file, as `Found` has them. Links in the path have been followed."""
+        owner: tuple[bytes, frozenset[bytes]] = b"", frozenset()
+        passed = []
         for folder in fs_path.parents:
             known = self._by_folder.get(folder)
             if known is not None:
@@ -170,7 +171,7 @@ class Owners:
             passed.append(folder)
             if is_kb_folder(folder / PRIVATE_FOLDER):
                 private = folder / PRIVATE_FOLDER
-                owner = StoreSource.identity_of(private), make_store_id(private)
+                owner = StoreSource.identity_of(private), served_as(private)
                 break
         self._by_folder.update(dict.fromkeys(passed, owner))
         return owner
@@ -220,8 +221,10 @@ class FolderSource:
             real = fs_path.resolve(strict=True)
             if self._private is not None and real.is_relative_to(self._private):
                 return None
-            owner, store = self._owners.owner_of(real)
-            return Found(str(fs_path), file_identity(real), read_copy(real, size), owner=owner, store=store)
+            owner, servers = self._owners.owner_of(real)
+            return Found(
+                str(fs_path), file_identity(real), read_copy(real, size), owner=owner, servers=servers
+            )
         except (OSError, ArborError, RuntimeError):
             return None
 
@@ -347,8 +350,8 @@ class UriSource:
             return Found(
                 uri, b"", problem=f"'{uri}' is in this knowledge base's own folder, which is no copy"
             )
-        owner, store = self._owners.owner_of(real)
-        return Found(uri, file_identity(real), read_copy(real, size), owner=owner, store=store)
+        owner, servers = self._owners.owner_of(real)
+        return Found(uri, file_identity(real), read_copy(real, size), owner=owner, servers=servers)
 
 
 class StoreSource:
@@ -380,7 +383,7 @@ class StoreSource:
                 continue
         if not chunks:
             return None
-        return Found(self.name, self.identity, None, chunks, store=make_store_id(self.folder))
+        return Found(self.name, self.identity, None, chunks, servers=served_as(self.folder))
 
     def lacking(self, oids: Iterable[bytes]) -> set[bytes]:
         """Those of the chunks that are not stored there now, or are going, or wait to be collected."""

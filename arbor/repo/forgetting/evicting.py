@@ -211,11 +211,11 @@ def check_one(
         if found is None or not found.identity:
             reasons += [found.problem] if found is not None and found.problem else []
         elif gives_everything(wanted, found, policy):
-            names, store = {found.identity, found.owner} - {b""}, {found.store} - {b""}
-            is_new = seen.isdisjoint(names | store) and served.isdisjoint(names)
+            names = {found.identity, found.owner} - {b""}
+            is_new = seen.isdisjoint(names | found.servers) and served.isdisjoint(names)
             copies += [found.where] if is_new else []
             seen |= names
-            served |= store
+            served |= found.servers
         elif not found.is_guess:
             what = "has only some of its passages" if found.data is None else "gives other bytes"
             reasons.append(f"'{found.where}' {what}")

@@ -110,7 +110,8 @@ def _refuse(blocked: Sequence[str]) -> None:
     if blocked:
         names = ", ".join(blocked[:_NAMED]) + (" …" if len(blocked) > _NAMED else "")
         raise ConflictError(
-            f"local changes would be overwritten: {names}", "commit them, or discard them with arbor restore"
+            f"local changes would be overwritten: {names}",
+            "commit them, move them away, or discard them with arbor restore",
         )
 
 
