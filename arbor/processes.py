@@ -68,27 +68,42 @@ def map_forked(
     Raises:
         Exception: what `function` raised, in the order of the tasks.
     """
-    if not will_fork(tasks, at_least):
-        if meanwhile:
-            meanwhile()
-        yield from map(function, tasks)
-        return
-    workers = min(worker_count(), len(tasks))
     children: list[tuple[int, BinaryIO]] = []
     finished = False
     try:
-        with _interrupts_held():
-            for number in range(workers):
-                children.append(_start(function, tasks[number::workers], [pipe for _, pipe in children]))
+        if will_fork(tasks, at_least) and not _start_all(function, tasks, children):
+            _end_all(children, wait=False)
         if meanwhile:
             meanwhile()
-        for position in range(len(tasks)):
-            yield _receive(children[position % workers][1])
+        if not children:
+            yield from map(function, tasks)
+        else:
+            for position in range(len(tasks)):
+                yield _receive(children[position % len(children)][1])
         finished = True
     finally:
-        for pid, pipe in children:
-            pipe.close()
-            _end(pid, wait=finished)
+        _end_all(children, wait=finished)
+
+
+def _start_all(function: Callable[[T], R], tasks: Sequence[T], children: list[tuple[int, BinaryIO]]) -> bool:
+    """Start as many processes as help; False where the system grants no more of them, be it after some."""
+    workers = min(worker_count(), len(tasks))
+    with _interrupts_held():
+        for number in range(workers):
+            try:
+                child = _start(function, tasks[number::workers], [pipe for _, pipe in children])
+            except OSError:
+                return False
+            children.append(child)
+    return True
+
+
+def _end_all(children: list[tuple[int, BinaryIO]], *, wait: bool) -> None:
+    """End the processes that were started, or wait for them; none is left in the list."""
+    while children:
+        pid, pipe = children.pop()
+        pipe.close()
+        _end(pid, wait=wait)
 
 
 @contextlib.contextmanager

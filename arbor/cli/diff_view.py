@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from arbor.cli.output import Output
-from arbor.cli.safe_text import cell_width, clean, pad, quote_path, truncate_left
+from arbor.cli.safe_text import cell_width, clean, clean_line, pad, quote_path, truncate_left
 from arbor.cli.views import STATUS_STYLES, count, renamed
 from arbor.repo.commits.diffing import CONTEXT_LINES, Comparing
 
@@ -133,7 +133,9 @@ def patch_lines(out: Output, change: TextDiff) -> Iterator[str]:
             yield "\n".join(change.lines)
         return
     for number, line in enumerate(change.lines):
-        yield _patch_line(out, clean(line).replace("\r", "\u240d"), is_header=number < 2)
+        # Names are in the first two lines; a tab ends one that has spaces.
+        shown = "\t".join(map(clean_line, line.split("\t"))) if number < 2 else clean(line)
+        yield _patch_line(out, shown.replace("\r", "\u240d"), is_header=number < 2)
 
 
 def _patch_line(out: Output, line: str, *, is_header: bool) -> str:

@@ -51,9 +51,9 @@ def describe_failure(error: BaseException) -> Failure:
     if isinstance(error, click.ClickException):
         return _usage(error)
     if isinstance(error, OSError) and error.errno:
-        reason = (error.strerror or type(error).__name__).lower()
+        reason, hint = files.in_words(error)
         name = f" '{quote_path(files.asked_for(os.fsdecode(error.filename)))}'" if error.filename else ""
-        return Failure(f"{reason}{':' if name else ''}{name}", files.in_words(error)[1], EXIT_PARTLY)
+        return Failure(f"{reason}{':' if name else ''}{name}", hint, EXIT_PARTLY)
     return Failure(
         f"a bug in arbor: {type(error).__name__}: {error}",
         "ARBOR_DEBUG=1 shows where; please report it with what you typed",

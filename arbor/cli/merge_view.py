@@ -14,7 +14,7 @@ from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError, UsageError
-from arbor.repo.merge.merging import MergeResult
+from arbor.repo.merge.merging import MergeResult, committing
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree import twins
@@ -75,7 +75,8 @@ def _are_here(tracked: Mapping[str, bytes], pair: tuple[str, str]) -> bool:
 def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResult:
     kb, out = session.open(), session.out
     if result.kind == "clean" and commit:
-        made = kb.commit(result.message)
+        with committing(kb.repo):
+            made = kb.commit(result.message)
         if not out.json_errors:
             out.line(
                 f"[{clean_line(made.branch or 'detached HEAD')} {short(made.commit)}] {clean_line(made.subject)}"

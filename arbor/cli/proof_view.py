@@ -6,7 +6,7 @@ from typing import Any
 
 from arbor import proofs
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean, clean_line, quote_path
+from arbor.cli.safe_text import clean, clean_line, clean_words, quote_path
 from arbor.cli.views import fact_line, verify_fields
 
 _OF_PASSAGE = ("index", "passages", "leaf", "text")
@@ -47,7 +47,7 @@ def _show(out: Output, found: proofs.Verified) -> None:
     if found.document:
         rows += [
             ("document", found.document),
-            ("title", clean_line(found.title)),
+            ("title", clean_words(found.title)),
             ("blake3", found.file_hash),
         ]
     if found.source_uri:

@@ -2,21 +2,27 @@
 
 A terminal obeys control characters. What comes from a document, a file name or another KB could hold some, so
 human output replaces them by visible signs. Bidirectional controls can make text read otherwise than it is
-stored (Boucher and Anderson, Trojan Source, 2021), so they are made visible as well.
+stored (Boucher and Anderson, Trojan Source, 2021), so they are made visible as well. Signs that nobody sees make
+two names look alike, so they are made visible in names; in the words of a document they stay, since Thai and Khmer
+are broken at them and web pages are full of soft hyphens.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from arbor.cli.unseen import UNSEEN, is_seen
 
 ELLIPSIS = "…"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 _UNSAFE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
-_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff{UNSEEN}]")
 _NEEDS_QUOTES = re.compile(f'[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]')
+_UNSEEN = re.compile(f"[{UNSEEN}]")
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")
 _C_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
 _SPACES = re.compile(r"\s+")
@@ -28,7 +34,12 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Text for one line: line ends and tabs become single spaces, other control characters visible signs."""
+    """A name or a message for one line: as `clean_words`, with the signs made visible that nobody sees."""
+    return _UNSEEN.sub(_unless_seen(_visible), clean_words(text))
+
+
+def clean_words(text: str) -> str:
+    """A document's words for one line: line ends and tabs become single spaces, control characters visible signs."""
     if "\n" in text or "\t" in text or "\r" in text:
         text = _SPACES.sub(" ", text)
     return _UNSAFE_IN_LINE.sub(_visible, text)
@@ -40,13 +51,18 @@ def escape_json(text: str) -> str:
     What is no character at all, such as a byte of a file name that is not Unicode, becomes a visible sign: strict
     readers refuse a whole text for one half of a surrogate pair (RFC 8259, section 8.2).
     """
-    return _UNSAFE_IN_JSON.sub(_escaped, text)
+    return _UNSAFE_IN_JSON.sub(_unless_seen(_escaped), text)
+
+
+def _unless_seen(change: Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+    """The change of a sign found, which leaves what is a part of something seen."""
+    return lambda found: found[0] if is_seen(found.string, found.start()) else change(found)
 
 
 def _escaped(found: re.Match[str]) -> str:
     if "\ud800" <= found[0] <= "\udfff":
         return _visible(found).replace("\\", "\\\\")
-    return f"\\u{ord(found[0]):04x}"
+    return json.dumps(found[0])[1:-1] if found[0] > "\x7f" else "\\u007f"
 
 
 def _visible(found: re.Match[str]) -> str:
@@ -67,17 +83,14 @@ def quote_path(path: str, *, spaces: bool = False) -> str:
         path: A KB path or a name from disk, bytes that are no UTF-8 as `os.fsdecode` gives them.
         spaces: Quote paths with spaces too, for formats in which a space separates.
     """
-    if not _NEEDS_QUOTES.search(path):
-        return f'"{path}"' if spaces and " " in path else path
-    return '"' + "".join(map(_quoted, path)) + '"'
+    quoted = _UNSEEN.sub(_unless_seen(_quoted), _NEEDS_QUOTES.sub(_quoted, path))
+    return f'"{quoted}"' if quoted != path or (spaces and " " in path) else path
 
 
-def _quoted(char: str) -> str:
-    code = ord(char)
+def _quoted(found: re.Match[str]) -> str:
+    char, code = found[0], ord(found[0])
     if code in _C_ESCAPES:
         return _C_ESCAPES[code]
-    if not _NEEDS_QUOTES.match(char):
-        return char
     errors = "surrogateescape" if 0xDC80 <= code <= 0xDCFF else "surrogatepass"
     return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))
 

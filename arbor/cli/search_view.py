@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arbor.cli.output import Output
-from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, pad, quote_path, truncate, wrap
+from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, clean_words, pad, quote_path, truncate, wrap
 from arbor.cli.session import Session
 from arbor.cli.views import count, origin_fields, short
 
@@ -111,7 +111,7 @@ def porcelain_line(hit: Hit) -> str:
     lines = (str(hit.chunk.start_line), str(hit.chunk.end_line)) if hit.chunk else ("", "")
     score = f"{hit.score:.6f}"
     return "\t".join(
-        [str(hit.rank), hit.audit.value, score, quote_path(hit.path), *lines, clean_line(hit.title)]
+        [str(hit.rank), hit.audit.value, score, quote_path(hit.path), *lines, clean_words(hit.title)]
     )
 
 
@@ -220,7 +220,7 @@ def _some(session: Session, paths: Sequence[str]) -> str:
 
 def _heading(title: str, heading: Sequence[str]) -> str:
     """Title and heading path on one line, nothing twice."""
-    parts = [clean_line(part).strip() for part in (title, *heading)]
+    parts = [clean_words(part).strip() for part in (title, *heading)]
     kept = [part for number, part in enumerate(parts) if part and (number == 0 or part != parts[number - 1])]
     return " › ".join(kept)
 
@@ -282,7 +282,7 @@ def clean_marked(text: str, marks: Marks) -> tuple[str, Marks]:
 
     def take(piece: str) -> int:
         nonlocal length
-        shown = re.sub(" {2,}", " ", clean_line(piece))
+        shown = re.sub(" {2,}", " ", clean_words(piece))
         pieces.append(shown)
         length += len(shown)
         return length

@@ -86,7 +86,11 @@ class _Feed:
         self._stopped = threading.Event()
         self._at_hand: tuple[int, bytes | None] = (-1, None)
         self._thread = threading.Thread(target=self._read, name="arbor-index-feed", daemon=True)
-        self._thread.start()
+        self._unread: Iterator[bytes] | None = None
+        try:
+            self._thread.start()
+        except RuntimeError:  # the system lets no thread start: batches are made when they are asked for
+            self._unread = self._iter_batches()
 
     def has_batch(self, number: int) -> bool:
         """Whether there is a batch of this number; batches are asked for one after the other."""
@@ -96,7 +100,8 @@ class _Feed:
         """The rows of a batch as a JSON array of strings."""
         try:
             if self._at_hand[0] != number:
-                self._at_hand = (number, self._queue.get())
+                batch = self._queue.get() if self._unread is None else next(self._unread, None)
+                self._at_hand = (number, batch)
         except BaseException as error:
             self.error = error
             raise
@@ -105,7 +110,8 @@ class _Feed:
     def stop(self) -> None:
         """End the reading thread, whatever it is at."""
         self._stopped.set()
-        self._thread.join()
+        if self._unread is None:
+            self._thread.join()
 
     def _read(self) -> None:
         try:

@@ -27,6 +27,7 @@ from arbor.store.files import (
     storing,
     write_atomically,
 )
+from arbor.store.linked_cache import refuse_foreign_cache
 from arbor.store.lock import WAIT_S, writer_lock
 from arbor.store.odb import MERGE_ABOVE, ObjectStore
 from arbor.store.refs import HEADS, Refs, check_ref_name
@@ -216,6 +217,7 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
 
     Raises:
         NoKnowledgeBase: when there is none, or of a format this version does not know.
+        StorageError: when its cache is a link to something else.
     """
     for folder, fs_root in ((fs_path / PRIVATE_FOLDER, fs_path), (fs_path, None)):
         try:
@@ -231,6 +233,7 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
             raise NoKnowledgeBase(f"{folder} is of format {found.strip()!r}, which this version cannot read")
         if fs_root is None and fs_path.name == PRIVATE_FOLDER:
             fs_root = fs_path.parent
+        refuse_foreign_cache(folder / "cache")
         return Repository(folder, fs_root, user_config)
     raise NoKnowledgeBase(f"there is no knowledge base in {fs_path}", "run: arbor init")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import os
 import stat
@@ -258,9 +259,33 @@ def unpack_sealed(sealed: bytes, what: str, *, use_list: bool = True) -> Any:
         raise IntegrityError(f"{what} is damaged") from error
 
 
+def file_hasher() -> blake3:
+    """A hasher for large amounts, with as many threads as there are cores where the system lets them start."""
+    return blake3(max_threads=blake3.AUTO if _may_start_threads() else 1)
+
+
+@functools.cache
+def _may_start_threads() -> bool:
+    """Whether as many threads as there are cores can run: BLAKE3's own pool ends in a panic where they cannot."""
+    done = threading.Event()
+    started: list[threading.Thread] = []
+    try:
+        for _ in range(os.cpu_count() or 1):
+            thread = threading.Thread(target=done.wait, daemon=True)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        return False
+    finally:
+        done.set()
+        for thread in started:
+            thread.join()
+    return True
+
+
 def hash_file(fs_path: Path) -> bytes:
     """The plain BLAKE3-256 of a file, read by as many threads as there are cores."""
-    hasher = blake3(max_threads=blake3.AUTO)
+    hasher = file_hasher()
     with open_regular(fs_path) as file:
         while block := file.read(_HASH_BLOCK_BYTES):
             hasher.update(block)

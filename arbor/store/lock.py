@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -10,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from arbor.errors import Locked
+from arbor.errors import Locked, StorageError
 
 WAIT_S = 10.0
 _POLL_S = 0.02
@@ -33,11 +34,20 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+    _NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL})
+
     def _try_lock(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            raise StorageError(
+                f"the file system of the knowledge base gives no locks: {(error.strerror or '').lower()}",
+                "reading works; to write, mount it with locks (flock), or move the knowledge base to another disk",
+            ) from error
         return True
 
 
@@ -51,6 +61,7 @@ def writer_lock(fs_path: Path, wait_s: float = WAIT_S) -> Iterator[None]:
 
     Raises:
         Locked: when another writer still holds it after `wait_s`.
+        StorageError: when the file system has no locks.
     """
     handle = os.open(fs_path, os.O_RDWR | os.O_CREAT, 0o666)
     try:

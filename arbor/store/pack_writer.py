@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -120,7 +121,11 @@ class PackWriter:
         self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in enumerate(oids))
         if self._pool is None:
             self._pool = futures.ThreadPoolExecutor(1, thread_name_prefix="arbor-pack")
-        self._enqueue(self._pool.submit(fmt.encode_frame, objects).result)
+        try:
+            frame = self._pool.submit(fmt.encode_frame, objects).result
+        except RuntimeError:  # the system lets no thread start: there are as many as the user may have
+            frame = functools.partial(fmt.encode_frame, objects)
+        self._enqueue(frame)
 
     def _enqueue(self, frame: Callable[[], bytes]) -> None:
         self._frames += 1

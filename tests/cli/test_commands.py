@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
@@ -12,10 +13,12 @@ import platformdirs
 import pytest
 
 from arbor.cli.commands.search import join_query
+from arbor.cli.failures import describe_failure
 from arbor.cli.identity import user_config_path
 from arbor.errors import IntegrityError, UsageError
 from arbor.kb import open_kb
 from arbor.repo.commits.committing import parse_author
+from arbor.store import refs
 from arbor.store.odb import ObjectStore
 from tests.cli.harness import IDENTITY, Cli
 
@@ -948,3 +951,38 @@ def test_leaving_a_merge_or_revert_overwrites_no_edit(kb: Cli, how: str) -> None
     kb("restore", other)
     kb(how, "--abort")
     assert kb("status", "-s").out == ""
+
+
+@pytest.mark.parametrize("how", ["merge", "revert"])
+def test_a_merge_or_revert_that_finds_the_disk_full_at_its_commit_says_how_to_go_on(
+    kb: Cli, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """The same command again, which the hint for a full disk speaks of, is refused while one is in progress."""
+    kb("switch", "-q", "-c", "side")
+    kb.write("new.md", "new\n")
+    kb.commit("there")
+    if how == "merge":
+        kb("switch", "-q", "main")
+        kb.write("mine.md", "mine\n")
+        kb.commit("here")
+    command = ("merge", "side") if how == "merge" else ("revert", "HEAD")
+
+    def full(path: Path, line: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(refs, "append_line", full)
+        failed = kb(*command, code=3)
+        assert "the disk is full" in failed.err
+        assert f"arbor {how} --continue" in failed.err
+        assert "run the command again" not in failed.err
+        assert f"arbor {how} --continue" in kb(how, "--continue", code=3).err
+    kb(how, "--continue")
+    assert (kb.folder / "new.md").exists() == (how == "merge")
+    kb("verify")
+
+
+def test_a_full_disk_is_called_so_where_the_system_names_no_file() -> None:
+    failure = describe_failure(OSError(errno.ENOSPC, "No space left on device"))
+    assert failure.message == "the disk is full"
+    assert failure.hint.startswith("free some space")

@@ -73,3 +73,13 @@ def test_a_text_that_is_new_or_gone_needs_no_comparison(text: str) -> None:
         expected = difflib.unified_diff(before, after, "a", "b", n=CONTEXT_LINES, lineterm="")
         found = unified_diff(text if before else "", text if after else "", "a", "b")
         assert found == [part for line in expected for part in line.split("\n", 1)]
+
+
+def test_the_names_above_a_patch_hide_no_sign(out: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Output, "shows_raw_text", False)
+    lines = ("--- a/on e\u200b.md\t", "+++ b/on e\u200b.md\t", "@@ -1 +1 @@", "-x\u200by", "+y")
+    shown = list(patch_lines(out, TextDiff("M", "on e\u200b.md", "on e\u200b.md", 90, lines, 1, 1)))
+    assert shown == [
+        'diff --git "a/on e\\342\\200\\213.md" "b/on e\\342\\200\\213.md"',
+        "--- a/on e<U+200B>.md\t", "+++ b/on e<U+200B>.md\t", "@@ -1 +1 @@", "-x\u200by", "+y",
+    ]  # fmt: skip

@@ -16,6 +16,7 @@ from arbor.cli.safe_text import (
     cell_width,
     clean,
     clean_line,
+    clean_words,
     columns,
     escape_json,
     pad,
@@ -25,6 +26,7 @@ from arbor.cli.safe_text import (
     wrap,
 )
 
+UNSEEN_LETTERS = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u3164\uffa0")
 BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 ODD = st.text(st.sampled_from("a \t\n\r\x00\x07\x1b\x7f\x80\x9b\u2028\u202e\u2066\udcff\ud800中é\u0301🌳"))
 
@@ -44,13 +46,64 @@ def test_clean_leaves_nothing_to_obey(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cf"])))
 def test_clean_leaves_ordinary_text_alone(text: str) -> None:
     assert clean(text) == text
-    assert clean_line(text) == text
+    assert clean_words(text) == text
+    assert clean_line(text) == text or any(
+        char in UNSEEN_LETTERS or "\ufe00" <= char <= "\U000e01ef" for char in text
+    )
 
 
 def test_clean_shows_what_was_there() -> None:
     assert clean("\x1b[31mred\x07\n\tx") == "␛[31mred␇\n\tx"
     assert clean_line("a\n\n b\tc") == "a b c"
     assert clean_line("\x9b\u202e\udc80\x7f") == "<U+009B><U+202E>\\x80␡"
+
+
+@pytest.mark.parametrize(
+    "sign",
+    "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u2060\u2064\u3164\ufe0f\ufeff\uffa0\U000e0001\U000e0061\U000e007f\U000e0100",
+)
+@pytest.mark.parametrize("name", ["main", "\u043c\u0430\u0438", "\u672c\u304b\u3089", "v1"])
+def test_no_sign_that_nobody_sees_makes_two_names_look_alike(name: str, sign: str) -> None:
+    for odd in (name + sign, sign + name, name[:1] + sign + name[1:], name[:2] + sign * 2 + name[2:]):
+        if sign == "\U000e0100" and name[0] == "\u672c":
+            continue  # a form of the Han character
+        assert f"<U+{ord(sign):04X}>" in clean_line(odd)
+        octal = "".join(f"\\{byte:03o}" for byte in sign.encode())
+        assert quote_path(odd) == '"' + odd.replace(sign, octal) + '"'
+        escaped = escape_json(json.dumps(odd, ensure_ascii=False))
+        assert sign not in escaped
+        assert json.loads(escaped) == odd
+        assert (
+            clean_words(odd) == odd
+        )  # Thai is broken at such signs, and a web page's words are full of them
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u0646\u0627\u0645\u0647\u200c\u0647\u0627",  # Persian: letters, with the two words kept apart
+        "\u0915\u094d\u200d\u0937",  # Hindi, half of a letter
+        "\u0d28\u0d4d\u200d.md",  # Malayalam, a letter at the end of a word
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",  # a family
+        "\U0001f3f3\ufe0f\u200d\U0001f308",  # a rainbow flag
+        "\U0001f44d\U0001f3fd",
+        "\u2764\ufe0f",
+        "1\ufe0f\u20e3",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",  # the flag of England
+        "\u845b\U000e0100",  # a form of a Han character
+    ],
+)
+def test_signs_that_a_name_is_written_with_stay(name: str) -> None:
+    assert clean_line(name) == quote_path(name) == escape_json(name) == name
+
+
+def test_what_hides_behind_a_picture_is_shown() -> None:
+    flag = "\U0001f3f4\U000e0067\U000e0062\U000e007f"
+    assert clean_line(flag) == flag
+    assert clean_line(flag + "\U000e0061") == flag + "<U+E0061>"
+    assert clean_line("\U0001f3f4\U000e0067") == "\U0001f3f4<U+E0067>"
+    assert clean_line("\u2764\ufe0f\ufe0f") == "\u2764\ufe0f<U+FE0F>"
+    assert clean_line("\U0001f44d\u200d") == "\U0001f44d<U+200D>"
 
 
 @given(st.one_of(st.text(), ODD))

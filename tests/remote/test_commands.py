@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from arbor.errors import StorageError
+from arbor.kb import KnowledgeBase
 from arbor.store.refs import Refs
 from tests.cli.harness import Cli, allow_new_key, command_line, process_environment, run_process
 
@@ -630,3 +632,20 @@ def test_a_refspec_of_gits_is_told_what_to_type(ada: Cli) -> None:
     assert "say --force" in ada("fetch", "origin", "+main", code=2).err
     ada("fetch", "origin", "main")
     ada("branch", "foo", "FETCH_HEAD")
+
+
+def test_a_clone_is_made_where_there_is_no_room_for_its_index(
+    ada: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is whole: an error would have sent its owner to clone once more, into a folder that is not empty."""
+
+    def full(kb: KnowledgeBase, **named: object) -> float:
+        raise StorageError("the disk is full")
+
+    ada("push", "origin", "main")
+    with monkeypatch.context() as disk:
+        disk.setattr(KnowledgeBase, "reindex", full)
+        done = ada("clone", "../bare", "../copy")
+    assert done.out.startswith("cloned into ")
+    assert "its search index follows with the first search: the disk is full" in done.err
+    assert other(ada, "copy")("search", "second", "--porcelain").out

@@ -205,6 +205,23 @@ def test_every_header_of_a_kind_counts(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("path", ["/arbor", "/elsewhere"])
+def test_of_a_request_with_two_lengths_nothing_is_taken_for_the_next(tmp_path: Path, path: str) -> None:
+    """What a proxy that counts otherwise sends behind it could be somebody else's, with a token (RFC 9112, 6.1)."""
+    make_kb(tmp_path / "a", notes(2))
+    with serving(tmp_path / "a") as url:
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: 5\r\n"
+        )
+        chunked = f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        with socket.create_connection((host, int(port)), timeout=20) as client:
+            client.sendall((chunked + head + "\r\n12345").encode())
+            received = b"".join(iter(lambda: client.recv(65536), b""))
+    assert received.startswith(b"HTTP/1.1 400 ")
+    assert received.count(b"HTTP/1.1 ") == 1
+
+
 def test_a_request_that_only_drips_is_ended(tmp_path: Path) -> None:
     make_kb(tmp_path / "a", notes(2))
     with serving(tmp_path / "a", limits=Limits(idle_s=0.2)) as url:

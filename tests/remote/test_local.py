@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterable
 from itertools import chain
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from arbor.errors import ConflictError, IntegrityError, RemoteError, UsageError
+from arbor.errors import ConflictError, IntegrityError, RemoteError, StorageError, UsageError
 from arbor.objects.proofs import log_state
 from arbor.remote.exchange.negotiating import ROLLED_BACK
 from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.pushing import PushSpec, push
+from arbor.remote.quarantine import receiving
 from arbor.remote.transports.connecting import connect
 from arbor.repo.commits import branching
 from arbor.repo.repository import open_repository
@@ -487,3 +489,25 @@ def test_a_remote_restored_from_an_older_copy_is_pushed_to(tmp_path: Path) -> No
     result = push_to(here, tmp_path / "bare", force=True)
     assert [ref.reason for ref in result.refs] == [""]
     assert_whole(open_repository(tmp_path / "bare"))
+
+
+def test_a_full_disk_in_the_middle_of_a_transfer_is_called_so_and_names_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: object, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    source = make_kb(tmp_path / "a", notes(3))
+    clone_to(tmp_path / "a", tmp_path / "b")
+    held = open_repository(tmp_path / "b")
+    change(source, {"new.md": "new\n"})
+    with monkeypatch.context() as disk:
+        disk.setattr(receiving, "write_all", full)
+        for act, place in (
+            (lambda: fetch_from(held, tmp_path / "a"), "b/.arbor"),
+            (lambda: clone_to(tmp_path / "a", tmp_path / "c"), "c/.arbor"),
+        ):
+            with pytest.raises(StorageError, match=f"{place}' cannot be used: the disk is full"):
+                act()
+    assert not (tmp_path / "c").exists()
+    fetch_from(held, tmp_path / "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -17,6 +18,8 @@ from arbor import processes
 from arbor.errors import IntegrityError
 from arbor.lazy import lazy_module
 from arbor.processes import can_fork, map_forked, worker_count
+from arbor.store import files
+from tests.repo.kit import new_kb
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -69,17 +72,19 @@ def test_an_interrupt_is_for_the_parent_alone(forked: bool) -> None:
     assert signal.getsignal(signal.SIGINT) == before
 
 
-def test_a_fork_that_fails_leaves_nothing_behind(forked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])
+def test_a_fork_that_fails_leaves_nothing_behind(
+    forked: bool, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     if not forked:
         pytest.skip("there is no child")
 
     def refuse() -> int:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+        raise OSError(number, os.strerror(number))
 
     before = sorted(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else []
     monkeypatch.setattr(os, "fork", refuse)
-    with pytest.raises(BlockingIOError):
-        list(map_forked(str, [1, 2, 3]))
+    assert list(map_forked(str, [1, 2, 3])) == ["1", "2", "3"]
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
     assert before == (sorted(os.listdir("/proc/self/fd")) if before else [])
 
@@ -196,3 +201,47 @@ def test_a_late_module_is_loaded_at_its_first_use_and_once(tmp_path: Path) -> No
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("granted", [0, 1])
+def test_where_no_more_processes_may_start_the_work_is_done_here(
+    monkeypatch: pytest.MonkeyPatch, granted: int
+) -> None:
+    fork, started = os.fork, []
+
+    def refused() -> int:
+        if len(started) == granted:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        started.append(fork())
+        return started[-1]
+
+    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    monkeypatch.setattr(processes, "worker_count", lambda: 3)
+    monkeypatch.setattr(os, "fork", refused)
+    begun: list[int] = []
+    assert list(map_forked(lambda n: (n, os.getpid()), range(9), meanwhile=lambda: begun.append(1))) == [
+        (n, os.getpid()) for n in range(9)
+    ]
+    assert begun == [1]
+    for pid in started:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def test_where_no_thread_may_start_everything_is_done_in_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    files._may_start_threads.cache_clear()
+    with monkeypatch.context() as limit:
+        limit.setattr(threading.Thread, "start", refused)
+        kb = new_kb(tmp_path / "kb", {f"{number}.md": f"hello {number}\n" for number in range(20)})
+        kb.reindex()
+        assert len(kb.search("hello", limit=50).hits) == 20
+        assert kb.verify(deep=True).ok
+        kb.close()
+    files._may_start_threads.cache_clear()
+    assert (tmp_path / "kb/.arbor/cache/index.sum").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -178,15 +179,18 @@ def test_where_the_file_cannot_be_made_the_reason_is_said(
         pytest.fail("it was made")
 
 
-def test_where_locks_are_not_supported_that_is_no_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
+    """It is neither taken for a lock that another holds, nor for one that is held now."""
     if sys.platform == "win32":
         pytest.skip("flock is not there on Windows")
 
     def refuse(*args: object) -> None:
-        raise OSError(37, "No locks available")
+        raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(lock.fcntl, "flock", refuse)
-    with pytest.raises(OSError, match="No locks"), writer_lock(tmp_path / "lock", wait_s=0):
+    with pytest.raises(StorageError, match="gives no locks") as refused, writer_lock(tmp_path / "lock"):
         pytest.fail("it was taken for locked")
+    assert "mount it with locks" in refused.value.hint

@@ -14,7 +14,7 @@ from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, transfer_bar, warn_of_secret
 from arbor.cli.views import count, short, size
-from arbor.errors import UsageError
+from arbor.errors import StorageError, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -97,13 +97,16 @@ def command(
             settings=config.Settings(user_config_path()), require_signed=require_signed,
         )  # fmt: skip
     if not (bare or no_index or no_checkout or not result.commit):
+        whole = (
+            f"the clone in {quote_path(str(target))} is whole; its search index follows with the first search"
+        )
         try:
             with front_desk.open_kb(target) as kb:
                 kb.reindex()
+        except StorageError as error:
+            session.out.warning(f"{whole}: {error}")
         except KeyboardInterrupt as stop:
-            stop.add_note(
-                f"the clone in {quote_path(str(target))} is whole; its search index follows with the first search"
-            )
+            stop.add_note(whole)
             raise
     _show(session, result, as_json)
     warn_of_secret(session, url)

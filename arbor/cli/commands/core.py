@@ -9,7 +9,7 @@ import click
 
 from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.safe_text import clean, clean_line, columns, quote_path
+from arbor.cli.safe_text import clean, clean_line, clean_words, columns, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, fact_line, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
@@ -135,7 +135,7 @@ def _core_fields(core: CoreInfo) -> dict[str, Any]:
 
 def _list(session: Session, found: list[CoreInfo]) -> None:
     rows = [[quote_path(each.name), clean_line(each.distiller),
-             count(len(each.sources), "passage") + (", stale" if each.is_stale else ""), clean_line(each.title)]
+             count(len(each.sources), "passage") + (", stale" if each.is_stale else ""), clean_words(each.title)]
             for each in found]  # fmt: skip
     with session.out.paged():
         for row in columns(rows):
@@ -150,7 +150,7 @@ def _show(session: Session, core: CoreInfo) -> None:
     out.line(out.style(f"core:{quote_path(core.name)}", "bold"))
     made = f"{core.distiller} version {core.version}" if core.distiller != "manual" else "written by hand"
     parameters = ", ".join(f"{key}={value}" for key, value in core.parameters.items())
-    for label, value in (("core", core.core), ("title", clean_line(core.title)), ("made", clean_line(made)),
+    for label, value in (("core", core.core), ("title", clean_words(core.title)), ("made", clean_line(made)),
                          ("with", clean_line(parameters)), ("statistics", core.ledger_root)):  # fmt: skip
         if value:
             fact_line(out, label, value)

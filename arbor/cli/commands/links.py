@@ -8,7 +8,7 @@ from arbor.cli.arguments import find_place
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.commands.show import link_fields
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.safe_text import clean_line, columns
+from arbor.cli.safe_text import clean_line, clean_words, columns
 from arbor.cli.session import Session
 
 FIELDS = {
@@ -34,7 +34,7 @@ def command(session: Session, document: str, as_json: bool) -> None:
     rows = []
     for link in found:
         target = f"{link.target}#{link.anchor}" if link.anchor else link.target
-        rows.append([str(link.line), clean_line(link.relation), clean_line(link.text), clean_line(target)])
+        rows.append([str(link.line), clean_line(link.relation), clean_words(link.text), clean_line(target)])
     with out.paged():
         for line, relation, text, target in columns(rows, widest=_MAX_TEXT_CELLS):
             out.line(f"{out.style(line, 'dim')}{out.style(relation, 'cyan')}{text}{target}")

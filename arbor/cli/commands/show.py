@@ -22,7 +22,7 @@ from arbor.cli.diff_view import (
 )
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean_line, columns, quote_path, truncate, typed_path
+from arbor.cli.safe_text import clean_line, clean_words, columns, quote_path, truncate, typed_path
 from arbor.cli.session import Session
 from arbor.cli.views import commit_fields, count, fact_line, short, size
 from arbor.errors import UsageError
@@ -222,7 +222,7 @@ def _show_document(session: Session, place: Place, *, as_json: bool) -> None:
 
 
 def _facts(info: DocumentInfo) -> Iterator[tuple[str, str]]:
-    yield "title", clean_line(info.title)
+    yield "title", clean_words(info.title)
     yield "document", info.document
     yield "type", f"{info.media_type}, {info.encoding}, {size(info.size)}"
     if info.kind != "surface":
@@ -271,6 +271,6 @@ def _passage_row(info: DocumentInfo, passage: PassageInfo) -> list[str]:
         lines,
         short(passage.oid),
         size(passage.end_byte - passage.start_byte),
-        clean_line(" › ".join(heading)),
+        clean_words(" › ".join(heading)),
         "" if passage.here else "cold",
     ]

@@ -16,6 +16,7 @@ from arbor.remote.quarantine.inspecting import Inspection
 from arbor.remote.quarantine.receiving import Quarantine, TransferProgress, open_quarantine, quarantine_key
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import read_tiers, write_tiers
+from arbor.store.files import storing
 from arbor.store.journal import Journal
 
 
@@ -84,10 +85,10 @@ def download(
     Raises:
         IntegrityError: when what came is damaged, malformed or incomplete.
         RemoteError: when the other side fails.
+        StorageError: when the system refuses to store it: a full disk, say.
     """
-    with open_quarantine(
-        repo.folder, quarantine_key(transport.url, options.filter), options.limits
-    ) as quarantine:
+    key = quarantine_key(transport.url, options.filter)
+    with storing(repo.folder), open_quarantine(repo.folder, key, options.limits) as quarantine:
         cold: frozenset[bytes] = frozenset()
         if wants:
             held = quarantine.held() + landing.landed(repo)

@@ -23,7 +23,7 @@ from arbor.remote.quarantine.inspecting import Inspection, inspect_frames
 from arbor.remote.quarantine.whole_files import ArrivedObjects, check_files
 from arbor.repo.file_bytes import ObjectSource
 from arbor.store import pack_format as fmt
-from arbor.store.files import PositionedFile, fsync_folder, write_all, write_atomically
+from arbor.store.files import PositionedFile, file_hasher, fsync_folder, write_all, write_atomically
 from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_index import KEY_BYTES, encode_index
@@ -201,7 +201,7 @@ class Quarantine:
     def _move_whole(self, packs: Path, rows: list[bytes]) -> None:
         """Close what arrived as a pack and move it into the folder of packs."""
         rows = list({row[:KEY_BYTES]: row for row in reversed(rows)}.values())
-        hasher = blake3(max_threads=blake3.AUTO)
+        hasher = file_hasher()
         with open(self._path, "r+b") as file:
             while block := file.read(_READ_BYTES):
                 hasher.update(block)

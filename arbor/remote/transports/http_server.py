@@ -47,6 +47,7 @@ from arbor.remote.transports.http_connections import Connections, end_connection
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LOOK_AFTER = 16
 _POLL_S = 0.01
+_TWO_LENGTHS = "a request says its length in one way\n"
 _CROWDED = "too many requests at once; try again\n"
 
 
@@ -99,7 +100,24 @@ def build_app(fs_path: Path, options: ServeOptions, connections: Connections) ->
 
     app = Starlette(routes=[Route(HTTP_PATH, answer, methods=["POST"])])
     app.router.redirect_slashes = False
-    return _in_origin_form(app)
+    return _of_one_length(_in_origin_form(app))
+
+
+def _of_one_length(app: ASGIApp) -> ASGIApp:
+    """The application, which no request reaches whose length is said in two ways.
+
+    Who passes requests on may go by the other one and take for the next request what belongs to this one's body, with
+    somebody else's token behind it: the connection ends. Source: RFC 9112, section 6.1.
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+            refusal = PlainTextResponse(_TWO_LENGTHS, 400, {"Connection": "close"})
+            await refusal(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return answer
 
 
 def _in_origin_form(app: ASGIApp) -> ASGIApp:

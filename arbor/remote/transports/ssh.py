@@ -65,9 +65,8 @@ class SshTransport:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
             )
         except OSError as error:
-            raise RemoteError(
-                f"'{words[0]}' cannot be run: {error.strerror}", "install an ssh client"
-            ) from error
+            hint = "install an ssh client" if isinstance(error, FileNotFoundError) else ""
+            raise RemoteError(f"'{words[0]}' cannot be run: {error.strerror}", hint) from error
         self._answered = False
         self._said = b""
         self._listener = threading.Thread(target=self._listen, daemon=True)

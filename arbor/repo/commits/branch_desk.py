@@ -139,6 +139,7 @@ class BranchDesk:
         if result.kind == "fast-forward":
             self._follow()
         if result.kind == "clean" and commit:
-            self._commit(result.message)
+            with merging.committing(self._repo):
+                self._commit(result.message)
             return replace(result, kind="merged")
         return result
