@@ -40,6 +40,8 @@ else:
 
 FORMAT = "arbor 1\n"
 DEFAULT_BRANCH = "main"
+GIT_IGNORE_FILE = ".gitignore"
+"""In `.arbor` beside a work tree: else a git repository around it would add, stash and clean away the store."""
 ADDED_FILE = "added-packs"
 """In the cache: what adds stored since the last commit, see `arbor.repo.whole_packs`."""
 _STALE_S = 3600.0
@@ -207,6 +209,8 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
             make_folders(folder / name)
         if not (folder / "HEAD").exists():
             Refs(folder).set_head(HEADS + branch)
+        if not bare and not (folder / GIT_IGNORE_FILE).exists():
+            write_atomically(folder / GIT_IGNORE_FILE, b"*\n")
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
     return folder
 
