@@ -99,7 +99,10 @@ def test_prove_to_standard_output(cli: Cli) -> None:
     assert json.loads(cli("prove", "--absent", "nothing.md").out)["kind"] == "absence"
     cli.write("c.md", "c\n")
     cli.commit("second")
-    assert json.loads(cli("prove", "--consistency", "HEAD~1", "HEAD").out)["new"]["log_size"] == 2
+    cli("prove", "--consistency", "HEAD~1", "HEAD", "-o", "c.json")
+    said = cli("verify", "--proof", "c.json").out
+    assert (", 1 commit\n" in said, ", 2 commits\n" in said) == (True, True)
+    assert json.loads((cli.folder / "c.json").read_text())["new"]["log_size"] == 2
     assert cli("prove", "a.md", "-o", "-").out == cli("prove", "a.md").out
     assert not (cli.folder / "-").exists()
     assert cli("prove", "a.md", "--format", "msgpack").raw.startswith(b"\x9c\xabarbor-proof")
