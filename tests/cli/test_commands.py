@@ -957,7 +957,7 @@ def test_a_file_where_a_folder_belongs_is_named_before_anything_moves(kb: Cli) -
         assert (
             refused == "error: 'new' is a file, and 'new/one.md' needs a folder there\nhint: move it away\n"
         )
-    assert "'new' is a file" in kb("restore", "-s", "side", "new/one.md", code=2).err
+    assert "'new' is a file" in kb("restore", "-s", "side", "new/one.md", code=3).err
     assert kb("status", "-s").out == "?? new\n"
     kb.commit("mine is a document now, and goes")
     kb("switch", "side")

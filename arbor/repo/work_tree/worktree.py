@@ -330,7 +330,7 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
     """Write a document's bytes to its place: a new file beside it, then a rename. No symlink is followed.
 
     Raises:
-        UsageError: when the path may not be used, its folder leads out of the work tree, or a file is in its place.
+        UsageError: when the path may not be used or its folder leads out of the work tree.
         PartlyDone: when the system refuses (disk full, no permission), or its name cannot be on Windows and this is.
     """
     check_path(path)
@@ -344,9 +344,8 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
         try:
             folder.mkdir(exist_ok=True)
         except FileExistsError as error:
-            raise UsageError(
-                f"'{path}' is not written: '{folder.name}' is a file, and no folder", "move it away"
-            ) from error
+            above = folder.relative_to(fs_root).as_posix()
+            raise PartlyDone(f"'{path}' cannot be written: '{above}' is a file", "move it away") from error
         except OSError as error:
             raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
     target = fs_root / name
