@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,24 @@ def test_a_cold_side_of_a_difference_is_called_cold(cli: Cli, tmp_path: Path) ->
     cli.commit("longer")
     assert "(a/notes/b.md is cold here)" in cli("diff", "HEAD~1", "HEAD").out
     assert "(1 of them cold)" in cli("verify").out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("command", [["prove", "a.md", "-o"], ["bundle", "create"]])
+def test_a_pipe_or_device_that_is_named_as_output_is_never_replaced(cli: Cli, command: list[str]) -> None:
+    pipe = cli.folder.parent / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    cli(*command, str(pipe))
+    got = os.read(reader, 1 << 16)
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    cli(*command, "plain")
+    link = cli.folder.parent / "link"
+    link.symlink_to(cli.folder / "through")
+    cli(*command, str(link))
+    assert link.is_symlink()
+    assert [(cli.folder / name).read_bytes() for name in ("plain", "through")] == [got, got]
 
 
 def test_prove_to_standard_output(cli: Cli) -> None:
