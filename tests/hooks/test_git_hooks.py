@@ -260,9 +260,10 @@ def test_git_leaves_the_folder_alone_without_our_shims_too(tmp_path: Path) -> No
     (tmp_path / "a.md").write_text("# A\n")
     kb.add()
     kb.commit("first")
+    arbor.clone(tmp_path, tmp_path / "copy")
     listing = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, text=True,
                              check=True)  # fmt: skip
-    assert listing.stdout == "?? a.md\n"
+    assert listing.stdout == "?? a.md\n?? copy/a.md\n"
     assert not (arbor.init(tmp_path / "hub", bare=True).folder / ".gitignore").exists()
 
 
