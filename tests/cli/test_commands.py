@@ -484,6 +484,8 @@ def test_the_users_own_settings_lie_where_the_system_wants_them(
 def test_the_first_setting_of_all_makes_the_folder_for_it(cli: Cli, tmp_path: Path) -> None:
     new = {"ARBOR_CONFIG": str(tmp_path / "home/.config/arbor/config.toml")}
     cli("config", "--global", "--unset", "user.name", env=new)
+    unset = cli("config", "--global", "user.name", code=1, env=new).err
+    assert "hint: run: arbor config --global user.name VALUE\n" in unset
     cli("config", "--global", "user.name", "Grace", env=new)
     assert cli("config", "--global", "user.name", env=new).out == "Grace\n"
 
