@@ -7,7 +7,7 @@ from typing import Any
 from arbor import proofs
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line, clean_words, quote_path
-from arbor.cli.views import fact_line, verify_fields
+from arbor.cli.views import count, fact_line, verify_fields
 
 _OF_PASSAGE = ("index", "passages", "leaf", "text")
 _OF_DOCUMENT = ("document", "title", "media_type", "source_uri", "file_hash")
@@ -42,8 +42,8 @@ def _show(out: Output, found: proofs.Verified) -> None:
     out.line(f"{out.style('proven', 'green', 'bold')} {_sentence(found)}")
     rows = [("commit", found.commit), ("root", found.ledger_root)]
     if found.kind == "consistency":
-        rows.insert(0, ("older", f"{found.old_commit}, {found.old_log_size:,} commits"))
-        rows[1] = ("commit", f"{found.commit}, {found.log_size:,} commits")
+        rows.insert(0, ("older", f"{found.old_commit}, {count(found.old_log_size, 'commit')}"))
+        rows[1] = ("commit", f"{found.commit}, {count(found.log_size, 'commit')}")
     if found.document:
         rows += [
             ("document", found.document),

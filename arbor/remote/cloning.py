@@ -24,7 +24,7 @@ from arbor.remote.protocol.wire import Interrupted, Transport
 from arbor.remote.quarantine.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.repo.places import FORMAT_FILE
-from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository
+from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository, leave_out_of_git
 from arbor.repo.trust.witness import remember
 from arbor.repo.work_tree.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.search.policy_check import policy_faults
@@ -165,6 +165,8 @@ def _new_folder(
         for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         Refs(folder).set_head(HEADS + DEFAULT_BRANCH)
+        if not options.bare:
+            leave_out_of_git(folder)
         yield folder
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
         (folder / _MARKER).unlink()

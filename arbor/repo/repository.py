@@ -43,6 +43,7 @@ FORMAT = "arbor 1\n"
 DEFAULT_BRANCH = "main"
 ADDED_FILE = "added-packs"
 """In the cache: what adds stored since the last commit, see `arbor.repo.whole_packs`."""
+_GIT_IGNORE_FILE = ".gitignore"
 _STALE_S = 3600.0
 _MAX_FORMAT_BYTES = 1024
 
@@ -208,8 +209,19 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
             make_folders(folder / name)
         if not (folder / "HEAD").exists():
             Refs(folder).set_head(HEADS + branch)
+        if not bare:
+            leave_out_of_git(folder)
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
     return folder
+
+
+def leave_out_of_git(folder: Path) -> None:
+    """Tell a git repository around a work tree that its `.arbor` folder is none of its files.
+
+    Else `git add -A` would record the store, and `git stash -u` and `git clean` would take it away.
+    """
+    if not (folder / _GIT_IGNORE_FILE).exists():
+        write_atomically(folder / _GIT_IGNORE_FILE, b"*\n")
 
 
 def open_repository(fs_path: Path, user_config: Path | None = None) -> Repository:

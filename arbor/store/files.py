@@ -188,6 +188,27 @@ def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True, keep_m
         fsync_folder(fs_path.parent)
 
 
+def is_special(fs_path: Path) -> bool:
+    """Whether a pipe, a socket or a device is there, links followed: it is written into, and never replaced."""
+    try:
+        mode = os.stat(fs_path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def write_named(fs_path: Path, data: bytes) -> None:
+    """Write what a person named, with a shell's meaning of `>`: a link leads on, a pipe or device is written into.
+
+    Else to write to `/dev/null` as root would put a file in the place of the machine's.
+    """
+    if is_special(fs_path):
+        with open(fs_path, "wb") as file:
+            file.write(data)
+    else:
+        write_atomically(Path(os.path.realpath(fs_path)), data)
+
+
 def append_line(fs_path: Path, line: bytes) -> None:
     """Add a line to a file durably; the folder must exist.
 

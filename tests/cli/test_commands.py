@@ -486,6 +486,8 @@ def test_the_users_own_settings_lie_where_the_system_wants_them(
 def test_the_first_setting_of_all_makes_the_folder_for_it(cli: Cli, tmp_path: Path) -> None:
     new = {"ARBOR_CONFIG": str(tmp_path / "home/.config/arbor/config.toml")}
     cli("config", "--global", "--unset", "user.name", env=new)
+    unset = cli("config", "--global", "user.name", code=1, env=new).err
+    assert "hint: run: arbor config --global user.name VALUE\n" in unset
     cli("config", "--global", "user.name", "Grace", env=new)
     assert cli("config", "--global", "user.name", env=new).out == "Grace\n"
 
@@ -933,6 +935,39 @@ def test_what_ignore_files_leave_out_can_be_listed(kb: Cli) -> None:
 
 
 @pytest.mark.parametrize("how", ["merge", "revert"])
+def test_a_merge_or_revert_that_waits_for_its_commit_alone_is_told_so(kb: Cli, how: str) -> None:
+    kb("switch", "-c", "side")
+    kb.write("notes/proofs.md", "# Theirs\n")
+    kb.commit("side")
+    kb("switch", "main") if how == "merge" else None
+    kb.write("notes/proofs.md", "# Ours\n")
+    kb.commit("ours")
+    kb("merge", "side", code=13) if how == "merge" else kb("revert", "HEAD~1", code=13)
+    kb("restore", "-s", "HEAD", "notes/proofs.md")
+    kb("add", "notes/proofs.md")
+    assert kb("status").err == f"hint: run: arbor commit; or arbor {how} --abort\n"
+
+
+def test_a_file_where_a_folder_belongs_is_named_before_anything_moves(kb: Cli) -> None:
+    kb("switch", "-c", "side")
+    kb.write("new/one.md", "# One\n")
+    kb.write("notes/proofs.md", "# Theirs\n")
+    kb.commit("side")
+    kb("switch", "main")
+    kb.write("new", "mine\n")
+    for command in (["merge", "side"], ["switch", "side"], ["reset", "--hard", "side"]):
+        refused = kb(*command, code=13).err
+        assert (
+            refused == "error: 'new' is a file, and 'new/one.md' needs a folder there\nhint: move it away\n"
+        )
+    assert "'new' is a file" in kb("restore", "-s", "side", "new/one.md", code=3).err
+    assert kb("status", "-s").out == "?? new\n"
+    kb.commit("mine is a document now, and goes")
+    kb("switch", "side")
+    assert (kb.folder / "new/one.md").read_text() == "# One\n"
+
+
+@pytest.mark.parametrize("how", ["merge", "revert"])
 def test_leaving_a_merge_or_revert_overwrites_no_edit(kb: Cli, how: str) -> None:
     kb("switch", "-c", "side")
     kb.write("changed.md", "theirs\n")
@@ -947,7 +982,9 @@ def test_leaving_a_merge_or_revert_overwrites_no_edit(kb: Cli, how: str) -> None
     assert (kb.folder / path).read_text() == "written since\n"
     (kb.folder / path).unlink()
     kb.write(other, "edited since\n")
-    assert f"would be overwritten: {other}\n" in kb(how, "--abort", code=13).err
+    refused = kb(how, "--abort", code=13).err
+    assert f"would be overwritten: {other}\n" in refused
+    assert "commit" not in refused  # that would end the merge or revert, not leave it
     kb("restore", other)
     kb(how, "--abort")
     assert kb("status", "-s").out == ""

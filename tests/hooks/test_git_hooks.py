@@ -254,6 +254,19 @@ def test_a_foreign_hook_is_kept_runs_first_and_comes_back(project: Project) -> N
     ]
 
 
+def test_git_leaves_the_folder_alone_without_our_shims_too(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    kb = arbor.init(tmp_path)
+    (tmp_path / "a.md").write_text("# A\n")
+    kb.add()
+    kb.commit("first")
+    arbor.clone(tmp_path, tmp_path / "copy")
+    listing = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, text=True,
+                             check=True)  # fmt: skip
+    assert listing.stdout == "?? a.md\n?? copy/a.md\n"
+    assert not (arbor.init(tmp_path / "hub", bare=True).folder / ".gitignore").exists()
+
+
 def test_what_git_was_told_to_ignore_stays_as_it_is(project: Project) -> None:
     path = project.folder / ".git/info/exclude"
     path.write_bytes(b"*.bak\r\n\xff\r\nlast")

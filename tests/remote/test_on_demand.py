@@ -143,6 +143,14 @@ def test_restore_and_show_bring_what_they_need(cold: Cli) -> None:
     assert (cold.folder / NOTE).read_text() == FIRST
 
 
+def test_what_a_restore_fetched_is_named_as_restored(cold: Cli) -> None:
+    done = cold("restore", NOTE)
+    assert (done.out, done.err.count("nothing to restore")) == (f"restored {NOTE}\n", 0)
+    assert (cold.folder / NOTE).read_text() == FIRST
+    assert cold("restore", "notes", "--json").json["restored"] == ["notes/two.md"]
+    assert "nothing to restore" in cold("restore", ".").err
+
+
 def test_a_file_that_is_worked_with_does_not_vanish(ada: Cli, cold: Cli) -> None:
     cold("rehydrate", NOTE)
     ada("switch", "-c", "capitals")

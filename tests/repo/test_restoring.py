@@ -345,7 +345,7 @@ def test_restore_when_a_file_is_where_a_folder_must_be(tmp_path: Path) -> None:
     (tmp_path / "x/y/d.md").unlink()
     (tmp_path / "x/y").rmdir()
     write(tmp_path, {"x/y": "a file"})
-    with pytest.raises(PartlyDone, match="cannot be written"):
+    with pytest.raises(PartlyDone, match="cannot be written: 'x/y' is a file"):
         kb.restore(["x/y/d.md"])
     assert (tmp_path / "x/y").read_bytes() == b"a file"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -93,13 +95,35 @@ def test_a_cold_side_of_a_difference_is_called_cold(cli: Cli, tmp_path: Path) ->
     assert "(1 of them cold)" in cli("verify").out
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("command", [["prove", "a.md", "-o"], ["bundle", "create"]])
+def test_a_pipe_or_device_that_is_named_as_output_is_never_replaced(cli: Cli, command: list[str]) -> None:
+    pipe = cli.folder.parent / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    said = cli(*command, str(pipe)).out
+    assert " bytes" not in said  # a pipe has no size
+    got = os.read(reader, 1 << 16)
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    cli(*command, "plain")
+    link = cli.folder.parent / "link"
+    link.symlink_to(cli.folder / "through")
+    cli(*command, str(link))
+    assert link.is_symlink()
+    assert [(cli.folder / name).read_bytes() for name in ("plain", "through")] == [got, got]
+
+
 def test_prove_to_standard_output(cli: Cli) -> None:
     found = json.loads(cli("prove", "a.md").out)
     assert (found["schema"], found["kind"]) == ("arbor.proof/1", "document")
     assert json.loads(cli("prove", "--absent", "nothing.md").out)["kind"] == "absence"
     cli.write("c.md", "c\n")
     cli.commit("second")
-    assert json.loads(cli("prove", "--consistency", "HEAD~1", "HEAD").out)["new"]["log_size"] == 2
+    cli("prove", "--consistency", "HEAD~1", "HEAD", "-o", "c.json")
+    said = cli("verify", "--proof", "c.json").out
+    assert (", 1 commit\n" in said, ", 2 commits\n" in said) == (True, True)
+    assert json.loads((cli.folder / "c.json").read_text())["new"]["log_size"] == 2
     assert cli("prove", "a.md", "-o", "-").out == cli("prove", "a.md").out
     assert not (cli.folder / "-").exists()
     assert cli("prove", "a.md", "--format", "msgpack").raw.startswith(b"\x9c\xabarbor-proof")

@@ -28,7 +28,7 @@ FIELDS = {
     "filter": "which passages it holds; null for all",
     "cold": "documents without their passages",
     "objects": "objects in it",
-    "bytes": "size of the file",
+    "bytes": "size of the file; null where a pipe or a device was written into",
 }
 
 
@@ -74,12 +74,15 @@ def command(
         info = _verify(session, fs_path)
     else:
         info = _read(fs_path)
+    length = (
+        fs_path.stat().st_size if fs_path.is_file() else None
+    )  # what went into a pipe is not there any more
     if as_json:
-        session.out.json("bundle", {"file": str(fs_path), **_fields(info), "bytes": fs_path.stat().st_size})
+        session.out.json("bundle", {"file": str(fs_path), **_fields(info), "bytes": length})
         return
     words = {"create": "wrote", "verify": "whole:", "list": ""}[action]
     if words:
-        about = f"{count(info.objects, 'object')}, {size(fs_path.stat().st_size)}"
+        about = count(info.objects, "object") + ("" if length is None else f", {size(length)}")
         session.out.line(f"{words} {quote_path(file)}, {about}")
     for ref in info.shown.refs if action != "create" else ():
         session.out.line(f"{short(ref.peeled.hex())} {short_ref(ref.name)}")

@@ -80,7 +80,8 @@ def _get(session: Session, settings: Settings | None, name: str) -> Any:
     value = settings.get(name) if settings else session.open().config_get(name)
     if value is None:
         check_setting(name)
-        raise AnswerNo(f"'{name}' is not set", f"run: arbor config {name} VALUE")
+        where = "--global " if settings else ""
+        raise AnswerNo(f"'{name}' is not set", f"run: arbor config {where}{name} VALUE")
     return value
 
 

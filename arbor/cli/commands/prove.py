@@ -13,7 +13,7 @@ from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.store.files import write_atomically
+from arbor.store.files import write_named
 
 if TYPE_CHECKING:
     from arbor import proofs
@@ -79,7 +79,7 @@ def command(
     if output is None:
         session.out.raw(data)
     else:
-        write_atomically(session.from_here(output), data)
+        write_named(session.from_here(output), data)
 
 
 def _make(

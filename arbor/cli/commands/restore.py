@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from arbor.cli.command import arbor_command, documents_argument, json_option, offline_option, quiet_option
@@ -9,8 +11,11 @@ from arbor.cli.completing import REVISION
 from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.cli.views import name_documents
-from arbor.errors import UsageError
+from arbor.errors import ColdDocument, UsageError
 from arbor.repo.commits.revisions import MERGE_HEAD
+
+if TYPE_CHECKING:
+    from arbor.repo.work_tree.restoring import RestoreResult
 
 FIELDS = {
     "source": "the revision as given, of --ours and --theirs HEAD and MERGE_HEAD; null for the stage (or, with "
@@ -58,16 +63,21 @@ def command(
             )
         kb.resolve(MERGE_HEAD)  # both words mean something in a merge only
         source = side
-    done = with_passages(session, lambda: kb.restore(paths, source=source, staged=staged, worktree=files,
-                                                     cwd=session.cwd))  # fmt: skip
+    brought: set[str] = set()
+
+    def restore() -> RestoreResult:
+        try:
+            return kb.restore(paths, source=source, staged=staged, worktree=files, cwd=session.cwd)
+        except ColdDocument as cold:  # their files differ; bringing them back may write them already
+            brought.update(path for path, _ in cold.documents)
+            raise
+
+    restored = sorted(brought.union(with_passages(session, restore).restored))
     out = session.out
     if as_json:
-        out.json(
-            "restore",
-            {"source": source, "staged": staged, "worktree": files, "restored": list(done.restored)},
-        )
+        out.json("restore", {"source": source, "staged": staged, "worktree": files, "restored": restored})
         return
-    if not done.restored:
+    if not restored:
         out.note("there is nothing to restore")
     verb = "restored" if files else "unstaged"
-    name_documents(out, verb, [*map(session.shown, done.restored)])
+    name_documents(out, verb, [*map(session.shown, restored)])

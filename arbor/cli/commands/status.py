@@ -254,12 +254,14 @@ def _upstream_line(state: Status) -> str:
 
 
 def _give_hint(out: Output, state: Status) -> None:
+    leave = f"arbor {'merge' if state.merging else 'revert'} --abort"
     if state.interrupted:
         out.hint(state.way_out)
     elif any(change.status == "U" for change in state.unstaged):
         typed = what_resolves(change.path for change in state.unstaged if change.status == "U")
-        leave = f"arbor {'merge' if state.merging else 'revert'} --abort"
         out.hint(f"resolve the conflicts, then run: {typed}, and arbor commit; or {leave}")
+    elif (state.merging or state.reverting) and not state.unstaged:
+        out.hint(f"run: arbor commit; or {leave}")
     elif not state.staged and not state.clean:
         out.hint("run: arbor add PATH to stage a document for the next commit")
     elif state.upstream_gone and state.head:

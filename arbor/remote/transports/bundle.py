@@ -39,7 +39,7 @@ from arbor.remote.protocol.wire import Message, Packets, answer_packets
 from arbor.repo.commits.revisions import peel
 from arbor.repo.repository import Repository
 from arbor.store import pack_format as fmt
-from arbor.store.files import fsync_folder, temporary_path
+from arbor.store.files import fsync_folder, is_special, temporary_path
 from arbor.store.refs import HEADS
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def create_bundle(
 
     Args:
         repo: Where from.
-        fs_path: The file; replaced as a whole when the bundle is complete.
+        fs_path: The file; replaced as a whole when the bundle is complete. A link leads on, and a pipe or a device
+            is written into.
         refs: What to write, see `bundle_refs`.
         exclude: Commits that the receiver has already.
         filter_text: Which passages.
@@ -87,7 +88,11 @@ def create_bundle(
     Raises:
         UsageError: when there is nothing to write.
     """
+    if is_special(fs_path):  # to replace it would take the machine's own `/dev/null` away
+        with open(fs_path, "wb") as stream:
+            return stream_bundle(repo, stream, refs, exclude=exclude, filter_text=filter_text)
     info, parts = _plan(repo, refs, exclude, filter_text)
+    fs_path = Path(os.path.realpath(fs_path))
     temporary = temporary_path(fs_path.parent)
     try:
         with open(temporary, "xb") as file:

@@ -31,6 +31,7 @@ from arbor.store.files import fsync_folder, open_regular
 from arbor.store.sequential import SequentialReader
 
 _NAMED = 5
+_IN_THE_WAY = "commit them, move them away, or discard them with arbor restore"
 _PIECE_BYTES = 1 << 20
 
 
@@ -87,6 +88,10 @@ def plan_checkout(
                 f"run: {to_rehydrate(path)}",
                 path,
             )
+        elif verdict == "other" and (above := _file_above(repo.fs_root, path)):
+            raise ConflictError(
+                f"'{above}' is a file, and '{path}' needs a folder there", "move it away", above
+            )
         elif verdict == "other" and not force:
             blocked.append(path)
     _refuse(blocked)
@@ -102,17 +107,16 @@ def refuse_edited(repo: Repository, stage: Stage, changes: Sequence[Change]) -> 
     equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
     going = {path for path, _, new in changes if new is None}
     _refuse([path for path, old, new in changes
-             if _look_at(repo.fs_root, path, old, new, tracked, equal, going) == "other"])  # fmt: skip
+             if _look_at(repo.fs_root, path, old, new, tracked, equal, going) == "other"
+             and not _file_above(repo.fs_root, path)],  # in the way, but nothing of the document
+            "copy them elsewhere, or discard them with arbor restore")  # fmt: skip
 
 
-def _refuse(blocked: Sequence[str]) -> None:
+def _refuse(blocked: Sequence[str], hint: str = _IN_THE_WAY) -> None:
     """Raises ConflictError where there are files that would be overwritten."""
     if blocked:
         names = ", ".join(blocked[:_NAMED]) + (" …" if len(blocked) > _NAMED else "")
-        raise ConflictError(
-            f"local changes would be overwritten: {names}",
-            "commit them, move them away, or discard them with arbor restore",
-        )
+        raise ConflictError(f"local changes would be overwritten: {names}", hint)
 
 
 def carried_along(fs_root: Path, changes: Iterable[Change], absent: frozenset[bytes]) -> dict[str, str]:
@@ -185,12 +189,19 @@ def _look_at(
     fs_root: Path, path: str, old: bytes | None, new: bytes | None,
     tracked: Entries, equal: Callable[[bytes, str], bool], going: Container[str],
 ) -> str:  # fmt: skip
-    """What a file holds: `old`, `new` or `other`. A folder whose files are all going is no other."""
+    """What a file holds: `old`, `new` or `other`. A folder whose files are all going is no other.
+
+    Nor is a file where a folder of the path belongs, when it is going.
+    """
     fs_path = fs_root / path
     try:
         state = state_of(os.lstat(fs_path))
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return "new" if new is None else "old"
+    except NotADirectoryError:
+        if new is None:
+            return "new"
+        return "old" if _file_above(fs_root, path) in going else "other"
     known = tracked.get(path)
     if old is not None and known is not None and known[0] == old and known[1] == state:
         return "old"
@@ -201,6 +212,12 @@ def _look_at(
     if old is not None and equal(old, path):
         return "old"
     return "other"
+
+
+def _file_above(fs_root: Path, path: str) -> str:
+    """The file that stands where a folder of the path belongs; "" where none does."""
+    return next((above for above in _above(path)
+                 if os.path.lexists(fs_root / above) and not (fs_root / above).is_dir()), "")  # fmt: skip
 
 
 def _is_going(fs_root: Path, path: str, going: Container[str]) -> bool:

@@ -343,6 +343,9 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
             raise UsageError(f"'{path}' is not written: '{folder.name}' is a symbolic link")
         try:
             folder.mkdir(exist_ok=True)
+        except FileExistsError as error:
+            above = folder.relative_to(fs_root).as_posix()
+            raise PartlyDone(f"'{path}' cannot be written: '{above}' is a file", "move it away") from error
         except OSError as error:
             raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
     target = fs_root / name
