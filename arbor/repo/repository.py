@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, UsageError
+from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, StorageError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
@@ -229,7 +230,7 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
 
     Raises:
         NoKnowledgeBase: when there is none, or of a format this version does not know.
-        StorageError: when its cache is a link to something else.
+        StorageError: when its cache is a link to something else, or its packs or refs one to another KB's.
     """
     for folder, fs_root in ((fs_path / PRIVATE_FOLDER, fs_path), (fs_path, None)):
         try:
@@ -245,9 +246,20 @@ def open_repository(fs_path: Path, user_config: Path | None = None) -> Repositor
             raise NoKnowledgeBase(f"{folder} is of format {found.strip()!r}, which this version cannot read")
         if fs_root is None and fs_path.name == PRIVATE_FOLDER:
             fs_root = fs_path.parent
+        _refuse_shared(folder)
         refuse_foreign_cache(folder / "cache")
         return Repository(folder, fs_root, user_config)
     raise NoKnowledgeBase(f"there is no knowledge base in {fs_path}", "run: arbor init")
+
+
+def _refuse_shared(folder: Path) -> None:
+    """Raises StorageError where packs or refs are another KB's: what nothing here reaches would be dropped there."""
+    for name in ("packs", "refs"):
+        if (folder / name).is_symlink() and is_kb_folder(Path(os.path.realpath(folder / name)).parent):
+            raise StorageError(
+                f"'{folder / name}' is a link to the {name} of another knowledge base",
+                "clone that one: a collection here would remove what is needed there",
+            )
 
 
 def discover_repository(start: Path, user_config: Path | None = None) -> Repository:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from arbor.errors import ArborError, IntegrityError
+from arbor.errors import ArborError, IntegrityError, StorageError
 from arbor.repo.commits.branching import create_branch
 from arbor.repo.repository import open_repository
 from arbor.repo.stage import read_stage
@@ -167,3 +168,18 @@ def test_a_cache_that_is_a_pipe_is_made_again(tmp_path: Path, name: str, words: 
     done = subprocess.run([*run, *words], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert (repo.folder / name).is_file() or words != ["reindex"]
+
+
+@pytest.mark.parametrize("name", ["packs", "refs"])
+def test_what_another_knowledge_base_needs_is_not_shared_by_a_link(tmp_path: Path, name: str) -> None:
+    mine, theirs = (make_kb(tmp_path / who) for who in ("mine", "theirs"))
+    for kb in (mine, theirs):
+        kb.close()
+    shutil.rmtree(tmp_path / "theirs/.arbor" / name)
+    (tmp_path / "theirs/.arbor" / name).symlink_to(tmp_path / "mine/.arbor" / name)
+    with pytest.raises(StorageError, match=f"is a link to the {name} of another knowledge base"):
+        open_repository(tmp_path / "theirs")
+    elsewhere = tmp_path / "another disk"
+    (tmp_path / "mine/.arbor" / name).rename(elsewhere)
+    (tmp_path / "mine/.arbor" / name).symlink_to(elsewhere)
+    open_repository(tmp_path / "mine")
