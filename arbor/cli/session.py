@@ -27,6 +27,9 @@ else:
 CORE = "core:"
 """What a core's name begins with where documents and cores are named alike."""
 
+MAX_INPUT_BYTES = 64 * 1024 * 1024
+"""No proof, message or list that a command is given can be larger; a device may never end."""
+
 
 class Session:
     """What every command gets: the folder it works in, its output, and the knowledge base on demand.
@@ -114,25 +117,35 @@ class Session:
         """Whether a person types at standard input."""
         return sys.stdin is not None and sys.stdin.isatty()
 
-    def read_input(self, what: str) -> bytes:
-        """Everything on standard input; a person is told what is waited for."""
+    def read_input(self, what: str, max_bytes: int = -1) -> bytes:
+        """Everything on standard input, or so much of it; a person is told what is waited for."""
         if sys.stdin is None:
             return b""
         if self.input_is_terminal:
             self.out.note(f"reading {what} from the terminal; end it with Ctrl-D")
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(max_bytes)
 
-    def read_file(self, typed: str, what: str) -> bytes:
+    def read_file(self, typed: str, what: str, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
         """The bytes of a file that is not part of the knowledge base; `-` means standard input.
 
         Raises:
-            UsageError: when it cannot be read.
+            UsageError: when it cannot be read, or goes on beyond what can be meant.
         """
         if typed == "-":
-            return self.read_input(what)
-        fs_path = self.from_here(typed)
+            data = self.read_input(what, max_bytes + 1)
+        else:
+            data = self._read_there(self.from_here(typed), max_bytes + 1)
+        if len(data) > max_bytes:
+            raise UsageError(
+                f"'{typed}' is larger than {what} can be", f"at most {max_bytes:,} bytes are read"
+            )
+        return data
+
+    @staticmethod
+    def _read_there(fs_path: Path, max_bytes: int) -> bytes:
         try:
-            return fs_path.read_bytes()
+            with fs_path.open("rb") as file:
+                return file.read(max_bytes)
         except OSError as error:
             reason = (error.strerror or type(error).__name__).lower()
             raise UsageError(f"'{fs_path}' cannot be read: {reason}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -172,3 +173,18 @@ NO_UTF8 = "caf\udce9"
 )
 def test_a_text_that_is_not_unicode_is_refused_in_words(kb: Cli, words: tuple[str, ...]) -> None:
     assert "is not valid Unicode" in kb(*words, stdin=b"text\n", code=2).err
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "--proof", "/dev/zero"),
+        ("verify", "--checkpoint", "/dev/zero"),
+        ("core", "add", "name", "--from", "notes/merkle.md", "-F", "/dev/zero"),
+        ("commit", "-F", "/dev/zero"),
+        ("add", "--feed", "/dev/zero"),
+    ],
+)
+def test_what_never_ends_is_not_read_to_its_end(words: tuple[str, ...], kb: Cli) -> None:
+    assert "at most 67,108,864 bytes are read" in kb(*words, code=2).err

@@ -209,7 +209,7 @@ def test_every_error_ends_with_its_exit_code(
 
 def test_system_errors_are_put_into_words() -> None:
     full = describe_failure(OSError(28, "No space left on device", "/kb/.arbor/x"))
-    assert full.message == "no space left on device: '/kb/.arbor/x'"
+    assert full.message == "the disk is full: '/kb/.arbor/x'"
     assert full.exit_code == 3
     assert "free some space" in full.hint
     assert describe_failure(OSError(13, "Permission denied")).message == "permission denied"

@@ -176,7 +176,9 @@ def _message(
 
 def _read_message(session: Session, name: str) -> str:
     try:
-        data = session.read_input("the message") if name == "-" else session.from_here(name).read_bytes()
+        if name != "-":
+            session.from_here(name).stat()
+        data = session.read_file(name, "the message")
     except OSError as error:
         reason = (error.strerror or "it cannot be read").lower()
         raise UsageError(f"the message file '{name}': {reason}") from error

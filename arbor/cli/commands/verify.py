@@ -44,6 +44,7 @@ FIELDS = {
 }
 _MAX_AFFECTED = 10
 _MAX_FINDINGS = 20
+_MAX_TEXT_BYTES = 1024 * 1024 * 1024
 _CACHE = "cache/"
 _ANOTHER_ROOT = "ledger root"
 _OID = re.compile(r"[0-9a-fA-F]{64}")
@@ -103,7 +104,7 @@ def command(
         proof_view.check_proof(
             session.out, session.read_file(proof_file, "the proof"), root=root,
             commit=commit and _full_oid(session, commit),
-            text=None if text is None else session.read_file(text, "the text"), as_json=as_json,
+            text=None if text is None else session.read_file(text, "the text", _MAX_TEXT_BYTES), as_json=as_json,
         )  # fmt: skip
         return 0
     if commit is not None or text is not None:
