@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbor.cli.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.cli.output import Output
+from arbor.cli.showing.diff_view import diff_fields, name_lines, patch_lines, stat_lines
 from arbor.repo.commits.diffing import CONTEXT_LINES, unified_diff
 from arbor.repo.results import TextDiff
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from arbor.cli.graph_view import Lanes
+from arbor.cli.showing.graph_view import Lanes
 from tests.cli.harness import Cli
 
 

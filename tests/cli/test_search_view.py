@@ -7,7 +7,7 @@ import re
 import pytest
 
 import arbor
-from arbor.cli.search_view import _without_heading
+from arbor.cli.showing.search_view import _without_heading
 from arbor.errors import UsageError
 from tests.cli.harness import Cli
 

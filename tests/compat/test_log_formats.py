@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arbor.cli.commit_format import age_text
+from arbor.cli.showing.commit_format import age_text
 from tests.cli.harness import Cli, cli, steady
 
 __all__ = ["cli", "steady"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.add_view import report_skipped
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
 from arbor.cli.session import Session
+from arbor.cli.showing.add_view import report_skipped
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.staging.adding import AddResult

@@ -15,7 +15,7 @@ from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.settings_view import warn_of_settings
+from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.add_view import report_skipped
 from arbor.cli.command import arbor_command, json_option, quiet_option
-from arbor.cli.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.identity import set_identity
-from arbor.cli.ripple_view import ripple_fields, ripple_line
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
+from arbor.cli.showing.add_view import report_skipped
+from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
+from arbor.cli.showing.ripple_view import ripple_fields, ripple_line
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
 from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.lazy import lazy_module

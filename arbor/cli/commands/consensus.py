@@ -11,15 +11,15 @@ import click
 from arbor.cli.arguments import find_place
 from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.ripple_view import (
+from arbor.cli.safe_text import clean_line
+from arbor.cli.session import Session
+from arbor.cli.showing.ripple_view import (
     LABEL_STYLES,
     history_chart,
     label_text,
     peer_fields,
     standing_fields,
 )
-from arbor.cli.safe_text import clean_line
-from arbor.cli.session import Session
 from arbor.cli.views import count, moment, short
 
 if TYPE_CHECKING:

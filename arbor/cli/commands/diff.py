@@ -12,7 +12,9 @@ import click
 from arbor.cli.arguments import Selection, find_place, is_range, split_revisions
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import (
+from arbor.cli.on_demand import with_texts
+from arbor.cli.session import Session
+from arbor.cli.showing.diff_view import (
     CHANGE_FIELDS,
     comparing_asked,
     comparing_options,
@@ -22,8 +24,6 @@ from arbor.cli.diff_view import (
     summary_lines,
     summary_options,
 )
-from arbor.cli.on_demand import with_texts
-from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 

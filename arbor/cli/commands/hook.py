@@ -8,9 +8,9 @@ import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.identity import set_identity
-from arbor.cli.ripple_view import finding_lines, ripple_line
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
+from arbor.cli.showing.ripple_view import finding_lines, ripple_line
 from arbor.cli.views import short
 from arbor.errors import ArborError, NoKnowledgeBase
 from arbor.repo.git import git_bridge, git_hooks

@@ -11,9 +11,10 @@ import click
 
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
-from arbor.cli.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.completing import REVISION
-from arbor.cli.diff_view import (
+from arbor.cli.session import Session
+from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
+from arbor.cli.showing.diff_view import (
     comparing_asked,
     comparing_options,
     diff_fields,
@@ -22,8 +23,7 @@ from arbor.cli.diff_view import (
     summary_lines,
     summary_options,
 )
-from arbor.cli.graph_view import Lanes
-from arbor.cli.session import Session
+from arbor.cli.showing.graph_view import Lanes
 from arbor.cli.views import COMMIT_FIELDS, commit_fields, count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -32,7 +32,7 @@ from arbor.repo.commits.revisions import parse_moment
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
-    from arbor.cli import signature_view
+    from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
     from arbor.repo import desk
     from arbor.repo.commits import history, pickaxe
@@ -42,7 +42,7 @@ else:
     desk = lazy_module("arbor.repo.desk")
     history = lazy_module("arbor.repo.commits.history")
     pickaxe = lazy_module("arbor.repo.commits.pickaxe")
-    signature_view = lazy_module("arbor.cli.signature_view")
+    signature_view = lazy_module("arbor.cli.showing.signature_view")
 
 _MOST_REVISIONS = 1000
 _DAY, _DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86_400

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, no_edit_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
-from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
+from arbor.cli.showing.cold_view import cold_noticed
+from arbor.cli.showing.hooks_view import run_post_hook
+from arbor.cli.showing.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.errors import UsageError
 from arbor.repo.commits.shorthands import BEFORE
 from arbor.repo.forgetting import cold_needs

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
-from arbor.cli.hooks_view import run_post_hook
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import end_merge, finish_merge
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
+from arbor.cli.showing.cold_view import cold_noticed
+from arbor.cli.showing.hooks_view import run_post_hook
+from arbor.cli.showing.merge_view import end_merge, finish_merge
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.forgetting import cold_needs

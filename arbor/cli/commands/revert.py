@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.arguments import is_span
-from arbor.cli.cold_view import cold_noticed
 from arbor.cli.command import arbor_command, json_option, no_edit_option, offline_option, quiet_option
 from arbor.cli.commands.merge import FIELDS
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
-from arbor.cli.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
+from arbor.cli.showing.cold_view import cold_noticed
+from arbor.cli.showing.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo.commits.shorthands import BEFORE

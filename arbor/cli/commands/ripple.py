@@ -6,8 +6,8 @@ import click
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.completing import REVISION
-from arbor.cli.ripple_view import finding_lines, ripple_fields, ripple_line, show_ripple
 from arbor.cli.session import Session
+from arbor.cli.showing.ripple_view import finding_lines, ripple_fields, ripple_line, show_ripple
 
 FIELDS = {
     "origins": "the documents that were added, changed or removed",

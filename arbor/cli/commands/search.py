@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import ArborCommand, at_option, json_option
-from arbor.cli.search_view import hit_lines, porcelain_line, result_fields, summary_lines
 from arbor.cli.session import Session
+from arbor.cli.showing.search_view import hit_lines, porcelain_line, result_fields, summary_lines
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 

@@ -9,9 +9,13 @@ import click
 
 from arbor.cli.arguments import Place, find_place, is_range
 from arbor.cli.command import arbor_command, json_option, offline_option
-from arbor.cli.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.diff_view import (
+from arbor.cli.on_demand import bring_needs, with_texts
+from arbor.cli.output import Output
+from arbor.cli.safe_text import clean_line, clean_words, columns, quote_path, truncate, typed_path
+from arbor.cli.session import Session
+from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
+from arbor.cli.showing.diff_view import (
     comparing_asked,
     comparing_options,
     diff_fields,
@@ -20,10 +24,6 @@ from arbor.cli.diff_view import (
     summary_lines,
     summary_options,
 )
-from arbor.cli.on_demand import bring_needs, with_texts
-from arbor.cli.output import Output
-from arbor.cli.safe_text import clean_line, clean_words, columns, quote_path, truncate, typed_path
-from arbor.cli.session import Session
 from arbor.cli.views import commit_fields, count, fact_line, short, size
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -32,12 +32,12 @@ from arbor.repo.forgetting import cold_needs
 from arbor.store.refs import TAGS
 
 if TYPE_CHECKING:
-    from arbor.cli import signature_view
+    from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
     from arbor.repo.commits.diffing import Comparing
     from arbor.repo.results import CommitInfo, DocumentInfo, PassageInfo, TextDiff
 else:
-    signature_view = lazy_module("arbor.cli.signature_view")
+    signature_view = lazy_module("arbor.cli.showing.signature_view")
 
 FIELDS = {
     "type": "`commit` or `document`; the keys below that fit it are there",

@@ -12,7 +12,7 @@ from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
-from arbor.cli.settings_view import warn_of_settings
+from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module

@@ -22,9 +22,9 @@ from arbor.repo.commits.revisions import find_ref
 from arbor.store.refs import TAGS
 
 if TYPE_CHECKING:
-    from arbor.cli import signature_view
+    from arbor.cli.showing import signature_view
 else:
-    signature_view = lazy_module("arbor.cli.signature_view")
+    signature_view = lazy_module("arbor.cli.showing.signature_view")
 
 FIELDS = {
     "tags": "`name`, `commit`, `message`, `annotated`, and `signed`: whether it carries a signature, of each; with "

@@ -19,11 +19,11 @@ from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.cli import proof_view, signature_view
+    from arbor.cli.showing import proof_view, signature_view
     from arbor.repo.trust.verify import Finding, VerifyReport
 else:
-    proof_view = lazy_module("arbor.cli.proof_view")
-    signature_view = lazy_module("arbor.cli.signature_view")
+    proof_view = lazy_module("arbor.cli.showing.proof_view")
+    signature_view = lazy_module("arbor.cli.showing.signature_view")
 
 FIELDS = {
     "ok": "whether nothing is damaged and a given root fits",

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from arbor.cli.hooks_view import run_post_hook, run_pre_commit
-from arbor.cli.ripple_view import ripple_line
 from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
+from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
+from arbor.cli.showing.ripple_view import ripple_line
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError, UsageError
 from arbor.repo.merge.merging import MergeResult, committing
