@@ -43,7 +43,7 @@ def test_other_words_are_no_commands() -> None:
 
 def test_what_they_lead_to_is_there() -> None:
     for hint in ELSEWHERE.values():
-        for name, rest in re.findall(r"\barbor ([a-z]+)\b([^,]*)", hint):
+        for name, rest in re.findall(r"\barbor ([a-z]+)\b([^,;]*)", hint):
             if name in NAMES:
                 known = {
                     spelling
