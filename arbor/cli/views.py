@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -138,6 +138,11 @@ def note_rest(out: Output, total: int, what: str = "more") -> None:
 def fact_line(out: Output, label: str, value: str) -> None:
     """One thing that is known of what is shown, below its name."""
     out.line(f"  {out.style(label.ljust(_LABEL_CELLS), 'cyan')}{value}")
+
+
+def first_of(names: Sequence[str], most: int, shown: Callable[[str], str]) -> str:
+    """The first names as they are shown, and a sign for more."""
+    return ", ".join(map(shown, names[:most])) + (" …" if len(names) > most else "")
 
 
 def few(names: Sequence[str]) -> str:

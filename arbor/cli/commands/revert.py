@@ -17,6 +17,7 @@ from arbor.cli.showing.cold_view import cold_noticed
 from arbor.cli.showing.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.views import short
 from arbor.errors import UsageError
+from arbor.repo.commits.history import mainline_of
 from arbor.repo.commits.shorthands import BEFORE
 from arbor.repo.forgetting import cold_needs
 from arbor.repo.merge import merging
@@ -61,7 +62,7 @@ def command(
         raise UsageError("a JSON answer is about one commit", "revert one after the other")
     revisions = _expanded(kb, words)
     for revision in revisions:  # refused before the first of them is undone
-        cold_needs.mainline_of(kb.repo, kb.resolve(revision), mainline)
+        mainline_of(kb.repo, kb.resolve(revision), mainline)
     for number, revision in enumerate(revisions, 1):
         bring_needs(session, cold_needs.needs_of_revert(kb.repo, revision, mainline))
         with cold_noticed(session):

@@ -12,7 +12,7 @@ from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
 from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.showing.ripple_view import ripple_line
-from arbor.cli.views import count, short
+from arbor.cli.views import count, first_of, short
 from arbor.errors import ConflictError, UsageError
 from arbor.repo.merge.merging import MergeResult, committing
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
@@ -55,9 +55,7 @@ def say_left(session: Session, command: str, *, as_json: bool) -> None:
     """Say that a merge or revert is left, and which files still differ: edited before it, or unstaged since."""
     differ = [change.path for change in session.open().status().unstaged]
     if differ:
-        named = ", ".join(map(session.shown, differ[:_MAX_NAMED])) + (
-            " …" if len(differ) > _MAX_NAMED else ""
-        )
+        named = first_of(differ, _MAX_NAMED, session.shown)
         session.out.note(
             f"the {command} is left; nothing is staged, and these files differ as they did: {named}"
         )
@@ -117,9 +115,8 @@ def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResu
 def _tell_stale(session: Session, result: MergeResult) -> None:
     """Say which distilled cores a merge has left stale: making them again is all there is to do."""
     if result.stale:
-        named = ", ".join(map(clean_line, result.stale[:_MAX_NAMED]))
-        more = " …" if len(result.stale) > _MAX_NAMED else ""
-        session.out.note(f"distilled on both sides, and stale after the merge: {named}{more}")
+        named = first_of(result.stale, _MAX_NAMED, clean_line)
+        session.out.note(f"distilled on both sides, and stale after the merge: {named}")
         session.out.hint("make them again with: arbor distill PATH --with DISTILLER")
 
 

@@ -274,3 +274,25 @@ def at_most(entries: Iterator[T], limit: int | None) -> Iterator[T]:
     if limit is not None and limit < 0:
         raise UsageError(f"the number of commits must be 0 or more, not {limit}")
     return islice(entries, None if limit is None else min(limit, sys.maxsize))
+
+
+def mainline_of(repo: Repository, undone: bytes, mainline: int | None) -> bytes | None:
+    """The parent that a revert goes back to; None for a first commit.
+
+    Args:
+        repo: Where.
+        undone: The commit.
+        mainline: Which of a merge's parents, from 1; None for a commit that is no merge.
+
+    Raises:
+        UsageError: when a merge has several and none was named, or there is no such parent.
+    """
+    parents = repo.commit(undone).parents
+    if mainline is None and len(parents) > 1:
+        raise UsageError(
+            f"{undone.hex()[:12]} is a merge: say which parent's side stays",
+            "run: arbor revert -m 1 REV, to undo what the merge brought to the branch it was made on",
+        )
+    if mainline is not None and not 1 <= mainline <= max(1, len(parents)):
+        raise UsageError(f"{undone.hex()[:12]} has no parent {mainline}", "arbor log names the parents")
+    return parents[(mainline or 1) - 1] if parents else None

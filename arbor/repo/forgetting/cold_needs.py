@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from arbor.errors import ColdDocument, UsageError
+from arbor.errors import ColdDocument
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
-from arbor.repo.commits.history import is_ancestor, merge_bases
+from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
@@ -63,33 +63,11 @@ def needs_of_merge(repo: Repository, revision: str) -> list[Need]:
 
 
 def needs_of_revert(repo: Repository, revision: str, mainline: int | None = None) -> list[Need]:
-    """The same of the revert of a commit; see `mainline_of`."""
+    """The same of the revert of a commit; see `arbor.repo.commits.history.mainline_of`."""
     undone = resolve(repo, revision)
     return needs_of_versions(
         repo, Versions(undone, repo.refs.head_oid(), mainline_of(repo, undone, mainline))
     )
-
-
-def mainline_of(repo: Repository, undone: bytes, mainline: int | None) -> bytes | None:
-    """The parent that a revert goes back to; None for a first commit.
-
-    Args:
-        repo: Where.
-        undone: The commit.
-        mainline: Which of a merge's parents, from 1; None for a commit that is no merge.
-
-    Raises:
-        UsageError: when a merge has several and none was named, or there is no such parent.
-    """
-    parents = repo.commit(undone).parents
-    if mainline is None and len(parents) > 1:
-        raise UsageError(
-            f"{undone.hex()[:12]} is a merge: say which parent's side stays",
-            "run: arbor revert -m 1 REV, to undo what the merge brought to the branch it was made on",
-        )
-    if mainline is not None and not 1 <= mainline <= max(1, len(parents)):
-        raise UsageError(f"{undone.hex()[:12]} has no parent {mainline}", "arbor log names the parents")
-    return parents[(mainline or 1) - 1] if parents else None
 
 
 def needs_of_document(repo: Repository, path: str, revision: str | None) -> list[Need]:

@@ -10,12 +10,11 @@ from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.commits.committing import write_ledger
-from arbor.repo.commits.history import is_ancestor, merge_bases
+from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.commits.shorthands import name_told
 from arbor.repo.forgetting.cold_needs import (
     Versions,
-    mainline_of,
     needs_of_revert,
     needs_of_versions,
     refuse_absent,

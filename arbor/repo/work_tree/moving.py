@@ -186,10 +186,9 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
 def _rename_back(repo: Repository, record: MoveRecord) -> None:
     """Move back the files that are at their new place and not at their old one, with whatever is in them by now."""
     fs_root = repo.work_tree()
-    rows = list(zip(record.files[::2], record.files[1::2], strict=True))
     moved = [
         (old.path, new.path)
-        for old, new in rows
+        for old, new in zip(record.files[::2], record.files[1::2], strict=True)
         if not os.path.lexists(fs_root / name_on_disk(fs_root, old.path))
         and os.path.lexists(fs_root / name_on_disk(fs_root, new.path))
     ]
