@@ -78,7 +78,8 @@ class Audit:
 
     Attributes:
         oids: Every object.
-        named: Every chunk that a manifest names.
+        awaited: The chunks that manifests name and that had not been read before these were: nearly none, since a
+            pack begins with its chunks.
         documents, manifests, nodes, commits, tags: What they say, by oid.
         sources: The documents that the derivations name, by the derivation's oid.
         damaged: What could not be read.
@@ -86,7 +87,7 @@ class Audit:
     """
 
     oids: set[bytes] = field(default_factory=set)
-    named: set[bytes] = field(default_factory=set)
+    awaited: set[bytes] = field(default_factory=set)
     documents: dict[bytes, DocumentFacts] = field(default_factory=dict)
     manifests: dict[bytes, ManifestFacts] = field(default_factory=dict)
     nodes: dict[bytes, NodeFacts] = field(default_factory=dict)
@@ -136,20 +137,23 @@ def audit_packs(packs: list[Pack], meanwhile: Callable[[], object] | None = None
     def work(task: tuple[int, list[tuple[int, FrameHeader]]]) -> _Part:
         return _audit_frames(packs[task[0]], task[1])
 
-    expected: list[set[bytes]] = []
-    seen: list[set[bytes]] = [set() for _ in packs]
+    unseen: list[set[bytes]] = []  # keys of the index of each pack, until their objects are read
+    strays: set[int] = set()
 
     def begin() -> None:
-        expected.extend(set(pack.index.keys()) for pack in packs)
+        unseen.extend(set(pack.index.keys()) for pack in packs)
         if meanwhile:
             meanwhile()
 
     for part, (number, _) in zip(map_forked(work, tasks, at_least=4, meanwhile=begin), tasks, strict=True):
         found = split_oids(part.oids)
-        seen[number].update([oid[:KEY_BYTES] for oid in found])
+        left = len(unseen[number]) - len(found)
+        unseen[number].difference_update([oid[:KEY_BYTES] for oid in found])
+        if len(unseen[number]) != left and any(packs[number].index.find(oid) is None for oid in found):
+            strays.add(number)
         _take(audit, part, found)
-    for pack, keys, indexed in zip(packs, seen, expected, strict=True):
-        if keys != indexed or not pack.index.check():
+    for number, pack in enumerate(packs):
+        if unseen[number] or number in strays or not pack.index.check():
             audit.damaged.append(Damage(b"", f"pack index {pack.name[:12]}", "it does not fit its pack"))
     return audit
 
@@ -158,7 +162,8 @@ def _take(audit: Audit, part: _Part, found: list[bytes]) -> None:
     audit.oids.update(found)
     audit.documents.update((facts.oid, facts) for facts in part.documents)
     audit.manifests.update((facts.oid, facts) for facts in part.manifests)
-    audit.named.update(split_oids(b"".join([facts.chunks for facts in part.manifests])))
+    chunks = split_oids(b"".join([facts.chunks for facts in part.manifests]))
+    audit.awaited.update([oid for oid in chunks if oid not in audit.oids])
     audit.nodes.update((facts.oid, facts) for facts in part.nodes)
     audit.commits.update(part.commits)
     audit.tags.update(part.tags)

@@ -353,7 +353,7 @@ def _check_children(audit: Audit, facts: NodeFacts, reach: _Reach) -> None:
 
 def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes], reach: _Reach) -> None:
     checked: set[bytes] = set()
-    all_there = audit.named <= audit.oids
+    all_there = audit.awaited <= audit.oids
     for oid in documents:
         facts = audit.documents.get(oid)
         if facts is None:
