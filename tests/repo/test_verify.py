@@ -21,6 +21,7 @@ from arbor.objects.model import Commit, Document, Manifest, encode_commit, encod
 from arbor.repo.trust import verify
 from arbor.repo.trust.pack_audit import Audit
 from arbor.repo.trust.verify import VerifyReport
+from arbor.store.pack_index import encode_index, encode_row, open_index
 from tests.repo.kit import new_kb, record, signature, write
 
 FILES: dict[str, str | bytes] = {f"{n % 3}/{n}.md": f"# Note {n}\n\nText of note {n}.\n" for n in range(40)}
@@ -158,6 +159,23 @@ def test_an_index_that_does_not_fit_is_named_or_made_again(kb: KnowledgeBase) ->
                 finding.where for finding in report.damaged
             ]
             index.write_bytes(whole)
+
+
+@pytest.mark.parametrize("fault", ["a row less", "a row more", "another key"])
+def test_an_index_with_a_right_checksum_that_names_other_objects_is_named(
+    kb: KnowledgeBase, fault: str
+) -> None:
+    path = packs(kb)[-1]
+    index = open_index(path.with_suffix(".idx"), bytes.fromhex(path.stem))
+    rows = [encode_row(key, frame, slot) for key, frame, slot in index.rows()]
+    if fault == "a row more":
+        rows.append(encode_row(b"\x77" * 32, 0, 0))
+    else:
+        changed = rows.pop(len(rows) // 2)
+        if fault == "another key":
+            rows.append(bytes([changed[0] ^ 1]) + changed[1:])
+    path.with_suffix(".idx").write_bytes(encode_index(bytes.fromhex(path.stem), rows, index.frame_offsets))
+    assert f"pack index {path.stem[:12]}" in [finding.where for finding in again(kb).damaged]
 
 
 def store(kb: KnowledgeBase, *objects: tuple[int, bytes]) -> list[bytes]:
