@@ -54,7 +54,8 @@ def _add_one(
     alone: bool,
 ) -> AddResult:
     if address.startswith(f"{git_sources.GIT_SCHEME}:"):
-        return imports.import_git(repo, address, prefix=target, overwrite=force).result
+        with session.progress("importing") as progress:
+            return imports.import_git(repo, address, prefix=target, overwrite=force, progress=progress).result
     if not address.lower().startswith(("http://", "https://")):
         if "://" in address:
             raise UsageError(f"'{address}' is no address that can be added", _NOT_HERE)
@@ -86,6 +87,6 @@ def _import(
         except UnicodeDecodeError as error:
             raise UsageError(f"'{value}' is not UTF-8") from error
         return _feed(session, repo, sources.parse_feed(text), fetcher, force)
-    if name == "okf":
-        return imports.import_okf(repo, fs_path, prefix=target, overwrite=force).result
-    return imports.import_mediawiki(repo, fs_path, prefix=target, overwrite=force).result
+    run = imports.import_okf if name == "okf" else imports.import_mediawiki
+    with session.progress("importing") as progress:
+        return run(repo, fs_path, prefix=target, overwrite=force, progress=progress).result

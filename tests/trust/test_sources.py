@@ -522,7 +522,9 @@ def test_a_pointer_in_the_place_of_a_file_is_named(make_kb: MakeKb, tmp_path: Pa
     run_git(source, "add", ".")
     run_git(source, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "one")
     kb = make_kb()
-    report = imports.import_git(kb.repo, f"git+file://{source}")
+    told: list[tuple[int, int]] = []
+    report = imports.import_git(kb.repo, f"git+file://{source}", progress=lambda *counts: told.append(counts))
+    assert told == [(number, len(told)) for number in range(len(told))] != []
     assert len(report.result.added) == 2
     [(path, remark)] = report.result.warnings
     assert path == "source/paper.pdf"
@@ -541,7 +543,9 @@ def test_an_open_knowledge_format_folder(make_kb: MakeKb, tmp_path: Path) -> Non
     (bundle / "logo.png").write_bytes(b"\x89PNG")
     os.symlink(tmp_path, bundle / "concepts" / "loop")
     kb = make_kb()
-    report = imports.import_okf(kb.repo, bundle)
+    told: list[tuple[int, int]] = []
+    report = imports.import_okf(kb.repo, bundle, progress=lambda *counts: told.append(counts))
+    assert told == [(number, len(told)) for number in range(len(told))] != []
     assert report.result.added == ("bundle/index.md", "bundle/concepts/a.md")
     kb.commit("okf", index=False)
     document = kb.document("bundle/concepts/a.md")
@@ -572,8 +576,11 @@ def test_a_mediawiki_dump(make_kb: MakeKb, tmp_path: Path, suffix: str) -> None:
     dump = tmp_path / f"dump.xml{suffix}"
     dump.write_bytes(pack(WIKI.encode()))
     kb = make_kb()
-    report = imports.import_mediawiki(kb.repo, dump)
+    told: list[tuple[int, int]] = []
+    report = imports.import_mediawiki(kb.repo, dump, progress=lambda *counts: told.append(counts))
     assert report.result.added == ("testwiki/Merkle tree.wiki", "testwiki/AC_DC_ _live_-54c5b47f.wiki")
+    assert len(told) == WIKI.count("<page>")
+    assert all(0 < done <= total == dump.stat().st_size for done, total in told)
     kb.commit("wiki", index=False)
     assert (
         kb.document("testwiki/Merkle tree.wiki").source_uri == "https://wiki.example/wiki/Merkle_tree?oldid=7"

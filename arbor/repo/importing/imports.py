@@ -13,11 +13,11 @@ import re
 import unicodedata
 import xml.etree.ElementTree as ET
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 from urllib.parse import quote
 
 from arbor.errors import ConflictError, UsageError
@@ -39,6 +39,13 @@ _UNSAFE = re.compile('[\x00-\x1f\x7f-\x9f\u2028\u2029\\\\/:*?"<>|]+')
 _STEM_BYTES = 240
 """A longer name of an article is cut: with what comes behind it, it would be longer than a name may be."""
 _OKF_SUFFIXES = (".md", ".markdown")
+
+OnProgress = Callable[[int, int], object]
+"""Called with (done, in all): files, or bytes of a dump, of which nobody knows how many articles it holds."""
+
+
+def _untold(done: int, total: int) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,14 @@ def join_results(results: Iterable[AddResult]) -> AddResult:
 # --- git
 
 
-def import_git(repo: Repository, address: str, *, prefix: str = "", overwrite: bool = False) -> ImportReport:
+def import_git(
+    repo: Repository,
+    address: str,
+    *,
+    prefix: str = "",
+    overwrite: bool = False,
+    progress: OnProgress = _untold,
+) -> ImportReport:
     """Stage the files of a git repository, or of a folder in it, at a commit, read with the `git` program.
 
     What an earlier import from there staged, and nobody has changed since, follows: it is replaced, or removed.
@@ -116,6 +130,7 @@ def import_git(repo: Repository, address: str, *, prefix: str = "", overwrite: b
         address: `git+file:///path@REVISION`; HEAD without a revision.
         prefix: Folder to put them in; the repository's name without one.
         overwrite: Replace files of the work tree that hold something else.
+        progress: Called with (files read, files in all).
 
     Raises:
         UsageError: when the address is not one.
@@ -131,7 +146,7 @@ def import_git(repo: Repository, address: str, *, prefix: str = "", overwrite: b
     folder = prefix or fs_path.name.removesuffix(".git") or "git"
     skipped: list[tuple[str, str]] = []
     kept: set[str] = set()
-    items = _noted(_git_items(fs_path, commit, origin, folder, skipped), kept)
+    items = _noted(_git_items(fs_path, commit, origin, folder, skipped, progress), kept)
     same_source = origin.rpartition("@")[0] + "@"
     report = _import(repo, origin, items, skipped, overwrite, same_source)
     remember(repo, [(same_source, "", "", b"")])
@@ -166,7 +181,12 @@ def _remove_gone(repo: Repository, folder: str, same_source: str, kept: set[str]
 
 
 def _git_items(
-    fs_path: Path, commit: str, origin: str, folder: str, skipped: list[tuple[str, str]]
+    fs_path: Path,
+    commit: str,
+    origin: str,
+    folder: str,
+    skipped: list[tuple[str, str]],
+    progress: OnProgress,
 ) -> Iterator[Item]:
     """The files of a commit, through one `git cat-file --batch`."""
     wanted = []
@@ -191,17 +211,26 @@ def _git_items(
         else:
             wanted.append((path, oid, f"{origin}#{quote(raw)}"))  # as git has it: it knows no other spelling
     blobs = iter_blobs(git_command(fs_path), [oid for _, oid, _ in wanted])
-    for (path, _, uri), data in zip(wanted, blobs, strict=True):
+    for done, ((path, _, uri), data) in enumerate(zip(wanted, blobs, strict=True)):
+        progress(done, len(wanted))
         yield Item(path, data, uri)
 
 
 # --- Open Knowledge Format
 
 
-def import_okf(repo: Repository, folder: Path, *, prefix: str = "", overwrite: bool = False) -> ImportReport:
+def import_okf(
+    repo: Repository,
+    folder: Path,
+    *,
+    prefix: str = "",
+    overwrite: bool = False,
+    progress: OnProgress = _untold,
+) -> ImportReport:
     """Stage an Open Knowledge Format bundle: a folder of Markdown files with YAML front matter.
 
     Concepts are the Markdown files; `index.md` and `log.md` come along as what they are. Other files are left out.
+    `progress` is called with (files read, files in all).
 
     Raises:
         UsageError: when the folder holds no Markdown file.
@@ -212,7 +241,7 @@ def import_okf(repo: Repository, folder: Path, *, prefix: str = "", overwrite: b
     if not names:
         raise UsageError(f"'{folder}' holds no Markdown file, so it is no Open Knowledge Format folder")
     skipped: list[tuple[str, str]] = []
-    items = _okf_items(folder, names, prefix or folder.resolve().name, skipped)
+    items = _okf_items(folder, names, prefix or folder.resolve().name, skipped, progress)
     remember_file(repo, folder.resolve().as_uri())
     return _import(repo, folder.resolve().as_uri(), items, skipped, overwrite)
 
@@ -226,8 +255,11 @@ def _markdown_names(folder: Path) -> list[str]:
     return names
 
 
-def _okf_items(folder: Path, names: list[str], prefix: str, skipped: list[tuple[str, str]]) -> Iterator[Item]:
-    for name in names:
+def _okf_items(
+    folder: Path, names: list[str], prefix: str, skipped: list[tuple[str, str]], progress: OnProgress
+) -> Iterator[Item]:
+    for done, name in enumerate(names):
+        progress(done, len(names))
         try:
             data, _ = read_file(folder / name)
         except (OSError, UsageError) as error:
@@ -240,7 +272,7 @@ def _okf_items(folder: Path, names: list[str], prefix: str, skipped: list[tuple[
 
 
 def import_mediawiki(
-    repo: Repository, dump: Path, *, prefix: str = "", overwrite: bool = False
+    repo: Repository, dump: Path, *, prefix: str = "", overwrite: bool = False, progress: OnProgress = _untold
 ) -> ImportReport:
     """Stage the articles of a MediaWiki XML dump (`pages-articles.xml`, also .bz2 or .gz), each as its wikitext.
 
@@ -249,30 +281,38 @@ def import_mediawiki(
         dump: The file; it is read in one pass and never held in memory.
         prefix: Folder to put them in; the wiki's database name without one.
         overwrite: Replace files of the work tree that hold something else.
+        progress: Called with (bytes of the file read, bytes in all).
 
     Raises:
         UsageError: when the file is not such a dump.
     """
     skipped: list[tuple[str, str]] = []
-    items = _wiki_items(dump, prefix, skipped)
+    items = _wiki_items(dump, prefix, skipped, progress)
     return _import(repo, dump.resolve().as_uri(), items, skipped, overwrite)
 
 
-def _open_dump(dump: Path) -> IO[bytes]:
-    suffix = dump.suffix.lower()
+def _open_dump(dump: Path) -> BinaryIO:
     try:
-        if suffix == ".bz2":
-            return bz2.open(dump, "rb")
-        if suffix == ".gz":
-            return gzip.open(dump, "rb")  # type: ignore[return-value]
         return open(dump, "rb")
     except OSError as error:
         raise UsageError(f"'{dump}' cannot be read: {(error.strerror or 'error').lower()}") from error
 
 
-def _wiki_items(dump: Path, prefix: str, skipped: list[tuple[str, str]]) -> Iterator[Item]:
+def _unpacked(file: BinaryIO, suffix: str) -> IO[bytes]:
+    """What a dump of this suffix holds; it is unpacked as it is read."""
+    if suffix == ".bz2":
+        return bz2.open(file, "rb")
+    if suffix == ".gz":
+        return gzip.open(file, "rb")  # type: ignore[return-value]
+    return file
+
+
+def _wiki_items(
+    dump: Path, prefix: str, skipped: list[tuple[str, str]], progress: OnProgress
+) -> Iterator[Item]:
     base, folder = "", prefix
-    with _open_dump(dump) as file:
+    with _open_dump(dump) as packed, _unpacked(packed, dump.suffix.lower()) as file:
+        size_bytes = os.fstat(packed.fileno()).st_size
         try:
             _refuse_doctype(file, dump)
             top: ET.Element | None = None
@@ -286,6 +326,7 @@ def _wiki_items(dump: Path, prefix: str, skipped: list[tuple[str, str]]) -> Iter
                     folder = folder or _file_name(_text(element, "dbname") or "wiki")
                     element.clear()
                 elif tag == "page":
+                    progress(packed.tell(), size_bytes)
                     item = _page(element, base, folder or "wiki", skipped)
                     top.clear()
                     if item is not None:
