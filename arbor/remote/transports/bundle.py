@@ -252,7 +252,6 @@ class BundleTransport:
     """Reads a bundle as if it were a KB that can only be fetched from."""
 
     is_peer = False
-    whole_packs = False
 
     def __init__(self, fs_path: Path) -> None:
         self.url = str(fs_path)
