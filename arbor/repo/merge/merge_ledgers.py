@@ -1,4 +1,4 @@
-"""Three ledgers become one: documents by content, renames followed, cores as wholes, everything else as sets."""
+"""Three ledgers become one: documents by content, renames followed, cores as wholes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ class Conflict:
     """What two sides cannot be joined on.
 
     Attributes:
-        data: The bytes for the work tree; None of a core, which has no file.
+        data: The bytes for the work tree: both sides with markers, or a version of the document; None of a core,
+            which has no file.
         reason: Why.
-        is_marked: Whether `data` are both sides with markers, and no version of the document.
     """
 
     data: bytes | None
     reason: str
-    is_marked: bool = False
 
 
 @dataclass(slots=True)
@@ -183,7 +182,7 @@ def _merge_key(how: Merging, merged: Merged, key: str, change: Change, ours: Map
 
 
 def _merge_value(ours: bytes | None, theirs: bytes | None) -> bytes | None:
-    """Edges, events and records are sets keyed by their own hash: what one side has, the merge has."""
+    """What stands under another key than a document or core, as only another version writes it: what a side has stays."""
     values = [value for value in (ours, theirs) if value is not None]
     return max(values) if values else None
 
@@ -244,7 +243,7 @@ def _merge_document(
         if result is not None:
             reason = "both changed the same lines" if base else "added on both sides"
             merged.changes[key] = ours  # under the name that they gave it, where they moved it
-            merged.conflicts[key] = Conflict(result.data, reason, is_marked=True)
+            merged.conflicts[key] = Conflict(result.data, reason)
             return
     if how.favour:
         merged.changes[key] = ours if how.favour == "ours" else theirs
