@@ -13,14 +13,11 @@ from arbor.cli.safe_text import clean, clean_line, clean_words, columns, quote_p
 from arbor.cli.session import Session
 from arbor.cli.views import count, fact_line, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
-from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
+    from arbor.repo.desk import TrustDesk
     from arbor.repo.distillation.core_check import CoreState
     from arbor.repo.distillation.cores import CoreInfo
-else:
-    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "cores": "`name`, `core` (its oid), `title`, `text`, `distiller`, `version`, `parameters`, `ledger_root`, and "
@@ -60,7 +57,7 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
       arbor core add digest --from a.md --from core:keywords/b.md < digest.md
       arbor core check
     """
-    trust = desk.TrustDesk(session.open().repo)
+    trust = session.open().trust
     if action == "check":
         return _check(session, trust, names, options, as_json=as_json)
     if action == "rm":
@@ -87,9 +84,7 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
     return 0
 
 
-def _add(
-    session: Session, trust: desk.TrustDesk, names: tuple[str, ...], options: dict[str, Any]
-) -> CoreInfo:
+def _add(session: Session, trust: TrustDesk, names: tuple[str, ...], options: dict[str, Any]) -> CoreInfo:
     if len(names) != 1:
         raise UsageError("a core needs one name", "arbor core add NAME --from PATH --text TEXT")
     sources = [_source(session, text) for text in options["sources"]]
@@ -163,7 +158,7 @@ def _show(session: Session, core: CoreInfo) -> None:
 
 
 def _check(
-    session: Session, trust: desk.TrustDesk, names: tuple[str, ...], options: dict[str, Any], *, as_json: bool
+    session: Session, trust: TrustDesk, names: tuple[str, ...], options: dict[str, Any], *, as_json: bool
 ) -> int:
     states = trust.check_cores(names, options["at"], rerun=not options["no_rerun"])
     if as_json:

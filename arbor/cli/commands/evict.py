@@ -15,11 +15,9 @@ from arbor.lazy import lazy_module
 from arbor.repo.config import parse_size
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
     from arbor.repo.forgetting import tiering
     from arbor.repo.forgetting.evicting import Eviction, EvictReport
 else:
-    desk = lazy_module("arbor.repo.desk")
     tiering = lazy_module("arbor.repo.forgetting.tiering")
 
 FIELDS = {
@@ -73,7 +71,7 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     kb = session.open()
     chosen = [session.kb_path(path) for path in paths]
     criteria = _criteria(session, options)
-    trust = desk.TrustDesk(kb.repo)
+    trust = kb.trust
     offline = options["offline"] or options["tier"] == "warm"
     private, no_robots = options["private"], options["no_robots"]
     with (

@@ -34,12 +34,10 @@ from arbor.store.refs import HEADS, REMOTES, TAGS
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo import desk
     from arbor.repo.commits import history, pickaxe
     from arbor.repo.results import CommitInfo, TextDiff
     from arbor.repo.trust.tag_seals import SealedTag
 else:
-    desk = lazy_module("arbor.repo.desk")
     history = lazy_module("arbor.repo.commits.history")
     pickaxe = lazy_module("arbor.repo.commits.pickaxe")
     signature_view = lazy_module("arbor.cli.showing.signature_view")
@@ -179,7 +177,7 @@ def _made_form(
 def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
     """The checkpoint as it is compared: origin, size, root, commit; signed where there is a key."""
     kb = session.open()
-    trust = desk.TrustDesk(kb.repo)
+    trust = kb.trust
     found = trust.checkpoint(revision)
     try:
         note = trust.checkpoint_note(revision)

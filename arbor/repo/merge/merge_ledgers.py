@@ -182,7 +182,7 @@ def _merge_key(how: Merging, merged: Merged, key: str, change: Change, ours: Map
 
 
 def _merge_value(ours: bytes | None, theirs: bytes | None) -> bytes | None:
-    """What stands under another key than a document or core, as only another version writes it: what a side has stays."""
+    """What stands under another key than a document or core, as another version may write: what a side has stays."""
     values = [value for value in (ours, theirs) if value is not None]
     return max(values) if values else None
 
