@@ -7,11 +7,13 @@ import os
 import posixpath
 import shlex
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.cli.output import Output
-from arbor.cli.progress import Progress
+from arbor.cli.progress import progress_bar
 from arbor.cli.safe_text import quote_path, typed_path
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -108,9 +110,9 @@ class Session:
         near = posixpath.relpath(path, self._here) + ("/" if path.endswith("/") else "")
         return f"./{near}" if near.startswith(CORE) else near
 
-    def progress(self, verb: str) -> Progress:
-        """A progress bar beside the answer."""
-        return Progress(self.out.progress_stream, verb)
+    def progress(self, verb: str) -> AbstractContextManager[Callable[[int, int], None]]:
+        """A progress bar beside the answer, see `progress_bar`."""
+        return progress_bar(self.out.progress_stream, verb)
 
     @property
     def input_is_terminal(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
-from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arbor.cli.progress import StatusLine
 from arbor.cli.safe_text import clean_line
@@ -62,31 +62,17 @@ def warn_of_secret(session: Session, url: str) -> None:
         session.out.hint(f"give a token when it is needed: {TOKEN_VARIABLE}=... arbor fetch")
 
 
-class TransferBar:
-    """Objects and bytes on one line of standard error, only where it is a terminal."""
+@contextlib.contextmanager
+def transfer_bar(session: Session, verb: str) -> Iterator[Callable[[int, int, int], None]]:
+    """Objects and bytes on one line beside the answer; what a transfer calls within the block."""
+    with StatusLine(session.out.progress_stream) as line:
 
-    def __init__(self, stream: TextIO | None, verb: str) -> None:
-        self._line = StatusLine(stream)
-        self._verb = verb
+        def show(objects: int, total: int, moved_bytes: int) -> None:
+            if line.is_due():
+                of = f"/{total:,}" if total else ""
+                line.draw(f"{verb}  {objects:,}{of} objects  {size(moved_bytes)}")
 
-    def __enter__(self) -> TransferBar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._line.clear()
-
-    def __call__(self, objects: int, total: int, received_bytes: int) -> None:
-        """Show how far the transfer has come."""
-        if self._line.is_due():
-            of = f"/{total:,}" if total else ""
-            self._line.draw(f"{self._verb}  {objects:,}{of} objects  {size(received_bytes)}")
-
-
-def transfer_bar(session: Session, verb: str) -> TransferBar:
-    """A bar for this run."""
-    return TransferBar(session.out.progress_stream, verb)
+        yield show
 
 
 def full_tags(words: Sequence[str]) -> tuple[str, ...]:
