@@ -157,8 +157,7 @@ def diff_roots(
     """The documents that differ between two ledger roots, of those that `paths` select (all without)."""
     snapshot = Snapshot(repo.store, after)
     wanted = matcher_of(tuple(paths))
-    rows = [(change.key, change.before, change.after) for change in snapshot.changes_since(before)
-            if wanted(change.key)]  # fmt: skip
+    rows = [change for change in snapshot.changes_since(before) if wanted(change.key)]
     pairs = pair_documents(rows, snapshot, renames=how.renames)
     return _telling((_text_diff(repo, pair, how) for pair in pairs), how)
 

@@ -34,11 +34,7 @@ class Pickaxe:
             return False
         before = self._repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         snapshot, wanted = Snapshot(self._repo.store, commit.ledger_root), matcher_of(tuple(paths))
-        rows = [
-            (change.key, change.before, change.after)
-            for change in snapshot.changes_since(before)
-            if wanted(change.key)
-        ]
+        rows = [change for change in snapshot.changes_since(before) if wanted(change.key)]
         return any(self._count(pair.old) != self._count(pair.new) for pair in pair_documents(rows, snapshot)
                    if pair.old != pair.new)  # fmt: skip
 

@@ -13,7 +13,7 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage
 from arbor.repo.tiers import read_tiers, to_rehydrate
 from arbor.repo.work_tree.file_states import UNKNOWN, Entries, EntryChanges, FileState, state_of
@@ -256,13 +256,3 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
         state = check_out(repo.fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
         entries[path] = (new, state)
     return entries
-
-
-def tree_changes(snapshot: Snapshot, old_root: bytes) -> list[Change]:
-    """The document changes from another ledger root to a snapshot."""
-    return list(snapshot.changes_since(old_root))
-
-
-def staged_keys(stage: Stage) -> set[str]:
-    """Document paths that are staged."""
-    return {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}

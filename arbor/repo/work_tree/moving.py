@@ -26,8 +26,6 @@ from arbor.repo.work_tree.checkout import (
     apply_checkout,
     carried_along,
     plan_checkout,
-    staged_keys,
-    tree_changes,
 )
 from arbor.repo.work_tree.file_states import UNKNOWN
 from arbor.repo.work_tree.move_record import (
@@ -230,8 +228,8 @@ def move_to(
     """
     new_root = move.stage.base
     snapshot = Snapshot(repo.store, new_root)
-    changes = [Change(path, old, new) for path, old, new in tree_changes(snapshot, stage.base)]
-    staged = staged_keys(stage)
+    changes = list(snapshot.changes_since(stage.base))
+    staged = {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}
     if not force:
         # What is staged as it will be is there already, and what was edited since stays an edit, as in git.
         changes = [
