@@ -15,7 +15,7 @@ from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, decode_commit
 from arbor.objects.paths import PRIVATE_FOLDER
-from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
+from arbor.repo.config import LOCAL_FILE, POLICY_FILE, Policy, Settings, parse_policy, read_policy
 from arbor.repo.places import FORMAT_FILE, has_own_kb, is_kb_folder
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
@@ -164,23 +164,19 @@ class Repository:
 
     def committed_policy(self, snapshot: Snapshot) -> Policy:
         """The policy that a version of the KB carries; the defaults where it carries none or a broken one."""
-        oid = snapshot.find("arbor.toml")
+        oid = snapshot.find(POLICY_FILE)
         if oid is None:
             return Policy()
-        document = snapshot.document(oid)
         try:
-            return parse_policy(b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
+            return parse_policy(b"".join(snapshot.iter_file(oid)))
         except UsageError:
             return Policy()
 
     def committed_policy_file(self, snapshot: Snapshot) -> bytes:
         """The `arbor.toml` that a version of the KB carries; b"" where it carries none, or it is cold here."""
-        oid = snapshot.find("arbor.toml")
-        if oid is None:
-            return b""
-        document = snapshot.document(oid)
+        oid = snapshot.find(POLICY_FILE)
         try:
-            return b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))
+            return b"".join(snapshot.iter_file(oid)) if oid is not None else b""
         except IntegrityError:
             return b""
 

@@ -144,9 +144,8 @@ def file_pieces(
 
 
 def _iter_pieces(snapshot: Snapshot, need: Need) -> Iterator[bytes]:
-    document = snapshot.document(need.document)
     try:
-        yield from snapshot.file_pieces(document, snapshot.manifest(document))
+        yield from snapshot.iter_file(need.document)
     except ColdDocument as cold:
         raise cold_error(f"{cold.message} ('{need.path}' in {need.revision})", [need]) from cold
 

@@ -216,8 +216,7 @@ class CoreChecker:
         )
         shown = shown_path(source.key)
         made = run_distiller(recipe, shown, document, manifest, texts)
-        own = self._snapshot.document(oid)
-        pieces = b"".join(self._snapshot.file_pieces(own, self._snapshot.manifest(own)))
-        same = made is not None and made.text.encode("utf-8") == pieces
+        own = b"".join(self._snapshot.iter_file(oid))
+        same = made is not None and made.text.encode("utf-8") == own
         used = tuple(each.index for each in derivation.sources)
         return "same" if same and made is not None and made.used == used else "differs"

@@ -135,7 +135,7 @@ def _mark_moves(
     )
     for key, oid, reason, _ in marks:
         if oid is not None:
-            merged.conflicts.setdefault(key, Conflict(_bytes_of(snapshot, oid), reason))
+            merged.conflicts.setdefault(key, Conflict(b"".join(snapshot.iter_file(oid)), reason))
 
 
 def _refuse_clash(repo: Repository, merged: Merged, our_root: bytes) -> None:
@@ -220,13 +220,13 @@ def _merge_document(
         assert kept is not None
         merged.changes[key] = base if how.depth else kept
         reason = "deleted here, changed there" if ours is None else "changed here, deleted there"
-        merged.conflicts[key] = Conflict(_bytes_of(snapshot, kept), reason)
+        merged.conflicts[key] = Conflict(b"".join(snapshot.iter_file(kept)), reason)
         return
     documents = [snapshot.document(oid) if oid else None for oid in (base, ours, theirs)]
     source = documents[1].source_uri if documents[1] else ""
     encoding = ""
     if all(document is None or _may_be_lines(document) for document in documents):
-        sides = [_bytes_of(snapshot, oid) if oid else b"" for oid in (base, ours, theirs)]
+        sides = [b"".join(snapshot.iter_file(oid)) if oid else b"" for oid in (base, ours, theirs)]
         encoding = common_encoding(sides)
     if encoding:
         names = "HEAD", how.their_name
@@ -251,14 +251,9 @@ def _merge_document(
     merged.changes[key] = base if how.depth else ours
     act = "both changed it" if base else "added on both sides"
     reason = f"{act}, and it cannot be merged by lines: the file is as it was here"
-    merged.conflicts[key] = Conflict(_bytes_of(snapshot, ours), reason)
+    merged.conflicts[key] = Conflict(b"".join(snapshot.iter_file(ours)), reason)
 
 
 def _may_be_lines(document: Document) -> bool:
     """Whether a document's file is text, whatever its passages are; of what was not read as text nothing is known."""
     return bool(document.encoding) and document.media_type not in _PACKED_TYPES
-
-
-def _bytes_of(snapshot: Snapshot, oid: bytes) -> bytes:
-    document = snapshot.document(oid)
-    return b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))

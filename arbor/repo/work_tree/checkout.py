@@ -251,8 +251,6 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
             remove_files(repo.fs_root, [path])
             entries[path] = (new, UNKNOWN)
             continue
-        document = snapshot.document(new)
         remove_bare_folders(repo.fs_root, path)
-        state = check_out(repo.fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
-        entries[path] = (new, state)
+        entries[path] = (new, check_out(repo.fs_root, path, snapshot.iter_file(new)))
     return entries
