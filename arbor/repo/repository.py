@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, StorageError, UsageError
+from arbor.errors import ArborError, ColdDocument, IntegrityError, NoKnowledgeBase, StorageError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
@@ -163,12 +163,12 @@ class Repository:
         return read_policy(self.fs_root)
 
     def committed_policy(self, snapshot: Snapshot) -> Policy:
-        """The policy that a version of the KB carries; the defaults where it carries none or a broken one."""
-        oid = snapshot.find(POLICY_FILE)
-        if oid is None:
-            return Policy()
+        """The policy that a version of the KB carries; the defaults where it has none, a broken or a cold one.
+
+        As a cold document leaves the consensus until it is back, so does what it says of how that is made.
+        """
         try:
-            return parse_policy(b"".join(snapshot.iter_file(oid)))
+            return parse_policy(self.committed_policy_file(snapshot))
         except UsageError:
             return Policy()
 
@@ -177,7 +177,7 @@ class Repository:
         oid = snapshot.find(POLICY_FILE)
         try:
             return b"".join(snapshot.iter_file(oid)) if oid is not None else b""
-        except IntegrityError:
+        except ColdDocument:
             return b""
 
     def close(self) -> None:

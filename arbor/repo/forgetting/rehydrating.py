@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from arbor.errors import ColdDocument, IntegrityError
+from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
@@ -139,7 +139,7 @@ def rehydrate(
         paths.setdefault(oid, []).append(path)
     warm = [oid for oid in paths if oid in tiers.warm]
     wanted = _gather(repo, {oid: at for oid, at in paths.items() if oid in tiers.cold})
-    policy = _policy(repo)
+    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
     done: list[Rehydration] = []
     accepted = 0
     updates: list[Update] = []
@@ -159,14 +159,6 @@ def rehydrate(
             with repo.following_tiers(warm):
                 write_tiers(repo.folder, read_tiers(repo.folder).with_tier(warm, "hot"))
     return RehydrateReport(tuple(done), len(warm), accepted, tuple(updates))
-
-
-def _policy(repo: Repository) -> ChunkPolicy:
-    """How text is cut; by default where the settings that say so are cold themselves and may be what is to come."""
-    try:
-        return repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
-    except ColdDocument:
-        return ChunkPolicy()
 
 
 def _gather(repo: Repository, paths: dict[bytes, list[str]]) -> list[Wanted]:
