@@ -133,6 +133,10 @@ class Repository:
         """The ledger root of a commit; the empty ledger for None."""
         return ledger.EMPTY_LEDGER if commit_oid is None else self.commit(commit_oid).ledger_root
 
+    def root_before(self, commit: Commit) -> bytes:
+        """The ledger root of a commit's first parent; the empty ledger for a first commit."""
+        return self.ledger_root(commit.parents[0] if commit.parents else None)
+
     def head_root(self) -> bytes:
         """The ledger root of HEAD."""
         return self.ledger_root(self.refs.head_oid())

@@ -238,7 +238,7 @@ def _with_renames(
     how: Comparing,
 ) -> tuple[TextDiff, ...]:
     """The differences, with files that are as they are staged paired with the documents that are gone."""
-    pairs = pair_documents(moves, Snapshot(repo.store, ledger.EMPTY_LEDGER), renames=how.renames)
+    pairs = pair_documents(moves, repo.snapshot(None), renames=how.renames)
     renamed = {pair.path: pair for pair in pairs if pair.status == "R"}
     gone = {pair.old_path for pair in renamed.values()}
     told = (
@@ -291,7 +291,7 @@ def _file_text(data: bytes, path: str) -> Text:
 
 
 def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff:
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    snapshot = repo.snapshot(None)
     old: Text = ""
     new: Text = ""
     if how.text:

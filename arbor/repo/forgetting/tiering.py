@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
-from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.commits.history import ancestors
 from arbor.repo.commits.revisions import peel
@@ -186,8 +185,7 @@ def _in_history(repo: Repository) -> Iterator[tuple[str, bytes]]:
     """(path, document oid) of every document that any version back from a ref has brought, perhaps several times."""
     for oid in ancestors(repo, _tips(repo)):
         commit = repo.commit(oid)
-        before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
-        for key, _, after in diff(repo.store, before, commit.ledger_root):
+        for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
             if after is not None and key.startswith(DOCUMENTS):
                 yield key[len(DOCUMENTS) :], after
 
@@ -203,13 +201,11 @@ def last_changes(repo: Repository, paths: set[str]) -> dict[str, int]:
     oid = repo.refs.head_oid()
     while oid is not None and len(found) < len(paths):
         commit = repo.commit(oid)
-        parent = commit.parents[0] if commit.parents else None
-        before = repo.ledger_root(parent) if parent is not None else ledger.EMPTY_LEDGER
-        for key, _, after in diff(repo.store, before, commit.ledger_root):
+        for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
             path = key[len(DOCUMENTS) :]
             if key.startswith(DOCUMENTS) and after is not None and path in paths:
                 found.setdefault(path, commit.committer.seconds)
-        oid = parent
+        oid = commit.parents[0] if commit.parents else None
     return found
 
 

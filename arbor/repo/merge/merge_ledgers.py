@@ -14,7 +14,7 @@ from arbor.repo.merge.merge_cores import CoreMerge, is_core
 from arbor.repo.merge.merge_moves import Moves, find_moves
 from arbor.repo.merge.merge_text import MARK_CHARS, common_encoding, merge_text
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.staging.ingest import Sink, store_extraction
 from arbor.text.readers import DOCX, PDF
 from arbor.text.reading import extract
@@ -129,7 +129,7 @@ def _mark_moves(
         marks.append((new, theirs[new].after, "deleted here, renamed there", there_at))
     for _, new in moves.deleted_there:
         marks.append((new, ours[new].after, "renamed here, deleted there", "HEAD"))
-    snapshot = Snapshot(how.repo.store, ledger.EMPTY_LEDGER)
+    snapshot = how.repo.snapshot(None)
     refuse_absent(
         absent(how.repo, [Need(_path(key), oid, rev) for key, oid, _, rev in marks if oid is not None])
     )
@@ -214,7 +214,7 @@ def _merge_document(
     how: Merging, merged: Merged, key: str, theirs: bytes | None, base: bytes | None, ours: bytes | None
 ) -> None:
     """One document that both sides changed, each in its way."""
-    snapshot, path = Snapshot(how.repo.store, ledger.EMPTY_LEDGER), key[len(DOCUMENTS) :]
+    snapshot, path = how.repo.snapshot(None), key[len(DOCUMENTS) :]
     if ours is None or theirs is None:
         kept = ours or theirs
         assert kept is not None

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arbor.errors import ConflictError
-from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.repository import Repository
@@ -146,7 +145,7 @@ def _carry(repo: Repository, source: str, target: str, document: bytes) -> FileS
     with open_regular(fs_root / name_on_disk(fs_root, source)) as file:
         state = check_out(fs_root, target, iter(lambda: file.read(_PIECE_BYTES), b""))
     written = fs_root / name_on_disk(fs_root, target)
-    if hash_of_file(written) != Snapshot(repo.store, ledger.EMPTY_LEDGER).document(document).file_hash:
+    if hash_of_file(written) != repo.snapshot(None).document(document).file_hash:
         remove_files(fs_root, [target])
         raise ConflictError(f"'{source}' was changed just now", "begin again")
     with open_regular(written) as file:
@@ -181,7 +180,7 @@ def absent_documents(repo: Repository, oids: Iterable[bytes | None]) -> frozense
     """Those of the documents that are cold and lack passages here."""
     cold = read_tiers(repo.folder).cold
     wanted = {oid for oid in oids if oid is not None and oid in cold} if cold else set()
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    snapshot = repo.snapshot(None)
     return frozenset(oid for oid in wanted if snapshot.lacks_pieces(oid))
 
 

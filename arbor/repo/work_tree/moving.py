@@ -155,7 +155,7 @@ def undo_move(repo: Repository) -> None:
 
 def _put_back(repo: Repository, record: MoveRecord) -> None:
     fs_root = repo.work_tree()
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    snapshot = repo.snapshot(None)
     equal = same_bytes(snapshot, fs_root)
     changes, folders = [], {fs_root}
     for file in record.files:
@@ -206,7 +206,7 @@ def _rename_back(repo: Repository, record: MoveRecord) -> None:
     ]
     absent = absent_documents(repo, (change.after for change in replaced))
     plan = CheckoutPlan(tuple(replaced), frozenset(), absent)
-    apply_checkout(repo, plan, Snapshot(repo.store, ledger.EMPTY_LEDGER))
+    apply_checkout(repo, plan, repo.snapshot(None))
 
 
 def _has_hash(fs_path: Path, wanted: bytes) -> bool:
