@@ -12,11 +12,11 @@ from arbor.objects.paths import path_fault
 from arbor.repo.distillation.cores import Binding, bind, source_key, write_core
 from arbor.repo.distillation.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.distillation.distillers.registry import asks_statistics, fault_of_distillate, told
-from arbor.repo.distillation.kb_statistics import KbStatistics, TermCounter, documents_root, read_texts
+from arbor.repo.distillation.kb_statistics import KbStatistics, TermCounter, documents_root
+from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title
 from arbor.repo.stage import Stage, write_stage
-from arbor.repo.trust.deep_check import read_parts
 from arbor.repo.work_tree.selections import select_tracked
 from arbor.store.frames import FrameCollector
 from arbor.store.preparing import write_prepared

@@ -18,12 +18,12 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
+from arbor.repo.documents import read_texts
 from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.cold_words import words_to_keep
 from arbor.repo.forgetting.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources
 from arbor.repo.forgetting.held_copies import gone_since, held_still
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import passage_encoding
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.repo.upkeep.gc import packed_bytes
 from arbor.repo.upkeep.reachability import Reach
@@ -32,7 +32,6 @@ from arbor.store.leaving import leaving
 from arbor.store.repacking import drop_objects, merge_packs
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import ChunkPolicy
-from arbor.text.reading import decode_passage
 
 _BATCH = 200
 
@@ -300,12 +299,10 @@ def keywords_of(repo: Repository, wanted: Sequence[Wanted], good: Iterable[Evict
 
 def _keywords(reader: SequentialReader, wanted: Wanted) -> str:
     """The keywords of one document; "" where its text is not here (any more) or it has none."""
-    encoding = passage_encoding(wanted.document)
     try:
-        pieces = [reader.get_kind(ref.oid, Kind.CHUNK) for ref in wanted.manifest.passages]
+        return words_to_keep(read_texts(reader, wanted.document, wanted.manifest))
     except IntegrityError:
         return ""
-    return words_to_keep([decode_passage(data, encoding) for data in pieces])
 
 
 def _details(tier: str, items: Sequence[Eviction]) -> dict[str, object]:
