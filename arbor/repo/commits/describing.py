@@ -7,7 +7,6 @@ from pathlib import Path
 
 from arbor.errors import ArborError, ColdDocument, UsageError
 from arbor.objects import ledger
-from arbor.objects.ids import file_hash
 from arbor.objects.model import Commit
 from arbor.repo.commits.diffing import (
     PLAIN,
@@ -21,6 +20,7 @@ from arbor.repo.commits.diffing import (
     unified_diff,
 )
 from arbor.repo.commits.revisions import peel
+from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.cold_needs import Need, cold_error
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
@@ -221,12 +221,12 @@ def diff_worktree(
         if known == (old, file[1]):
             continue
         data = _read_or_none(fs_root / file[0])
-        if data is None or (old and _holds(snapshot, old, data)):
+        if data is None or (old and is_same_file(snapshot.document(old), data)):
             continue
         new = _file_text(data, path) if how.text else ""
         made = DocumentDiff("M" if old else "A", path, path, 0, old, b"")
         found.append(_made(made, _text(snapshot, old, how), new, how))
-        if not old and _holds(snapshot, known[0], data):
+        if not old and is_same_file(snapshot.document(known[0]), data):
             moves.append((path, None, known[0]))
     return _with_renames(repo, found, moves, how)
 
@@ -274,12 +274,6 @@ def _read_or_none(fs_path: Path) -> bytes | None:
         return read_file(fs_path)[0]
     except (OSError, UsageError):
         return None
-
-
-def _holds(snapshot: Snapshot, oid: bytes, data: bytes) -> bool:
-    """Whether a document has these bytes."""
-    document = snapshot.document(oid)
-    return len(data) == document.size and file_hash(data) == document.file_hash
 
 
 def _file_text(data: bytes, path: str) -> Text:

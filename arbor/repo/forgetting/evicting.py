@@ -15,14 +15,12 @@ from itertools import chain
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.objects.ids import Kind
-from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
 from arbor.repo.documents import read_texts
-from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.cold_words import words_to_keep
-from arbor.repo.forgetting.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources
+from arbor.repo.forgetting.copies import ByteSource, gives_everything, may_fork, prepare_sources
 from arbor.repo.forgetting.held_copies import gone_since, held_still
+from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.repo.upkeep.gc import packed_bytes
@@ -30,7 +28,7 @@ from arbor.repo.upkeep.reachability import Reach
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 from arbor.store.leaving import leaving
 from arbor.store.repacking import drop_objects, merge_packs
-from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.store.sequential import SequentialReader
 from arbor.text.extraction import ChunkPolicy
 
 _BATCH = 200
@@ -166,15 +164,10 @@ def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wa
     paths: dict[bytes, list[str]] = {}
     for path, oid in documents:
         paths.setdefault(oid, []).append(path)
-    reader = SequentialReader(repo.store)
-    wanted = []
-    for oid in in_stored_order(repo.store, paths):
-        at = paths[oid]
-        document = read_document(reader, oid)
-        if document.kind == "core":
-            raise UsageError(f"'{at[0]}' is a core, and cores are never evicted")
-        manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
-        wanted.append(Wanted(oid, document, manifest, tuple(at)))
+    wanted = list(iter_wanted(repo.store, paths))
+    for each in wanted:
+        if each.document.kind == "core":
+            raise UsageError(f"'{each.paths[0]}' is a core, and cores are never evicted")
     return wanted
 
 

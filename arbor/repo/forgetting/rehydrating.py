@@ -12,25 +12,22 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
-from arbor.objects.passages import decode_parts
 from arbor.processes import map_forked
-from arbor.repo.file_bytes import read_document
+from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.copies import (
     ByteSource,
     Found,
-    Wanted,
     WorkTreeSource,
     give_back,
-    is_same_file,
     may_fork,
     prepare_sources,
 )
+from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.repo.work_tree.checkout import write_missing
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
-from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.charsets import split_recorded
 from arbor.text.extraction import CHUNKER_ID, ChunkPolicy
 from arbor.text.reading import extract
@@ -138,7 +135,7 @@ def rehydrate(
     for path, oid in documents:
         paths.setdefault(oid, []).append(path)
     warm = [oid for oid in paths if oid in tiers.warm]
-    wanted = _gather(repo, {oid: at for oid, at in paths.items() if oid in tiers.cold})
+    wanted = list(iter_wanted(repo.store, {oid: at for oid, at in paths.items() if oid in tiers.cold}))
     policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
     done: list[Rehydration] = []
     accepted = 0
@@ -159,17 +156,6 @@ def rehydrate(
             with repo.following_tiers(warm):
                 write_tiers(repo.folder, read_tiers(repo.folder).with_tier(warm, "hot"))
     return RehydrateReport(tuple(done), len(warm), accepted, tuple(updates))
-
-
-def _gather(repo: Repository, paths: dict[bytes, list[str]]) -> list[Wanted]:
-    reader = SequentialReader(repo.store)
-    wanted = []
-    for oid in in_stored_order(repo.store, paths):
-        at = paths[oid]
-        document = read_document(reader, oid)
-        manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
-        wanted.append(Wanted(oid, document, manifest, tuple(at)))
-    return wanted
 
 
 def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> list[list[Wanted]]:
@@ -296,7 +282,7 @@ def _version_note(wanted: Wanted, policy: ChunkPolicy) -> str:
 
 def changed_bytes(repo: Repository, done: Rehydration, sources: Iterable[ByteSource]) -> Iterator[bytes]:
     """What the changed source of a rehydration holds now, asked for again."""
-    [wanted] = _gather(repo, {bytes.fromhex(done.document): list(done.paths)})
+    [wanted] = iter_wanted(repo.store, {bytes.fromhex(done.document): done.paths})
     for source in sources:
         found = source.find(wanted)
         if found is not None and found.data is not None and found.where == done.drifted:
@@ -352,6 +338,6 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
 
 def _check_whole(repo: Repository, whole: Sequence[bytes]) -> None:
     """Before a document counts as hot, every passage must be found in the store."""
-    for each in _gather(repo, {oid: ["-"] for oid in whole}):
+    for each in iter_wanted(repo.store, {oid: ["-"] for oid in whole}):
         if not all(repo.store.holds(oid) for oid in each.chunk_oids()):
             raise IntegrityError(f"document {each.oid.hex()[:12]} did not come back whole")
