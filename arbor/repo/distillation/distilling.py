@@ -9,6 +9,7 @@ from typing import NamedTuple
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Derivation, Document, Manifest
 from arbor.objects.paths import path_fault
+from arbor.processes import batches
 from arbor.repo.distillation.cores import Binding, bind, source_key, write_core
 from arbor.repo.distillation.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.distillation.distillers.registry import asks_statistics, fault_of_distillate, told
@@ -106,14 +107,13 @@ def distill(
         recipe = make_recipe(repo, distiller, parameters, documents)
         before = stage.entries(repo.store, CORES)
         made: list[_Made] = []
-        batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
 
-        def distill_batch(collector: FrameCollector, batch: list[_Job]) -> list[_Made]:
+        def distill_batch(collector: FrameCollector, batch: Sequence[_Job]) -> list[_Made]:
             reader = SequentialReader(repo.store)
             return [_distill_one(collector, reader, job, recipe) for job in batch]
 
         with repo.store.writer() as writer:
-            for part in write_prepared(writer, repo.store.holds, distill_batch, batches):
+            for part in write_prepared(writer, repo.store.holds, distill_batch, batches(jobs, _BATCH)):
                 made += part
                 if progress:
                     progress(len(made), len(jobs))

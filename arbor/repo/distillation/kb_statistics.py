@@ -8,13 +8,13 @@ can make it again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from arbor.errors import ColdDocument
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.repo.commits.history import iter_log
 from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository
@@ -54,9 +54,8 @@ def count_terms(repo: Repository, documents: Iterable[bytes]) -> KbStatistics:
             "run: arbor rehydrate --all",
         )
     ordered = in_stored_order(repo.store, oids)
-    batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
 
-    def work(batch: list[bytes]) -> Counter[str]:
+    def work(batch: Sequence[bytes]) -> Counter[str]:
         reader = SequentialReader(repo.store)
         counts: Counter[str] = Counter()
         for oid in batch:
@@ -65,7 +64,7 @@ def count_terms(repo: Repository, documents: Iterable[bytes]) -> KbStatistics:
         return counts
 
     total: Counter[str] = Counter()
-    for part in map_forked(work, batches):
+    for part in map_forked(work, batches(ordered, _BATCH)):
         total.update(part)
     return KbStatistics(len(ordered), total)
 

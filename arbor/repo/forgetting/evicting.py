@@ -15,7 +15,7 @@ from itertools import chain
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.repo.documents import read_texts
 from arbor.repo.forgetting.cold_words import words_to_keep
 from arbor.repo.forgetting.copies import ByteSource, gives_everything, may_fork, prepare_sources
@@ -176,14 +176,14 @@ def _check_copies(
     progress: Callable[[int, int], None] | None,
 ) -> list[Eviction]:  # fmt: skip
     """Ask the sources for every document now, in several processes where that is safe."""
-    batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+    tasks = batches(wanted, _BATCH)
 
     def work(batch: Sequence[Wanted]) -> list[Eviction]:
         prepare_sources(sources, batch)
         return [check_one(each, sources, needed, policy, force=force) for each in batch]
 
     checked: list[Eviction] = []
-    for part in map_forked(work, batches) if may_fork(sources) else map(work, batches):
+    for part in map_forked(work, tasks) if may_fork(sources) else map(work, tasks):
         checked += part
         if progress:
             progress(len(checked), len(wanted))
@@ -278,14 +278,13 @@ def keywords_of(repo: Repository, wanted: Sequence[Wanted], good: Iterable[Evict
     """The keywords of the documents that are about to go, by which searches find them afterwards."""
     oids = _oids_of(good)
     going = [each for each in wanted if each.oid in oids]
-    batches = [going[start : start + _BATCH] for start in range(0, len(going), _BATCH)]
 
     def work(batch: Sequence[Wanted]) -> dict[bytes, str]:
         reader = SequentialReader(repo.store)
         return {each.oid: words for each in batch if (words := _keywords(reader, each))}
 
     found: dict[bytes, str] = {}
-    for part in map_forked(work, batches):
+    for part in map_forked(work, batches(going, _BATCH)):
         found |= part
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.copies import (
     ByteSource,
@@ -171,11 +171,6 @@ def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> list[list[Wa
     return rounds
 
 
-def _batches(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
-    return [batch[start : start + _BATCH] for batch in _rounds(wanted, _BATCH_BYTES)
-            for start in range(0, len(batch), _BATCH)]  # fmt: skip
-
-
 class _Taken:
     """One batch: what its documents became, and the frames with what was accepted."""
 
@@ -204,8 +199,8 @@ def _fetch_round(
         taken.frames = collector.finish()
         return taken
 
-    batches = _batches(wanted)
-    return list(map_forked(work, batches)) if may_fork(sources) else [work(batch) for batch in batches]
+    tasks = [batch for part in _rounds(wanted, _BATCH_BYTES) for batch in batches(part, _BATCH)]
+    return list(map_forked(work, tasks)) if may_fork(sources) else list(map(work, tasks))
 
 
 def _store_and_record(repo: Repository, taken: Sequence[_Taken], results: Sequence[Rehydration]) -> None:
