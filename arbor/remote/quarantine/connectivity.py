@@ -13,7 +13,7 @@ from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit, Tag
 from arbor.remote.quarantine.inspecting import DocumentRow, Inspection, ManifestFacts
 from arbor.remote.quarantine.ledger_walk import fresh_part
-from arbor.repo.commits.history import ancestors
+from arbor.repo.commits.history import ancestors, parents_first, ref_commits
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import Tiers
@@ -105,20 +105,6 @@ def complete_commits(repo: Repository) -> set[bytes]:
     return ancestors(repo, ref_commits(repo))
 
 
-def ref_commits(repo: Repository) -> set[bytes]:
-    """The commits that refs and HEAD stand at, through tag objects."""
-    found = set()
-    oids = [repo.refs.read(name) for name in repo.refs.iter_names()]
-    for oid in [*oids, repo.refs.head_oid()]:
-        while oid is not None and oid not in found:
-            kind, data = repo.store.get(oid)
-            if kind != Kind.TAG:
-                found.add(oid)
-                break
-            oid = model.decode_tag(data, trusted=True).target
-    return found
-
-
 class _Walk:
     """The state of one check. It is a source of ledger nodes: those that arrived, and those that were here."""
 
@@ -175,22 +161,13 @@ class _Walk:
 
     def new_commits(self, tips: Iterable[bytes]) -> list[bytes]:
         """The commits that are not known to be whole, parents first."""
-        order: list[bytes] = []
-        state: dict[bytes, bool] = {}
-        stack = [(tip, False) for tip in tips]
-        while stack:
-            oid, done = stack.pop()
-            if done:
-                order.append(oid)
-                continue
-            if oid in state or oid in self._complete:
-                continue
-            state[oid] = True
-            commit = self._commit(oid)
-            self.checked.commits[oid] = commit
-            stack.append((oid, True))
-            stack += [(parent, False) for parent in commit.parents]
-        return order
+        commits = self.checked.commits
+
+        def read(oid: bytes) -> Commit:
+            commits[oid] = self._commit(oid)
+            return commits[oid]
+
+        return parents_first(read, tips, self._complete)
 
     def check_commit(self, oid: bytes) -> None:
         """A commit whose parents are whole: its log, its ledger, and what the ledger has beyond the first parent's."""

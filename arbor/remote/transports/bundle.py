@@ -36,7 +36,7 @@ from arbor.remote.protocol.messages import (
     encode_fetch_answer,
 )
 from arbor.remote.protocol.wire import Message, Packets, answer_packets
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder, is_special, temporary_path

@@ -19,7 +19,7 @@ from arbor.repo.commits.diffing import (
     pair_documents,
     unified_diff,
 )
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import peel
 from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.cold_needs import Need, cold_error
 from arbor.repo.repository import Repository

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
-from arbor.objects.model import decode_tag
 from arbor.repo.commits import history
 from arbor.repo.commits.shorthands import stands_for
 from arbor.repo.repository import Repository
@@ -60,7 +59,7 @@ def resolve(repo: Repository, text: str) -> bytes:
         UsageError: when there is no such revision; the hint names the nearest one.
     """
     if text.startswith(":/") and len(text) > 2:
-        return _youngest(repo, text[2:], _tips(repo), text)
+        return _youngest(repo, text[2:], history.ref_commits(repo), text)
     base = re.split(r"[~^]", text, maxsplit=1)[0]
     place, steps = len(base), []
     while step := _STEP.match(text, place):
@@ -117,12 +116,6 @@ def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) 
     raise UnknownRevision(f"no commit that '{text}' could mean", "run: arbor log --all --oneline")
 
 
-def _tips(repo: Repository) -> list[bytes]:
-    """The commits that HEAD and all refs stand at."""
-    held = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names())]
-    return [peel(repo, oid) for oid in dict.fromkeys(held) if oid is not None]
-
-
 def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
     if symbol == "^":
         parents = repo.commit(oid).parents
@@ -153,7 +146,7 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
         fetched = repo.refs.fetched()
         if fetched is None:
             raise UsageError("nothing has been fetched yet", "run: arbor fetch")
-        return peel(repo, fetched)
+        return history.peel(repo, fetched)
     if name == MERGE_HEAD:
         merged = repo.stage().merge_parents
         if not merged:
@@ -165,7 +158,7 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
     if ref is not None:
         oid = repo.refs.read(ref)
         if oid is not None:
-            return peel(repo, oid)
+            return history.peel(repo, oid)
     return _from_prefix(repo, name)
 
 
@@ -195,26 +188,12 @@ def find_ref(repo: Repository, name: str) -> str | None:
     return None
 
 
-def peel(repo: Repository, oid: bytes) -> bytes:
-    """The commit that an oid stands for, through tag objects.
-
-    Raises:
-        UsageError: when it is something else than a commit or a tag of one.
-    """
-    kind, data = repo.store.get(oid)
-    if kind == Kind.TAG:
-        return peel(repo, decode_tag(data, trusted=True).target)
-    if kind != Kind.COMMIT:
-        raise UsageError(f"object {oid.hex()[:12]} is a {Kind(kind).label}, not a commit")
-    return oid
-
-
 def _from_prefix(repo: Repository, name: str) -> bytes:
     if len(name) >= 4 and all(c in "0123456789abcdefABCDEF" for c in name):
         matches = repo.store.find_prefix(name)
         found = [oid for oid in matches if repo.store.get(oid)[0] in (Kind.COMMIT, Kind.TAG)]
         if len(found) == 1:
-            return peel(repo, found[0])
+            return history.peel(repo, found[0])
         if found:
             some = ", ".join(oid.hex()[:12] for oid in found[:4])
             raise UsageError(f"'{name}' is the start of {len(found)} commits", f"give more digits: {some}")

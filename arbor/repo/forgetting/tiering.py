@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
 from arbor.objects.ledger_diff import diff
-from arbor.repo.commits.history import ancestors
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import ancestors, ref_commits
 from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.importing.known_sources import OwnFiles
@@ -170,20 +169,14 @@ def _current_documents(repo: Repository) -> set[bytes]:
     found = set(repo.stage().entries(repo.store, DOCUMENTS).values())
     record = repo.interrupted()
     found.update(record.documents() if record is not None else ())
-    for tip in _tips(repo, lambda name: not name.startswith(TAGS)):
+    for tip in ref_commits(repo, lambda name: not name.startswith(TAGS)):
         found.update(oid for _, oid in repo.snapshot(tip).paths())
     return found
 
 
-def _tips(repo: Repository, wanted: Callable[[str], bool] = lambda name: True) -> set[bytes]:
-    """The commits of HEAD and of the refs whose names are wanted."""
-    oids = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names() if wanted(name))]
-    return {peel(repo, oid) for oid in oids if oid is not None}
-
-
 def _in_history(repo: Repository) -> Iterator[tuple[str, bytes]]:
     """(path, document oid) of every document that any version back from a ref has brought, perhaps several times."""
-    for oid in ancestors(repo, _tips(repo)):
+    for oid in ancestors(repo, ref_commits(repo)):
         commit = repo.commit(oid)
         for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
             if after is not None and key.startswith(DOCUMENTS):
