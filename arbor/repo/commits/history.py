@@ -181,6 +181,14 @@ def parents_first(
     return order
 
 
+def first_parents(repo: Repository, commit_oid: bytes) -> Iterator[bytes]:
+    """A commit and its first-parent ancestors, newest first: the leaves of its log backwards."""
+    yield commit_oid
+    while parents := repo.commit(commit_oid).parents:
+        commit_oid = parents[0]
+        yield commit_oid
+
+
 def ancestors(repo: Repository, starts: Iterable[bytes], known: Container[bytes] = ()) -> set[bytes]:
     """All commits reachable from `starts`, themselves included, but for those that are known with all below them."""
     stack = [oid for oid in starts if oid not in known]

@@ -9,6 +9,7 @@ from arbor.errors import ArborError, IntegrityError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document
+from arbor.repo.commits.history import first_parents
 from arbor.repo.distillation.core_binding import broken_source, changed_below, changed_sources, get_derivation
 from arbor.repo.distillation.cores import MANUAL
 from arbor.repo.distillation.distillers.contract import Distiller
@@ -149,13 +150,12 @@ class CoreChecker:
 
     def _since(self, key: str, document: bytes) -> tuple[str, int]:
         """The oldest commit on the way back from which on the source is another one."""
-        found, oid = ("", 0), self._commit
-        while oid is not None:
+        found = ("", 0)
+        for oid in first_parents(self._repo, self._commit) if self._commit else ():
             commit = self._repo.commit(oid)
             if ledger.find(self._repo.store, commit.ledger_root, key) == document:
                 break
             found = (oid.hex(), commit.committer.seconds)
-            oid = commit.parents[0] if commit.parents else None
         return found
 
     # --- making it again

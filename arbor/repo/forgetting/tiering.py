@@ -11,7 +11,7 @@ from pathlib import Path
 
 from arbor.errors import UsageError
 from arbor.objects.ledger_diff import diff
-from arbor.repo.commits.history import ancestors, ref_commits
+from arbor.repo.commits.history import ancestors, first_parents, ref_commits
 from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.importing.known_sources import OwnFiles
@@ -191,14 +191,15 @@ def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
 def last_changes(repo: Repository, paths: set[str]) -> dict[str, int]:
     """When the current branch last changed each of these paths: seconds since 1970 UTC."""
     found: dict[str, int] = {}
-    oid = repo.refs.head_oid()
-    while oid is not None and len(found) < len(paths):
+    head = repo.refs.head_oid()
+    for oid in first_parents(repo, head) if head else ():
+        if len(found) == len(paths):
+            break
         commit = repo.commit(oid)
         for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
             path = key[len(DOCUMENTS) :]
             if key.startswith(DOCUMENTS) and after is not None and path in paths:
                 found.setdefault(path, commit.committer.seconds)
-        oid = commit.parents[0] if commit.parents else None
     return found
 
 
