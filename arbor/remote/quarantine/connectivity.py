@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from arbor.errors import IntegrityError, LostObject
@@ -14,6 +14,7 @@ from arbor.objects.model import Commit, Tag
 from arbor.remote.quarantine.inspecting import DocumentRow, Inspection, ManifestFacts
 from arbor.remote.quarantine.ledger_walk import fresh_part
 from arbor.repo.commits.history import ancestors, parents_first, ref_commits
+from arbor.repo.folders import folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import Tiers
@@ -200,7 +201,7 @@ class _Walk:
             key for key, old, new in changes if old is None and new is not None and key.startswith(DOCUMENTS)
         }
         self.checked.paths.update(key[len(DOCUMENTS) :] for key in added)
-        folders = {key[:cut] for key in added for cut in _cuts(key)}
+        folders = {folder[:-1] for folder in folders_of(added) if folder != DOCUMENTS}
         clash = folders & added
         if not clash and not whole:
             clash = {folder for folder in folders if ledger.find(self, root, folder) is not None}
@@ -282,11 +283,3 @@ class _Walk:
 
 def _fault(oid: bytes, chunk: bytes, problem: str) -> IntegrityError:
     return IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} {problem}")
-
-
-def _cuts(key: str) -> Iterator[int]:
-    """Where the folders of a document key end, the namespace itself excepted."""
-    cut = key.find("/", len(DOCUMENTS))
-    while cut >= 0:
-        yield cut
-        cut = key.find("/", cut + 1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from arbor.errors import ConflictError
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
+from arbor.repo.folders import folders_above
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage
@@ -125,14 +126,10 @@ def carried_along(fs_root: Path, changes: Iterable[Change], absent: frozenset[by
     files = {old: path for path, old in gone.items() if old in absent and (fs_root / path).is_file()}
     free = [(path, new) for path, _, new in changes if new in files and not os.path.lexists(fs_root / path)]
     return {
-        path: files[new] for path, new in free if new is not None and gone.keys().isdisjoint(_above(path))
+        path: files[new]
+        for path, new in free
+        if new is not None and gone.keys().isdisjoint(folders_above(path))
     }
-
-
-def _above(path: str) -> Iterator[str]:
-    """The paths of the folders that a path is in."""
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def _carry(repo: Repository, source: str, target: str, document: bytes) -> FileState:
@@ -215,7 +212,7 @@ def _look_at(
 
 def _file_above(fs_root: Path, path: str) -> str:
     """The file that stands where a folder of the path belongs; "" where none does."""
-    return next((above for above in _above(path)
+    return next((above for above in folders_above(path)
                  if os.path.lexists(fs_root / above) and not (fs_root / above).is_dir()), "")  # fmt: skip
 
 
