@@ -112,6 +112,21 @@ def _room(ref: str) -> str:
     return HEADS if ref.startswith(HEADS) else TAGS
 
 
+def arrival_warnings(
+    repo: Repository, tips: Sequence[bytes], paths: Collection[str], refs: Iterable[str]
+) -> list[str]:
+    """Warnings of documents and branches that came and that a file system without case would take for one.
+
+    Args:
+        repo: Where they came.
+        tips: The commits that came.
+        paths: The paths that came with them.
+        refs: The full names of the refs that came.
+    """
+    documents, branches = arriving_twins(repo, tips, paths), branch_twins(repo, refs)
+    return twin_warnings(documents) + twin_warnings(branches, "branches or tags")
+
+
 def twin_warnings(twins: Twins, what: str = "names") -> list[str]:
     """One warning for all of them; none where there are none."""
     if not twins:
