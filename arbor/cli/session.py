@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from arbor import kb as front_desk
     from arbor.cli import identity
     from arbor.kb import KnowledgeBase
+    from arbor.store import files
 else:
     front_desk = lazy_module("arbor.kb")
     identity = lazy_module("arbor.cli.identity")
+    files = lazy_module("arbor.store.files")
 
 CORE = "core:"
 """What a core's name begins with where documents and cores are named alike."""
@@ -149,5 +151,4 @@ class Session:
             with fs_path.open("rb") as file:
                 return file.read(max_bytes)
         except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
-            raise UsageError(f"'{fs_path}' cannot be read: {reason}") from error
+            raise UsageError(f"'{fs_path}' cannot be read: {files.in_words(error)[0]}") from error

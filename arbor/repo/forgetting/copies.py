@@ -27,6 +27,7 @@ from arbor.repo.importing.known_sources import path_of
 from arbor.repo.places import is_kb_folder
 from arbor.repo.upkeep.gc import read_waiting
 from arbor.repo.work_tree.worktree import read_file
+from arbor.store.files import in_words
 from arbor.store.leaving import read_leaving
 from arbor.store.odb import ObjectStore
 from arbor.store.store_id import served_as
@@ -297,7 +298,7 @@ class UriSource:
         except (FileNotFoundError, NotADirectoryError):
             problem, gone = f"'{uri}' is not there any more", True
         except OSError as error:
-            problem = f"'{uri}' cannot be read: {(error.strerror or type(error).__name__).lower()}"
+            problem = f"'{uri}' cannot be read: {in_words(error)[0]}"
         except ArborError as error:
             problem = f"{error.message} ({error.hint})" if error.hint else error.message
             gone = isinstance(error, GitRefused) and is_gone(uri)
