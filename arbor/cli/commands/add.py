@@ -33,7 +33,7 @@ _DRY = {"added": "add", "modified": "update", "removed": "remove"}
 
 
 @arbor_command("add", fields=FIELDS)
-@documents_argument(metavar="[PATH]...")
+@documents_argument()
 @click.option(
     "-u", "--update", is_flag=True, help="Only documents that are tracked already, removals included."
 )

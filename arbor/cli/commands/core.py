@@ -9,7 +9,7 @@ import click
 
 from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.safe_text import clean, clean_line, clean_words, columns, quote_path
+from arbor.cli.safe_text import clean, clean_line, clean_words, quote_path, table_lines
 from arbor.cli.session import Session
 from arbor.cli.views import count, fact_line, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
@@ -133,8 +133,8 @@ def _list(session: Session, found: list[CoreInfo]) -> None:
              count(len(each.sources), "passage") + (", stale" if each.is_stale else ""), clean_words(each.title)]
             for each in found]  # fmt: skip
     with session.out.paged():
-        for row in columns(rows):
-            session.out.line("".join(row).rstrip())
+        for line in table_lines(rows):
+            session.out.line(line)
     if not found:
         session.out.note("there are no cores")
         session.out.hint("arbor distill PATH --with keywords, or arbor core add NAME --from PATH")

@@ -12,7 +12,7 @@ from arbor.cli.command import arbor_command, json_option, offline_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean_line, clean_words, columns, quote_path, truncate, typed_path
+from arbor.cli.safe_text import clean_line, clean_words, quote_path, table_lines, truncate, typed_path
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.showing.diff_view import (
@@ -256,9 +256,8 @@ def _plain(value: object) -> str:
 
 def _show_passages(out: Output, info: DocumentInfo) -> None:
     out.line(f"\n{count(len(info.passages), 'passage')}{':' if info.passages else ''}")
-    rows = [_passage_row(info, passage) for passage in info.passages]
-    for row in columns(rows):
-        line = "  " + "".join(row).rstrip()
+    for row in table_lines([_passage_row(info, passage) for passage in info.passages]):
+        line = f"  {row}"
         out.line(truncate(line, out.width) if out.interactive else line)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
-from arbor.cli.safe_text import columns
+from arbor.cli.safe_text import table_lines
 from arbor.cli.session import Session
 from arbor.cli.views import count, size
 
@@ -52,8 +52,8 @@ def command(session: Session, paths: tuple[str, ...], at: str | None, as_json: b
             rows = [
                 [name, count(tier.documents, "document"), size(tier.size)] for name, tier in tiers.items()
             ]
-            for row in columns(rows):
-                session.out.line("".join(row).rstrip())
+            for line in table_lines(rows):
+                session.out.line(line)
             if report.past.documents:
                 cold = f", {report.past_cold.documents:,} of them cold" if report.past_cold.documents else ""
                 what = f"{count(report.past.documents, 'document')} ({size(report.past.size)})"
