@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from arbor.cli.byte_sources import parse_age
 from arbor.errors import UsageError
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_age, parse_moment
 from tests.cli.harness import Cli
 
 

@@ -20,7 +20,7 @@ from arbor.cli.showing.ripple_view import ripple_fields, ripple_line
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
 from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_moment
 from arbor.store.files import in_words
 
 if TYPE_CHECKING:

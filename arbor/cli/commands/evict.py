@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arbor.cli.byte_sources import open_places, parse_age
+from arbor.cli.byte_sources import open_places
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
 from arbor.cli.session import Session
 from arbor.cli.views import MAX_LISTED, count, note_rest, size
 from arbor.errors import AnswerNo, PartlyDone
 from arbor.lazy import lazy_module
+from arbor.repo.commits.moments import parse_age
 from arbor.repo.config import parse_size
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.byte_sources import parse_age
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
 from arbor.lazy import lazy_module
+from arbor.repo.commits.moments import parse_age
 
 if TYPE_CHECKING:
     from arbor.index import access

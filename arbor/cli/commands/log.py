@@ -28,7 +28,7 @@ from arbor.cli.views import COMMIT_FIELDS, commit_fields, count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.commits.diffing import Comparing
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_moment
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import re
-import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.repo.commits import history
+from arbor.repo.commits.moments import parse_moment
 from arbor.repo.commits.shorthands import stands_for
 from arbor.repo.repository import Repository
 from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
@@ -31,21 +29,6 @@ _FAR_MOVES = ("reset: ", "merge ", "commit (merge): ")
 _STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
 _NUMBER = re.compile(r"^[0-9]{1,9}$")
-_AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
-_SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-_WITH_ZONE = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{4,})\s*(Z|[+-][0-9]{2}:?[0-9]{2})", re.IGNORECASE
-)
-_DATE_FORMATS = (
-    "%Y-%m-%d",
-    "%Y-%m",
-    "%Y",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%dT%H:%M",
-)
 
 
 class UnknownRevision(UsageError):
@@ -261,37 +244,6 @@ def resolve_start(repo: Repository, text: str) -> bytes:
 def is_symmetric(text: str) -> bool:
     """Whether a range is `A...B`: what either side has that the other has not."""
     return "..." in text
-
-
-def parse_moment(text: str, now: float | None = None) -> int:
-    """Seconds since 1970 of `2026-01-31`, `2026-01-31T09:30:00+01:00`, `yesterday`, `3 days ago`, `12h`, `30d`.
-
-    Raises:
-        UsageError: when it is no moment in time.
-    """
-    now = time.time() if now is None else now
-    plain = " ".join(text.strip().lower().replace(".", " ").replace("_", " ").split())
-    if plain in ("now", "yesterday"):
-        return int(now) - (86400 if plain == "yesterday" else 0)
-    if plain == "today":
-        return int(time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1)))
-    short = re.match(r"^([0-9]{1,6})([hdwmy])$", plain)
-    if short:
-        unit = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[short.group(2)]
-        plain = f"{short.group(1)} {unit}"
-    ago = _AGO.match(plain)
-    if ago:
-        unit, number = ago.group(2), int(ago.group(1))
-        seconds = _SPAN_SECONDS.get(unit, 0) + 86400 * _SPAN_DAYS.get(unit, 0)
-        return int(now) - number * seconds
-    zoned = _WITH_ZONE.fullmatch(text.strip())
-    if zoned:
-        with contextlib.suppress(ValueError, OverflowError):
-            return int(datetime.fromisoformat("".join(zoned.groups()).upper()).timestamp())
-    for form in _DATE_FORMATS:
-        with contextlib.suppress(ValueError, OverflowError):
-            return int(time.mktime(time.strptime(text.strip(), form)))
-    raise UsageError(f"'{text}' is not a date", "write it like 2026-01-31, yesterday, '3 days ago' or 30d")
 
 
 def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
