@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +134,7 @@ def _history(session: Session, path: str, limit: int, as_json: bool) -> None:
         return
     out.line(f"{session.shown(path)}  {history_chart(points)}")
     for point in points:
-        day = time.strftime("%Y-%m-%d", time.gmtime(point.seconds))
+        day = moment(point.seconds, 0).partition(" ")[0]
         what = (
             label_text(session, point.standing) + f" {point.standing.score:.2f}"
             if point.standing
