@@ -13,13 +13,12 @@ from arbor.cli.completing import DOCUMENT
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.showing.ripple_view import (
-    LABEL_STYLES,
     history_chart,
     label_text,
     peer_fields,
     standing_fields,
 )
-from arbor.cli.views import count, moment, short
+from arbor.cli.views import LABEL_STYLES, count, moment, short
 
 if TYPE_CHECKING:
     from arbor.graph.desk import HistoryPoint

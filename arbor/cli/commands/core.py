@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arbor.cli.arguments import has_documents
 from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.safe_text import clean, clean_line, clean_words, quote_path, table_lines
 from arbor.cli.session import Session
 from arbor.cli.views import count, fact_line, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
+from arbor.repo.snapshot import CORE_MARK
 
 if TYPE_CHECKING:
     from arbor.repo.desk import TrustDesk
@@ -111,7 +113,7 @@ def _source(session: Session, text: str) -> tuple[str, int | None, int | None]:
     kb = session.open()
     found = _SOURCE.fullmatch(text)
     whole = session.document_or_core(text)
-    if found is None or (not text.startswith("core:") and next(kb.ls(whole), None) is not None):
+    if found is None or (not text.startswith(CORE_MARK) and has_documents(kb, whole)):
         return whole, None, None
     first = int(found["first"])
     if found["last"] and int(found["last"]) < first:
@@ -142,7 +144,7 @@ def _list(session: Session, found: list[CoreInfo]) -> None:
 
 def _show(session: Session, core: CoreInfo) -> None:
     out = session.out
-    out.line(out.style(f"core:{quote_path(core.name)}", "bold"))
+    out.line(out.style(f"{CORE_MARK}{quote_path(core.name)}", "bold"))
     made = f"{core.distiller} version {core.version}" if core.distiller != "manual" else "written by hand"
     parameters = ", ".join(f"{key}={value}" for key, value in core.parameters.items())
     for label, value in (("core", core.core), ("title", clean_words(core.title)), ("made", clean_line(made)),
@@ -191,7 +193,7 @@ def _state_fields(state: CoreState) -> dict[str, Any]:
 def _show_state(session: Session, state: CoreState) -> None:
     out = session.out
     if state.again not in ("", "same", "differs"):
-        out.note(f"core:{quote_path(state.name)} was not made again: {clean_line(state.again)}")
+        out.note(f"{CORE_MARK}{quote_path(state.name)} was not made again: {clean_line(state.again)}")
     if state.state == "current":
         return
     problem = f": {clean_line(state.problem)}" if state.problem else ""

@@ -55,7 +55,7 @@ def command(
         return
     if distiller is None:
         raise UsageError("say how to distill", f"with --with: {', '.join(registry.list_distillers())}")
-    chosen = [path if path.startswith("core:") else session.kb_path(path) for path in paths]
+    chosen = [session.document_or_core(path) for path in paths]
     trust = session.open().trust
     with session.progress("distilling") as progress:
         found = trust.distill(chosen, distiller, dict(map(_setting, settings)), progress=progress)

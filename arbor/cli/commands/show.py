@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from arbor.cli.arguments import Place, find_place, is_range
+from arbor.cli.arguments import Place, find_place, has_documents, is_range
 from arbor.cli.command import arbor_command, json_option, offline_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
@@ -114,7 +114,7 @@ def _looks_like_revision(session: Session, thing: str) -> bool:
         return False
     path = session.kb_path(thing)
     kb = session.open()
-    return next(kb.ls(path), None) is None and not (kb.fs_root is not None and (kb.fs_root / path).exists())
+    return not has_documents(kb, path) and not (kb.fs_root is not None and (kb.fs_root / path).exists())
 
 
 class _Form(NamedTuple):

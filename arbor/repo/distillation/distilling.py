@@ -135,7 +135,7 @@ def _jobs(
     repo: Repository, stage: Stage, entries: Mapping[str, bytes], selections: Sequence[str]
 ) -> list[_Job]:
     documents = {key[len(DOCUMENTS) :]: oid for key, oid in entries.items()}
-    cores = [text for text in selections if text.startswith("core:") and text not in documents]
+    cores = [text for text in selections if text.startswith(CORE_MARK) and text not in documents]
     others = [text for text in selections if text not in cores]
     paths = select_tracked(others, documents) if others else [] if cores else sorted(documents)
     jobs = [_Job(path, DOCUMENTS + path, documents[path]) for path in paths]
