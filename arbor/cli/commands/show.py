@@ -16,12 +16,10 @@ from arbor.cli.safe_text import clean_line, clean_words, quote_path, table_lines
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.showing.diff_view import (
-    comparing_asked,
+    ChangeForm,
+    change_form,
     comparing_options,
     diff_fields,
-    needs_lines,
-    patch_lines,
-    summary_lines,
     summary_options,
 )
 from arbor.cli.views import commit_fields, count, fact_line, short, size
@@ -34,7 +32,6 @@ from arbor.store.refs import TAGS
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo.commits.diffing import Comparing
     from arbor.repo.results import CommitInfo, DocumentInfo, PassageInfo, TextDiff
 else:
     signature_view = lazy_module("arbor.cli.showing.signature_view")
@@ -77,8 +74,8 @@ def command(
     revision = _as_revision(session, thing)
     if revision is not None:
         written = commit_form(session.open(), shape["form"], shape["date_form"])
-        form = _Form(written, shape["summary"], no_patch, show_signature, comparing_asked(shape))
-        _show_commit(session, revision, form, as_json=as_json)
+        changed = change_form(shape, patch=not (no_patch or shape["summary"]))
+        _show_commit(session, revision, _Form(written, changed, show_signature), as_json=as_json)
     else:
         _show_document(session, find_place(session, thing), as_json=as_json)
 
@@ -121,31 +118,22 @@ class _Form(NamedTuple):
     """How a commit is shown."""
 
     written: CommitForm
-    summary: str | None
-    no_patch: bool
+    changed: ChangeForm
     signature: bool
-    comparing: Comparing
-
-    @property
-    def with_lines(self) -> bool:
-        """Whether lines are compared."""
-        return needs_lines(self.summary) or not (self.summary or self.no_patch)
 
 
 def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
 
     def compare() -> tuple[CommitInfo, tuple[TextDiff, ...]]:
-        return kb.show(revision, with_text=form.with_lines, comparing=form.comparing)
+        return kb.show(revision, with_text=form.changed.with_lines, comparing=form.changed.comparing)
 
     info, changes = compare()
     changes = with_texts(session, changes, lambda: compare()[1])
     tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        with_patch = not needs_lines(form.summary)
-        fields = [
-            diff_fields(change, with_lines=form.with_lines, with_patch=with_patch) for change in changes
-        ]
+        with_lines, with_patch = form.changed.with_lines, not form.changed.sums_lines
+        fields = [diff_fields(change, with_lines=with_lines, with_patch=with_patch) for change in changes]
         commit = commit_fields(info)
         if form.signature:
             commit["signature"] = signature_view.signature_fields(session, info.commit)
@@ -166,15 +154,10 @@ def _commit_lines(
     yield from lines
     if form.signature:
         yield f"    {signature_view.signature_line(session, info.commit)}"
-    if form.no_patch and not form.summary:
-        return
-    if lines and (changes or form.written.template is None):
+    is_asked = form.changed.summary or form.changed.patch
+    if is_asked and lines and (changes or form.written.template is None):
         yield ""
-    if form.summary:
-        yield from summary_lines(session.out, changes, form.summary)
-        return
-    for change in changes:
-        yield from patch_lines(session.out, change)
+    yield from form.changed.lines(session.out, changes)
 
 
 def _is_tag(kb: KnowledgeBase, revision: str) -> bool:
