@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, text_of, texts_of
 from arbor.lazy import lazy_module
-from arbor.objects import ledger
 from arbor.objects.ids import parse_oid
 from arbor.repo.commits import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
@@ -331,9 +330,9 @@ class KnowledgeBase:
         """A commit and what it changed against its first parent, of the KB paths or globs that are given."""
         oid = self.resolve(revision)
         commit = self.repo.commit(oid)
-        before = self.repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         names = describing.ref_names(self.repo).get(oid, ())
         how = diffing.comparing_of(comparing, with_text)
+        before = self.repo.root_before(commit)
         changes = describing.diff_roots(self.repo, before, commit.ledger_root, texts_of(paths), how)
         return describing.describe_commit(oid, commit, names), changes
 

@@ -42,6 +42,11 @@ def will_fork(tasks: Sequence[object], at_least: int = 2) -> bool:
     return len(tasks) >= max(at_least, 2) and can_fork()
 
 
+def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """The items in groups of a size, which are tasks for `map_forked`."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
 def worker_count() -> int:
     """Cores that this process may use, eight at most."""
     try:

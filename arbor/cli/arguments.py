@@ -57,7 +57,7 @@ def find_place(session: Session, text: str) -> Place:
     likeliest = candidates[-1 if "}:" in text else 0] if candidates else None
     if likeliest is not None and "@" in text and text[: text.index("@")]:
         kb.resolve(likeliest.revision or "HEAD")  # names the revision that is not there, and the nearest one
-    if whole is not None and next(kb.ls(whole), None) is not None:
+    if whole is not None and has_documents(kb, whole):
         raise UsageError(f"'{text}' is a folder", f"run: arbor ls {typed_path(text)}")
     raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole, text))
 
@@ -99,6 +99,11 @@ def _is_revision(kb: KnowledgeBase, text: str | None) -> bool:
     except UsageError:
         return False
     return True
+
+
+def has_documents(kb: KnowledgeBase, path: str) -> bool:
+    """Whether HEAD has a document at or below a path."""
+    return next(kb.ls(path), None) is not None
 
 
 def _holds(kb: KnowledgeBase, path: str, revision: str | None) -> bool:
@@ -176,7 +181,7 @@ def _check_path(session: Session, word: str, revision: str, *, is_first: bool) -
     kb = session.open()
     path = session.kb_path(word)
     on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
-    if path == "" or on_disk or next(kb.ls(path), None) is not None:
+    if path == "" or on_disk or has_documents(kb, path):
         return
     gone = f"a path that is gone goes after --, as in: arbor log -- {typed_path(word)}"
     if not is_first:

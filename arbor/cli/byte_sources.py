@@ -87,20 +87,3 @@ def open_places(
         yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)
     finally:
         places.close()
-
-
-def parse_age(text: str) -> float:
-    """Seconds of `90d`, `12h`, `2w`, `6m`, `1y`, or `0`. An `m` is a month of 30 days, as in the dates of `arbor log`.
-
-    Raises:
-        UsageError: when it is not an age.
-    """
-    units = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "m": 30 * 86_400, "y": 365 * 86_400}
-    number, unit = (text[:-1], text[-1:].lower()) if text != "0" else ("0", "h")
-    try:
-        value = float(number)
-    except ValueError:
-        value = -1.0
-    if unit not in units or not 0 <= value < 1e9:
-        raise UsageError(f"'{text}' is not an age", "write it like 12h, 90d, 2w, 6m (months) or 1y")
-    return value * units[unit]

@@ -167,8 +167,6 @@ def at_option(function: F) -> F:
     return click.option("--at", metavar="REV", type=REVISION, help="Look at this revision.")(function)
 
 
-def documents_argument(
-    name: str = "paths", *, required: bool = False, metavar: str = "[PATH]..."
-) -> Callable[[F], F]:
+def documents_argument(*, required: bool = False, metavar: str = "[PATH]...") -> Callable[[F], F]:
     """Any number of document paths, completed from what the knowledge base holds."""
-    return click.argument(name, nargs=-1, required=required, metavar=metavar, type=DOCUMENT)
+    return click.argument("paths", nargs=-1, required=required, metavar=metavar, type=DOCUMENT)

@@ -14,11 +14,6 @@ from arbor.repo.staging.adding import AddResult
 _NOT_HERE = "an address begins with http://, https:// or git+file:///; a file is put into the folder first"
 
 
-def make_rules(*, private: bool, no_robots: bool) -> FetchRules:
-    """The rules for a fetch that was asked for."""
-    return FetchRules(private=private, robots=not no_robots)
-
-
 def add_from_afar(
     session: Session, addresses: Sequence[str], kinds: Mapping[str, str | None], rules: FetchRules, *, as_path: str,
     force: bool,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arbor.cli.session import Session
 from arbor.errors import ArborError
 from arbor.objects.proof_json import proof_fields
-from arbor.repo.desk import TrustDesk
 from arbor.repo.snapshot import CORE_MARK
+
+if TYPE_CHECKING:
+    from arbor.repo.desk import TrustDesk
 
 
 def attach_proofs(session: Session, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a search with a `proof` in each hit; null where the passage cannot be proven."""
-    trust = TrustDesk(session.open().repo)
+    trust = session.open().trust
     hits = [{**hit, "proof": _proof(trust, hit, fields["rev"])} for hit in fields["hits"]]
     return {**fields, "hits": hits}
 

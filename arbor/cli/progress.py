@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from types import TracebackType
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 _FIRST_AFTER_S = 0.4
@@ -20,6 +21,13 @@ class StatusLine:
         self._next = time.monotonic() + _FIRST_AFTER_S
         self._drawn = False
 
+    def __enter__(self) -> StatusLine:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._drawn:
+            self._write("\r\x1b[K")
+
     def is_due(self) -> bool:
         """Whether the line should be drawn now; false where nobody looks."""
         return self._enabled and time.monotonic() >= self._next
@@ -30,36 +38,22 @@ class StatusLine:
         self._drawn = True
         self._write(f"\r{text}\x1b[K")
 
-    def clear(self) -> None:
-        """Take the line away if it was ever drawn."""
-        if self._drawn:
-            self._write("\r\x1b[K")
-
     def _write(self, text: str) -> None:
         if self._stream is not None:
             self._stream.buffer.write(text.encode(self._stream.encoding or "utf-8", "replace"))
             self._stream.buffer.flush()
 
 
-class Progress:
-    """Called with (done, in all); draws nothing for quick work and leaves no trace when it is done."""
+@contextlib.contextmanager
+def progress_bar(stream: TextIO | None, verb: str) -> Iterator[Callable[[int, int], None]]:
+    """What work calls with (done, in all) within the block."""
+    with StatusLine(stream) as line:
 
-    def __init__(self, stream: TextIO | None, verb: str) -> None:
-        self._line = StatusLine(stream)
-        self._verb = verb
+        def show(done: int, total: int) -> None:
+            if total > 0 and line.is_due():
+                line.draw(format_progress(verb, done, total))
 
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._line.clear()
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show how far the work has come."""
-        if total > 0 and self._line.is_due():
-            self._line.draw(format_progress(self._verb, done, total))
+        yield show
 
 
 def format_progress(verb: str, done: int, total: int) -> str:

@@ -174,18 +174,22 @@ def wrap(text: str, cells: int) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def columns(rows: Sequence[Sequence[str]], *, gap: int = 2, widest: int = 1000) -> Iterator[list[str]]:
+def columns(rows: Sequence[Sequence[str]], *, widest: int = 1000) -> Iterator[list[str]]:
     """The cells of a table padded to the width of their columns, the last one excepted.
 
     Args:
         rows: Clean texts, the same number in each row.
-        gap: Spaces between columns.
         widest: Texts that take more cells do not widen their column; what follows them in their row is moved.
     """
     widths = [_column_width(column, widest) for column in zip(*rows, strict=True)]
     for row in rows:
-        filled = [pad(cell, width) + " " * gap for cell, width in zip(row[:-1], widths, strict=False)]
+        filled = [pad(cell, width) + "  " for cell, width in zip(row[:-1], widths, strict=False)]
         yield [*filled, row[-1]]
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table of clean texts, line by line."""
+    return ("".join(cells).rstrip() for cells in columns(rows))
 
 
 def _column_width(column: Iterable[str], widest: int) -> int:

@@ -7,11 +7,13 @@ import os
 import posixpath
 import shlex
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.cli.output import Output
-from arbor.cli.progress import Progress
+from arbor.cli.progress import progress_bar
 from arbor.cli.safe_text import quote_path, typed_path
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     from arbor import kb as front_desk
     from arbor.cli import identity
     from arbor.kb import KnowledgeBase
+    from arbor.store import files
 else:
     front_desk = lazy_module("arbor.kb")
     identity = lazy_module("arbor.cli.identity")
+    files = lazy_module("arbor.store.files")
 
 CORE = "core:"
 """What a core's name begins with where documents and cores are named alike."""
@@ -108,9 +112,9 @@ class Session:
         near = posixpath.relpath(path, self._here) + ("/" if path.endswith("/") else "")
         return f"./{near}" if near.startswith(CORE) else near
 
-    def progress(self, verb: str) -> Progress:
-        """A progress bar beside the answer."""
-        return Progress(self.out.progress_stream, verb)
+    def progress(self, verb: str) -> AbstractContextManager[Callable[[int, int], None]]:
+        """A progress bar beside the answer, see `progress_bar`."""
+        return progress_bar(self.out.progress_stream, verb)
 
     @property
     def input_is_terminal(self) -> bool:
@@ -147,5 +151,4 @@ class Session:
             with fs_path.open("rb") as file:
                 return file.read(max_bytes)
         except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
-            raise UsageError(f"'{fs_path}' cannot be read: {reason}") from error
+            raise UsageError(f"'{fs_path}' cannot be read: {files.in_words(error)[0]}") from error

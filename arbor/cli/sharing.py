@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
-from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from arbor.cli.progress import StatusLine
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
-from arbor.errors import UsageError
+from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     from arbor.remote.fetching import FetchResult, RefChange
-    from arbor.remote.pushing import PushedRef
+    from arbor.remote.pushing import PushedRef, PushResult
     from arbor.remote.transports import addresses, connecting
     from arbor.remote.transports.connecting import ConnectOptions
 else:
@@ -62,31 +62,17 @@ def warn_of_secret(session: Session, url: str) -> None:
         session.out.hint(f"give a token when it is needed: {TOKEN_VARIABLE}=... arbor fetch")
 
 
-class TransferBar:
-    """Objects and bytes on one line of standard error, only where it is a terminal."""
+@contextlib.contextmanager
+def transfer_bar(session: Session, verb: str) -> Iterator[Callable[[int, int, int], None]]:
+    """Objects and bytes on one line beside the answer; what a transfer calls within the block."""
+    with StatusLine(session.out.progress_stream) as line:
 
-    def __init__(self, stream: TextIO | None, verb: str) -> None:
-        self._line = StatusLine(stream)
-        self._verb = verb
+        def show(objects: int, total: int, moved_bytes: int) -> None:
+            if line.is_due():
+                of = f"/{total:,}" if total else ""
+                line.draw(f"{verb}  {objects:,}{of} objects  {size(moved_bytes)}")
 
-    def __enter__(self) -> TransferBar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._line.clear()
-
-    def __call__(self, objects: int, total: int, received_bytes: int) -> None:
-        """Show how far the transfer has come."""
-        if self._line.is_due():
-            of = f"/{total:,}" if total else ""
-            self._line.draw(f"{self._verb}  {objects:,}{of} objects  {size(received_bytes)}")
-
-
-def transfer_bar(session: Session, verb: str) -> TransferBar:
-    """A bar for this run."""
-    return TransferBar(session.out.progress_stream, verb)
+        yield show
 
 
 def full_tags(words: Sequence[str]) -> tuple[str, ...]:
@@ -126,40 +112,46 @@ def show_fetch(session: Session, result: FetchResult) -> None:
     for text in result.warnings:
         out.warning(text)
     for change in result.rejected:
-        out.error(f"{short_ref(change.there)}: {change.reason}", change.hint, 14)
+        out.error(f"{short_ref(change.there)}: {change.reason}", change.hint, RemoteError.exit_code)
 
 
 def _change_line(change: RefChange, *, fetched: bool) -> str:
-    moved = f"{short(change.old) or 'new'}..{short(change.new) or 'gone'}"
     name = short_ref(change.here) if change.here else "FETCH_HEAD" if fetched else ""
-    here = f" -> {name}" if name and change.here != change.there else ""
-    note = f"  ({change.reason})" if change.reason else "  (forced)" if change.status == "forced" else ""
-    return f" {_MARKS.get(change.status, ' ')} {moved:<28} {short_ref(change.there)}{here}{note}"
+    return _moved_line(change, f" -> {name}" if name and change.here != change.there else "")
 
 
-def show_push(session: Session, refs: tuple[PushedRef, ...], url: str, objects: int, sent_bytes: int) -> None:
+def _moved_line(ref: RefChange | PushedRef, here: str = "") -> str:
+    """From where to where a ref of the other side moved, and what it is called here."""
+    moved = f"{short(ref.old) or 'new'}..{short(ref.new) or 'gone'}"
+    note = f"  ({ref.reason})" if ref.reason else "  (forced)" if ref.status == "forced" else ""
+    return f" {_MARKS.get(ref.status, ' ')} {moved:<28} {short_ref(ref.there)}{here}{note}"
+
+
+def show_push(session: Session, result: PushResult) -> None:
     """What a push changed."""
     out = session.out
-    if not refs:
+    if not result.refs:
         out.line("there is nothing to push")
-    if objects:
-        out.line(f"to {clean_line(url)}: {count(objects, 'object')}, {size(sent_bytes)}")
-    for ref in refs:
-        moved = f"{short(ref.old) or 'new'}..{short(ref.new) or 'gone'}"
-        note = f"  ({ref.reason})" if ref.reason else "  (forced)" if ref.status == "forced" else ""
-        if ref.status == "same":
-            out.line(f"   {short_ref(ref.there)} is up to date")
-        else:
-            out.line(f" {_MARKS.get(ref.status, ' ')} {moved:<28} {short_ref(ref.there)}{note}")
+    if result.objects:
+        out.line(f"to {clean_line(result.url)}: {count(result.objects, 'object')}, {size(result.sent_bytes)}")
+    for ref in result.refs:
+        out.line(f"   {short_ref(ref.there)} is up to date" if ref.status == "same" else _moved_line(ref))
 
 
 def fetch_fields(result: FetchResult) -> dict[str, Any]:
     """A fetch for `--json`."""
-    rows = [
-        {"there": c.there, "here": c.here or None, "old": c.old or None, "new": c.new or None, "status": c.status,
-         "reason": c.reason or None}
-        for c in result.changes
-    ]  # fmt: skip
+    rows = [{"there": c.there, "here": c.here or None, **_moved_fields(c)} for c in result.changes]
     return {"url": result.url, "refs": rows, "objects": result.objects, "bytes": result.received_bytes,
             "commits": result.commits, "cold": result.cold, "warnings": list(result.warnings),
             "fetch_head": result.fetch_head or None}  # fmt: skip
+
+
+def push_fields(result: PushResult) -> dict[str, Any]:
+    """A push for `--json`."""
+    rows = [_moved_fields(ref) for ref in result.refs]
+    return {"url": result.url, "refs": rows, "objects": result.objects, "bytes": result.sent_bytes}
+
+
+def _moved_fields(ref: RefChange | PushedRef) -> dict[str, Any]:
+    return {"there": ref.there, "old": ref.old or None, "new": ref.new or None, "status": ref.status,
+            "reason": ref.reason or None}  # fmt: skip

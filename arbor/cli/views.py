@@ -21,6 +21,7 @@ MAX_LISTED = 10
 
 STATUS_WORDS = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "U": "in conflict"}
 STATUS_STYLES = {"A": "green", "M": "yellow", "D": "red", "R": "cyan", "U": "red"}
+LABEL_STYLES = {"NOVEL": "magenta", "EXTENDED": "cyan", "CORROBORATED": "green"}
 _LABEL_CELLS = 12
 _NAMES_SHOWN = 3
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")

@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
 
 from arbor.errors import UsageError
@@ -17,6 +18,7 @@ from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
 from arbor.objects.paths import path_fault
+from arbor.repo.commits.history import first_parents
 from arbor.repo.commits.revisions import resolve, resolve_range
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
@@ -233,7 +235,7 @@ class ConsensusDesk:
         with self._at(self._repo.refs.head_oid(), progress) as live:
             fork = live.fork()
             try:
-                for oid in self._first_parents(min(limit, HISTORY_COMMITS)):
+                for oid in self._first_parents(max(0, min(limit, HISTORY_COMMITS))):
                     fork, old = self._moved(fork, oid), fork
                     if old is not fork:
                         old.close()
@@ -247,13 +249,8 @@ class ConsensusDesk:
         return points
 
     def _first_parents(self, limit: int) -> list[bytes]:
-        commits: list[bytes] = []
-        oid = self._repo.refs.head_oid()
-        while oid is not None and len(commits) < limit:
-            commits.append(oid)
-            parents = self._repo.commit(oid).parents
-            oid = parents[0] if parents else None
-        return commits
+        head = self._repo.refs.head_oid()
+        return list(islice(first_parents(self._repo, head), limit)) if head else []
 
     def _moved(self, fork: Consensus, commit: bytes) -> Consensus:
         """The fork at another commit; a new one where the policy differs there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -13,11 +13,7 @@ from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.remote.exchange.negotiating import advertised
 from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
-from arbor.remote.fetching import (
-    FetchOptions,
-    choose_refs,
-    require_prerequisites,
-)
+from arbor.remote.fetching import FetchOptions, choose_refs, require_prerequisites
 from arbor.remote.first_checkout import check_out_all
 from arbor.remote.protocol.messages import AT, FULL, Advertisement, RemoteRef
 from arbor.remote.protocol.wire import Interrupted, Transport
@@ -26,7 +22,7 @@ from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.repo.places import FORMAT_FILE
 from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository, leave_out_of_git
 from arbor.repo.trust.witness import remember
-from arbor.repo.work_tree.twins import arriving_twins, branch_twins, twin_warnings
+from arbor.repo.work_tree.twins import arrival_warnings
 from arbor.search.policy_check import policy_faults
 from arbor.store.files import write_atomically
 from arbor.store.refs import HEADS, TAGS, Refs
@@ -120,30 +116,16 @@ def clone(
                 if transport.is_peer:
                     heads = {ref.name: ref.oid for ref, _ in chosen if ref.name.startswith(HEADS)}
                     remember(repo, transport.url, heads)
-                result = _describe(repo, target, transport, shown, head, tip, written, arrival)
-                result = replace(result, warnings=(*_twins(repo, arrival, chosen), *result.warnings))
-    return result
-
-
-def _describe(
-    repo: Repository, target: Path, transport: Transport, shown: Advertisement, head: str, tip: bytes | None,
-    written: int, arrival: Arrival,
-) -> CloneResult:  # fmt: skip
+                tips = [ref.peeled for ref, _ in chosen]
+                warnings = arrival_warnings(repo, tips, arrival.checked.paths, repo.refs.iter_names())
+                if tip is None:
+                    warnings.append("the other side has no commit yet")
+                else:
+                    warnings += policy_faults(repo.committed_policy_file(repo.snapshot(tip)))
     branches = sum(1 for ref in shown.refs if ref.name.startswith(HEADS))
-    if tip is None:
-        warnings = ["the other side has no commit yet"]
-    else:
-        warnings = list(policy_faults(repo.committed_policy_file(repo.snapshot(tip))))
     return CloneResult(target, transport.url, head, tip.hex() if tip else "", branches, len(shown.refs) - branches,
                        written, arrival.objects, arrival.received_bytes, len(arrival.checked.cold),
                        tuple(warnings))  # fmt: skip
-
-
-def _twins(repo: Repository, arrival: Arrival, chosen: Sequence[tuple[RemoteRef, str]]) -> list[str]:
-    """Warnings of documents and branches that a file system without case would take for one."""
-    documents = arriving_twins(repo, [ref.peeled for ref, _ in chosen], arrival.checked.paths)
-    branches = branch_twins(repo, repo.refs.iter_names())
-    return twin_warnings(documents) + twin_warnings(branches, "branches or tags")
 
 
 @contextlib.contextmanager

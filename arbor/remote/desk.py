@@ -16,8 +16,8 @@ from arbor.remote import remotes
 from arbor.remote.protocol.messages import COLD, FULL, RemoteRef, parse_filter
 from arbor.remote.remotes import Remote
 from arbor.remote.transports.connecting import ConnectOptions, connect, recorded_url
-from arbor.repo.commits.history import count_apart
-from arbor.repo.commits.revisions import peel, resolve
+from arbor.repo.commits.history import count_apart, peel
+from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
 from arbor.store.files import storing
 from arbor.store.refs import HEADS, TAGS

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import RemoteError, UsageError
 from arbor.remote.exchange.negotiating import ROLLED_BACK, advertised, find_haves
-from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
+from arbor.remote.exchange.transfer import TransferOptions, download
 from arbor.remote.protocol.messages import Advertisement, RemoteRef
 from arbor.remote.protocol.wire import Transport
 from arbor.remote.quarantine.connectivity import Checked, complete_commits, descends
 from arbor.remote.remotes import followed_there
 from arbor.repo.repository import Repository
 from arbor.repo.trust.witness import Seen, read_witnessed, remember
-from arbor.repo.work_tree.twins import arriving_twins, branch_twins, twin_warnings
+from arbor.repo.work_tree.twins import arrival_warnings
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 TAG_MOVED = "the tag is another one here"
@@ -139,7 +139,8 @@ def fetch(
             _judge(repo, arrival.checked, ref, here, seen_before.get(ref.name), force=options.force)
             for ref, here in chosen
         ]
-        if wants and any(change.status != "rejected" and change.new in _hex(wants) for change in changes):
+        fresh = {oid.hex() for oid in wants}
+        if any(change.status != "rejected" and change.new in fresh for change in changes):
             arrival.publish()
         # First, since what is gone there can be in the way of what has come: `topic` of `topic/one`.
         # What the branches showed stays remembered: to delete one and make it again is a way to take it back.
@@ -151,8 +152,10 @@ def fetch(
         _move_refs(repo, changes, transport.url)
         fetched = _set_fetched(repo, shown, remote, options, changes)
         changes += pruned
-        warnings = _twins(repo, changes, arrival.checked)
-    return replace(_result(transport, shown, changes, arrival, warnings), fetch_head=fetched)
+        warnings = _warnings(repo, changes, arrival.checked)
+    commits, cold = len(arrival.checked.commits), len(arrival.checked.cold)
+    return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(changes), arrival.objects,
+                       arrival.received_bytes, commits, cold, tuple(warnings), fetched)  # fmt: skip
 
 
 def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | None) -> None:
@@ -171,31 +174,12 @@ def require_prerequisites(shown: Advertisement, complete: Collection[bytes] | No
                           "fetch what comes before it first")  # fmt: skip
 
 
-def _twins(repo: Repository, changes: Sequence[RefChange], checked: Checked) -> list[str]:
-    """Warnings of documents and branches that a file system without case would take for one."""
-    taken = [change for change in changes if change.new and change.status != "rejected"]
-    tips = [checked.peeled[bytes.fromhex(change.new)] for change in taken if change.status != "pruned"]
-    branches = branch_twins(repo, [change.here for change in taken if change.here and change.status == "new"])
-    return twin_warnings(arriving_twins(repo, tips, checked.paths)) + twin_warnings(
-        branches, "branches or tags"
-    )
-
-
-def _result(
-    transport: Transport,
-    shown: Advertisement,
-    changes: list[RefChange],
-    arrival: Arrival,
-    warnings: Sequence[str],
-) -> FetchResult:
-    checked = arrival.checked
-    return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(changes), arrival.objects,
-                       arrival.received_bytes, len(checked.commits), len(checked.cold),
-                       tuple(warnings))  # fmt: skip
-
-
-def _hex(oids: Sequence[bytes]) -> set[str]:
-    return {oid.hex() for oid in oids}
+def _warnings(repo: Repository, changes: Sequence[RefChange], checked: Checked) -> list[str]:
+    """What the person should know of what was accepted."""
+    accepted = [change for change in changes if change.status not in ("rejected", "pruned")]
+    tips = [checked.peeled[bytes.fromhex(change.new)] for change in accepted]
+    new = [change.here for change in accepted if change.here and change.status == "new"]
+    return arrival_warnings(repo, tips, checked.paths, new)
 
 
 def choose_refs(shown: Advertisement, remote: str, options: FetchOptions) -> list[tuple[RemoteRef, str]]:
@@ -273,20 +257,29 @@ def _judge(
         force: Whether the person accepts what goes back.
     """
     old = repo.refs.read(here) if here else None
-    change = RefChange(ref.name, here, old.hex() if old else "", ref.oid.hex(), "new")
+    status, reason = _verdict(repo, checked, ref, old, seen)
+    if force and reason in (ROLLED_BACK, TAG_MOVED):
+        status, reason = "forced", ""
+    return RefChange(ref.name, here, old.hex() if old else "", ref.oid.hex(), status, reason)
+
+
+def _verdict(
+    repo: Repository, checked: Checked, ref: RemoteRef, old: bytes | None, seen: Seen | None
+) -> tuple[str, str]:
+    """The status of a ref's change, and why it is rejected."""
     if checked.peeled[ref.oid] != ref.peeled:
-        return _with(change, "rejected", "the other side says another commit than its tag does")
+        return "rejected", "the other side says another commit than its tag does"
     if seen is not None and not descends(repo, checked, ref.peeled, seen.commit):
-        return _with(change, "forced") if force else _with(change, "rejected", ROLLED_BACK)
+        return "rejected", ROLLED_BACK
     if old is None:
-        return change
+        return "new", ""
     if old == ref.oid:
-        return _with(change, "same")
+        return "same", ""
     if ref.name.startswith(TAGS):
-        return _with(change, "forced") if force else _with(change, "rejected", TAG_MOVED)
+        return "rejected", TAG_MOVED
     if descends(repo, checked, ref.oid, old):
-        return _with(change, "forward")
-    return _with(change, "forced") if force else _with(change, "rejected", ROLLED_BACK)
+        return "forward", ""
+    return "rejected", ROLLED_BACK
 
 
 def _unless_blocked(repo: Repository, change: RefChange) -> RefChange:
@@ -296,11 +289,7 @@ def _unless_blocked(repo: Repository, change: RefChange) -> RefChange:
     others = repo.refs.in_the_way(change.here)
     if not others:
         return change
-    return _with(change, "rejected", f"'{others[0].split('/', 2)[2]}' {IN_THE_WAY}")
-
-
-def _with(change: RefChange, status: str, reason: str = "") -> RefChange:
-    return RefChange(change.there, change.here, change.old, change.new, status, reason)
+    return replace(change, status="rejected", reason=f"'{others[0].split('/', 2)[2]}' {IN_THE_WAY}")
 
 
 def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None:

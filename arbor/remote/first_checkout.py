@@ -8,7 +8,7 @@ from pathlib import Path
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.objects.paths import PRIVATE_FOLDER, collision_key
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
@@ -47,7 +47,7 @@ def check_out_all(repo: Repository, tip: bytes) -> int:
 
 def _write_all(repo: Repository, rows: Sequence[Row]) -> dict[str, tuple[bytes, FileState]]:
     fs_root = repo.work_tree()
-    tasks = [rows[start : start + _DOCUMENTS_A_TASK] for start in range(0, len(rows), _DOCUMENTS_A_TASK)]
+    tasks = batches(rows, _DOCUMENTS_A_TASK)
 
     is_empty = all(entry.name == PRIVATE_FOLDER for entry in fs_root.iterdir())
 

@@ -12,18 +12,18 @@ from arbor.remote.protocol.wire import Transport
 from arbor.remote.remotes import list_remotes
 from arbor.remote.transports.addresses import STORE_SCHEMES
 from arbor.remote.transports.connecting import ConnectOptions, connect
+from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.copies import (
     ByteSource,
     ChunkSource,
     Found,
-    Wanted,
     WorkTreeSource,
     file_identity,
-    is_same_file,
     open_place,
 )
 from arbor.repo.forgetting.rehydrating import RehydrateReport, rehydrate
 from arbor.repo.forgetting.tiering import close_sources
+from arbor.repo.forgetting.wanted import Wanted
 from arbor.repo.repository import Repository
 from arbor.store.store_id import UNNAMED, read_store_id
 

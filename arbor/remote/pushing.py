@@ -23,8 +23,7 @@ from arbor.remote.protocol.messages import (
 from arbor.remote.protocol.wire import Message, Transport, take_message
 from arbor.remote.quarantine.connectivity import complete_commits
 from arbor.remote.quarantine.receiving import TransferProgress, quarantine_key
-from arbor.repo.commits.history import is_ancestor
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import is_ancestor, peel
 from arbor.repo.repository import Repository
 from arbor.repo.trust.witness import Seen, read_witnessed, remember
 from arbor.store.pack_format import HEADER_BYTES, decode_frame_header

@@ -87,19 +87,17 @@ def parse_size(text: str | int, what: str = "a size") -> int:
     return int(value * _UNITS[unit])
 
 
-def parse_policy(data: bytes, name: str = POLICY_FILE) -> Policy:
+def parse_policy(data: bytes) -> Policy:
     """The policy of an `arbor.toml`.
 
     Raises:
         UsageError: when it is not TOML, or has a section or value that does not belong there.
     """
-    tables = _parse_toml(data, name)
+    tables = parse_tables(data)
     for section, table in tables.items():
-        check_section(section, table, name)
+        check_section(section, table)
     rest = {key: value for key, value in tables.items() if key not in ("chunking", "add")}
-    return Policy(
-        parse_chunking(tables.get("chunking", {}), name), parse_add(tables.get("add", {}), name), rest
-    )
+    return Policy(parse_chunking(tables.get("chunking", {})), parse_add(tables.get("add", {})), rest)
 
 
 def parse_tables(data: bytes) -> dict[str, Any]:
@@ -107,27 +105,38 @@ def parse_tables(data: bytes) -> dict[str, Any]:
     return _parse_toml(data, POLICY_FILE)
 
 
-def check_section(section: str, table: Any, name: str = POLICY_FILE) -> None:
+def check_section(section: str, table: Any) -> None:
     """Raises UsageError when a policy has no such section, or it is no table."""
     if section not in SECTIONS or not isinstance(table, dict):
         raise UsageError(
-            f"{name} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}"
+            f"{POLICY_FILE} has an unknown section '{section}'", f"the sections are: {', '.join(SECTIONS)}"
         )
 
 
-def parse_chunking(table: Mapping[str, Any], name: str = POLICY_FILE) -> ChunkPolicy:
+def _check_keys(section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    unknown = next((key for key in table if key not in keys), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{POLICY_FILE}: [{section}] has an unknown key '{unknown}'", f"the keys are: {', '.join(keys)}"
+        )
+
+
+def parse_chunking(table: Mapping[str, Any]) -> ChunkPolicy:
     """The sizes in `[chunking]`; raises UsageError when a key or a value does not belong there."""
-    _known_keys(name, "chunking", table, ("target_bytes", "cap_bytes", "min_bytes"))
+    _check_keys("chunking", table, ("target_bytes", "cap_bytes", "min_bytes"))
+    for key, value in table.items():
+        if type(value) is not int:
+            raise UsageError(f"{POLICY_FILE}: [chunking] {key} is a whole number of bytes, not {value!r}")
     try:
         return ChunkPolicy(**table)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{name}: [chunking]: {error}") from error
+        raise UsageError(f"{POLICY_FILE}: [chunking]: {error}") from error
 
 
-def parse_add(table: Mapping[str, Any], name: str = POLICY_FILE) -> int:
+def parse_add(table: Mapping[str, Any]) -> int:
     """The largest file that `[add]` lets in; raises UsageError when a key or a value does not belong there."""
-    _known_keys(name, "add", table, ("max_file_size",))
-    return parse_size(table.get("max_file_size", DEFAULT_MAX_FILE_BYTES), f"{name}: max_file_size")
+    _check_keys("add", table, ("max_file_size",))
+    return parse_size(table.get("max_file_size", DEFAULT_MAX_FILE_BYTES), f"{POLICY_FILE}: max_file_size")
 
 
 def read_policy(fs_root: Path | None) -> Policy:
@@ -138,16 +147,6 @@ def read_policy(fs_root: Path | None) -> Policy:
         return parse_policy(read_bounded(fs_root / POLICY_FILE, MAX_STATE_BYTES))
     except (FileNotFoundError, IsADirectoryError):
         return Policy()
-
-
-def _known_keys(name: str, section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key, value in table.items():
-        if key not in keys:
-            raise UsageError(
-                f"{name}: [{section}] has an unknown key '{key}'", f"the keys are: {', '.join(keys)}"
-            )
-        if section == "chunking" and type(value) is not int:
-            raise UsageError(f"{name}: [{section}] {key} is a whole number of bytes, not {value!r}")
 
 
 def _parse_toml(data: bytes, name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from blake3 import blake3
 from arbor.errors import IntegrityError
 from arbor.objects import codec
 from arbor.objects.columns import DOCUMENT_FILE_HASH, DOCUMENT_MANIFEST
-from arbor.objects.ids import Kind
+from arbor.objects.ids import Kind, file_hash
 from arbor.objects.model import Document, decode_document
 from arbor.objects.passages import chunk_oids
 
@@ -47,14 +47,19 @@ def iter_file(source: ObjectSource, oid: bytes) -> Iterator[bytes]:
     yield from iter_pieces(source, original or passages, recorded)
 
 
-def iter_pieces(source: ObjectSource, oids: Sequence[bytes], file_hash: bytes) -> Iterator[bytes]:
+def iter_pieces(source: ObjectSource, oids: Sequence[bytes], recorded: bytes) -> Iterator[bytes]:
     """The pieces of these oids; raises IntegrityError as `iter_file` does where they are not the file of this hash."""
     hasher = blake3()
     for oid in oids:
         piece = source.get_kind(oid, Kind.CHUNK)
         hasher.update(piece)
         yield piece
-    if hasher.digest() != file_hash:
+    if hasher.digest() != recorded:
         raise IntegrityError(
             "a document does not hold the file whose hash it records", "run: arbor verify --deep"
         )
+
+
+def is_same_file(document: Document, data: bytes) -> bool:
+    """Whether these are the bytes of the document's file."""
+    return len(data) == document.size and file_hash(data) == document.file_hash

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class Folders:
@@ -28,3 +28,9 @@ def folders_of(paths: Iterable[str]) -> set[str]:
             folders.add(folder[: cut + 1])
             cut = folder.rfind("/", 0, cut)
     return folders
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that a path is in, the nearest first; as paths, so without a slash at the end."""
+    while path := path.rpartition("/")[0]:
+        yield path

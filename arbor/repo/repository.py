@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, StorageError, UsageError
+from arbor.errors import ArborError, ColdDocument, IntegrityError, NoKnowledgeBase, StorageError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, decode_commit
 from arbor.objects.paths import PRIVATE_FOLDER
-from arbor.repo.config import LOCAL_FILE, Policy, Settings, parse_policy, read_policy
+from arbor.repo.config import LOCAL_FILE, POLICY_FILE, Policy, Settings, parse_policy, read_policy
 from arbor.repo.places import FORMAT_FILE, has_own_kb, is_kb_folder
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage, read_stage
@@ -133,6 +133,10 @@ class Repository:
         """The ledger root of a commit; the empty ledger for None."""
         return ledger.EMPTY_LEDGER if commit_oid is None else self.commit(commit_oid).ledger_root
 
+    def root_before(self, commit: Commit) -> bytes:
+        """The ledger root of a commit's first parent; the empty ledger for a first commit."""
+        return self.ledger_root(commit.parents[0] if commit.parents else None)
+
     def head_root(self) -> bytes:
         """The ledger root of HEAD."""
         return self.ledger_root(self.refs.head_oid())
@@ -163,25 +167,21 @@ class Repository:
         return read_policy(self.fs_root)
 
     def committed_policy(self, snapshot: Snapshot) -> Policy:
-        """The policy that a version of the KB carries; the defaults where it carries none or a broken one."""
-        oid = snapshot.find("arbor.toml")
-        if oid is None:
-            return Policy()
-        document = snapshot.document(oid)
+        """The policy that a version of the KB carries; the defaults where it has none, a broken or a cold one.
+
+        As a cold document leaves the consensus until it is back, so does what it says of how that is made.
+        """
         try:
-            return parse_policy(b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
+            return parse_policy(self.committed_policy_file(snapshot))
         except UsageError:
             return Policy()
 
     def committed_policy_file(self, snapshot: Snapshot) -> bytes:
         """The `arbor.toml` that a version of the KB carries; b"" where it carries none, or it is cold here."""
-        oid = snapshot.find("arbor.toml")
-        if oid is None:
-            return b""
-        document = snapshot.document(oid)
+        oid = snapshot.find(POLICY_FILE)
         try:
-            return b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))
-        except IntegrityError:
+            return b"".join(snapshot.iter_file(oid)) if oid is not None else b""
+        except ColdDocument:
             return b""
 
     def close(self) -> None:

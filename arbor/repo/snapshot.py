@@ -154,8 +154,13 @@ class Snapshot:
             return ()
         return expand_links(manifest.links, b"".join([self.chunk(ref.oid) for ref in manifest.passages]))
 
+    def iter_file(self, oid: bytes) -> Iterator[bytes]:
+        """The bytes of a document's file, piece by piece; raises as `file_pieces` does."""
+        document = self.document(oid)
+        return self.file_pieces(document, self.manifest(document))
+
     def file_pieces(self, document: Document, manifest: Manifest) -> Iterator[bytes]:
-        """The original file's bytes, piece by piece.
+        """The same of a document that has been read.
 
         Raises:
             ColdDocument: when pieces are absent because the document is cold here.

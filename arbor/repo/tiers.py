@@ -14,7 +14,7 @@ from pathlib import Path
 import msgpack
 
 from arbor.errors import IntegrityError
-from arbor.objects.ids import OID_BYTES
+from arbor.objects.model import split_oids
 from arbor.store.compression import compress, decompress
 from arbor.store.files import (
     CHECK_BYTES,
@@ -84,7 +84,8 @@ def read_tiers(folder: Path) -> Tiers:
     try:
         row = list(unpack_sealed(data, "the record of tiers"))
         version, warm, cold, parts, arrivals = row + [b"", 0][len(row) - 3 :]
-        found = Tiers(_split(warm), _split(cold), _split(parts), int(arrivals))
+        warm, cold, parts = (frozenset(split_oids(joined)) for joined in (warm, cold, parts))
+        found = Tiers(warm, cold, parts, int(arrivals))
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise IntegrityError("the record of tiers is damaged") from error
     if version != _VERSION:
@@ -154,7 +155,3 @@ def make_hot(folder: Path, documents: Iterable[bytes]) -> None:
     kept = {oid: words for oid, words in read_cold_words(folder).items() if oid not in back}
     write_cold_words(folder, kept)
     write_tiers(folder, read_tiers(folder).with_tier(back, "hot"))
-
-
-def _split(joined: bytes) -> frozenset[bytes]:
-    return frozenset(joined[i : i + OID_BYTES] for i in range(0, len(joined), OID_BYTES))

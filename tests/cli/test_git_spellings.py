@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 
-from arbor.cli.byte_sources import parse_age
 from arbor.errors import UsageError
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_age, parse_moment
 from tests.cli.harness import Cli
 
 
@@ -104,6 +104,16 @@ def test_a_reflog_of_a_branch_that_is_called_show(kb: Cli) -> None:
     kb("branch", "show")
     assert "show@{0}" in kb("reflog", "show").out
     assert "too many names" in kb("reflog", "show", "main", "side", code=2).err
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system has one time zone")
+def test_a_reflog_tells_times_where_they_were_written(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    kb("branch", "side")
+    told = kb("reflog", "side", "--json").json["moves"][0]["time"]
+    assert told.endswith("+05:30")
+    assert f" {told[:16].replace('T', ' ')} " in kb("reflog", "side").out
 
 
 def test_what_a_branch_follows_is_a_revision(kb: Cli) -> None:

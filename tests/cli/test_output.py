@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from arbor.cli.pager import Paged, PagerClosed, find_pager
-from arbor.cli.progress import Progress, format_progress
+from arbor.cli.progress import format_progress, progress_bar
 from tests.cli.harness import Cli, command_line, process_environment
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -195,7 +195,7 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8"),
     )
     for stream in (terminal, pipe):
-        with Progress(stream, "adding") as progress:
+        with progress_bar(stream, "adding") as progress:
             progress(1, 4)
             progress(3, 4)
     drawn = terminal.buffer.getvalue().decode()  # type: ignore[attr-defined]
@@ -208,7 +208,7 @@ def test_progress_is_drawn_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
 def test_quick_work_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 0.0)
     terminal = Terminal(io.BytesIO(), encoding="utf-8")
-    with Progress(terminal, "adding") as progress:
+    with progress_bar(terminal, "adding") as progress:
         progress(1, 4)
     assert terminal.buffer.getvalue() == b""  # type: ignore[attr-defined]
 

@@ -137,7 +137,6 @@ class Liar:
 
     url = "liar://"
     is_peer = True
-    whole_packs = False
 
     def __init__(
         self,

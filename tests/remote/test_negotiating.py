@@ -20,8 +20,6 @@ APART = 150
 class Heard(LocalTransport):
     """A way to a KB that notes what is asked, and how many objects are sent."""
 
-    whole_packs = False
-
     def __init__(self, fs_path: Path) -> None:
         super().__init__(fs_path)
         self.asked: list[str] = []

@@ -26,8 +26,6 @@ from tests.remote.people import assert_whole, change, clone_to, fetch_from, make
 class Cut(LocalTransport):
     """A way to a KB that breaks after some frames, in either direction."""
 
-    whole_packs = False
-
     def __init__(self, fs_path: Path, frames: int | None) -> None:
         super().__init__(fs_path)
         self._service._whole_packs = False

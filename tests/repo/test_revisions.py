@@ -11,7 +11,7 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.kb import KnowledgeBase
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, encode_tag
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_moment
 from tests.repo.kit import new_kb, record, signature, write
 
 NOW = 1_700_000_000

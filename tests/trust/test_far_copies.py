@@ -397,7 +397,6 @@ class _OldServer:
     """One that knows neither the question what is kept, nor a name for its store."""
 
     is_peer = True
-    whole_packs = False
     url = "http://old"
 
     def __init__(self, folder: Path) -> None:

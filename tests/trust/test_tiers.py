@@ -554,6 +554,18 @@ def test_a_core_has_no_other_tier_than_the_hot_one(make_kb: MakeKb) -> None:
     assert len(kb.trust.evict("core:odd.md", tier="warm").evicted) == 1
 
 
+def test_a_cold_policy_stands_in_nobodys_way(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": "one word\n", "arbor.toml": "[chunking]\ntarget_bytes = 2000\n"})
+    kb.trust.evict("arbor.toml", force=True)
+    remove_files(kb, "arbor.toml")
+    assert kb.search("word", mode="STRICT").hits
+    assert [path for path, _ in kb.standings()] == ["a.md"]
+    assert kb.verify(deep=True).ok
+    assert kb.fs_root is not None
+    with arbor.clone(kb.fs_root, tmp_path / "clone", index=False) as clone:
+        assert clone.resolve() == kb.resolve()
+
+
 def test_criteria(make_kb: MakeKb) -> None:
     kb = make_kb({"old.md": long_note(3), "small.md": "x\n"})
     now = kb.repo.commit(kb.resolve("HEAD")).committer.seconds

@@ -15,8 +15,10 @@ from arbor.repo.staging.adding import AddResult
 
 if TYPE_CHECKING:
     from arbor.cli import far_sources
+    from arbor.repo.importing import fetching
 else:
     far_sources = lazy_module("arbor.cli.far_sources")
+    fetching = lazy_module("arbor.repo.importing.fetching")
 
 FIELDS = {
     "dry_run": "whether nothing was changed",
@@ -31,7 +33,7 @@ _DRY = {"added": "add", "modified": "update", "removed": "remove"}
 
 
 @arbor_command("add", fields=FIELDS)
-@documents_argument(metavar="[PATH]...")
+@documents_argument()
 @click.option(
     "-u", "--update", is_flag=True, help="Only documents that are tracked already, removals included."
 )
@@ -84,7 +86,7 @@ def command(
             raise UsageError("what comes from elsewhere is added by itself, without -n, -u, -A or -")
         if source_uri:
             raise UsageError("--source-uri belongs to -: what is fetched or imported has its own")
-        rules = far_sources.make_rules(private=private, no_robots=no_robots)
+        rules = fetching.FetchRules(private=private, robots=not no_robots)
         result = far_sources.add_from_afar(session, paths, kinds, rules, as_path=as_path or "", force=force)
         paths = ()
     elif "-" in paths:

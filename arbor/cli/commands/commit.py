@@ -20,7 +20,8 @@ from arbor.cli.showing.ripple_view import ripple_fields, ripple_line
 from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_of
 from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_moment
+from arbor.store.files import in_words
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -180,8 +181,7 @@ def _read_message(session: Session, name: str) -> str:
             session.from_here(name).stat()
         data = session.read_file(name, "the message")
     except OSError as error:
-        reason = (error.strerror or "it cannot be read").lower()
-        raise UsageError(f"the message file '{name}': {reason}") from error
+        raise UsageError(f"the message file '{name}': {in_words(error)[0]}") from error
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,12 @@ from arbor.cli.completing import DOCUMENT
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.showing.ripple_view import (
-    LABEL_STYLES,
     history_chart,
     label_text,
     peer_fields,
     standing_fields,
 )
-from arbor.cli.views import count, moment, short
+from arbor.cli.views import LABEL_STYLES, count, moment, short
 
 if TYPE_CHECKING:
     from arbor.graph.desk import HistoryPoint
@@ -135,7 +133,7 @@ def _history(session: Session, path: str, limit: int, as_json: bool) -> None:
         return
     out.line(f"{session.shown(path)}  {history_chart(points)}")
     for point in points:
-        day = time.strftime("%Y-%m-%d", time.gmtime(point.seconds))
+        day = moment(point.seconds, 0).partition(" ")[0]
         what = (
             label_text(session, point.standing) + f" {point.standing.score:.2f}"
             if point.standing

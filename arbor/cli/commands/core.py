@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from arbor.cli.arguments import has_documents
 from arbor.cli.command import arbor_command, at_option, json_option
 from arbor.cli.completing import DOCUMENT
-from arbor.cli.safe_text import clean, clean_line, clean_words, columns, quote_path
+from arbor.cli.safe_text import clean, clean_line, clean_words, quote_path, table_lines
 from arbor.cli.session import Session
 from arbor.cli.views import count, fact_line, moment, origin_fields, short
 from arbor.errors import AnswerNo, IntegrityError, UsageError
-from arbor.lazy import lazy_module
+from arbor.repo.snapshot import CORE_MARK
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
+    from arbor.repo.desk import TrustDesk
     from arbor.repo.distillation.core_check import CoreState
     from arbor.repo.distillation.cores import CoreInfo
-else:
-    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "cores": "`name`, `core` (its oid), `title`, `text`, `distiller`, `version`, `parameters`, `ledger_root`, and "
@@ -60,7 +59,7 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
       arbor core add digest --from a.md --from core:keywords/b.md < digest.md
       arbor core check
     """
-    trust = desk.TrustDesk(session.open().repo)
+    trust = session.open().trust
     if action == "check":
         return _check(session, trust, names, options, as_json=as_json)
     if action == "rm":
@@ -87,9 +86,7 @@ def command(session: Session, action: str, names: tuple[str, ...], as_json: bool
     return 0
 
 
-def _add(
-    session: Session, trust: desk.TrustDesk, names: tuple[str, ...], options: dict[str, Any]
-) -> CoreInfo:
+def _add(session: Session, trust: TrustDesk, names: tuple[str, ...], options: dict[str, Any]) -> CoreInfo:
     if len(names) != 1:
         raise UsageError("a core needs one name", "arbor core add NAME --from PATH --text TEXT")
     sources = [_source(session, text) for text in options["sources"]]
@@ -116,7 +113,7 @@ def _source(session: Session, text: str) -> tuple[str, int | None, int | None]:
     kb = session.open()
     found = _SOURCE.fullmatch(text)
     whole = session.document_or_core(text)
-    if found is None or (not text.startswith("core:") and next(kb.ls(whole), None) is not None):
+    if found is None or (not text.startswith(CORE_MARK) and has_documents(kb, whole)):
         return whole, None, None
     first = int(found["first"])
     if found["last"] and int(found["last"]) < first:
@@ -138,8 +135,8 @@ def _list(session: Session, found: list[CoreInfo]) -> None:
              count(len(each.sources), "passage") + (", stale" if each.is_stale else ""), clean_words(each.title)]
             for each in found]  # fmt: skip
     with session.out.paged():
-        for row in columns(rows):
-            session.out.line("".join(row).rstrip())
+        for line in table_lines(rows):
+            session.out.line(line)
     if not found:
         session.out.note("there are no cores")
         session.out.hint("arbor distill PATH --with keywords, or arbor core add NAME --from PATH")
@@ -147,7 +144,7 @@ def _list(session: Session, found: list[CoreInfo]) -> None:
 
 def _show(session: Session, core: CoreInfo) -> None:
     out = session.out
-    out.line(out.style(f"core:{quote_path(core.name)}", "bold"))
+    out.line(out.style(f"{CORE_MARK}{quote_path(core.name)}", "bold"))
     made = f"{core.distiller} version {core.version}" if core.distiller != "manual" else "written by hand"
     parameters = ", ".join(f"{key}={value}" for key, value in core.parameters.items())
     for label, value in (("core", core.core), ("title", clean_words(core.title)), ("made", clean_line(made)),
@@ -163,7 +160,7 @@ def _show(session: Session, core: CoreInfo) -> None:
 
 
 def _check(
-    session: Session, trust: desk.TrustDesk, names: tuple[str, ...], options: dict[str, Any], *, as_json: bool
+    session: Session, trust: TrustDesk, names: tuple[str, ...], options: dict[str, Any], *, as_json: bool
 ) -> int:
     states = trust.check_cores(names, options["at"], rerun=not options["no_rerun"])
     if as_json:
@@ -196,7 +193,7 @@ def _state_fields(state: CoreState) -> dict[str, Any]:
 def _show_state(session: Session, state: CoreState) -> None:
     out = session.out
     if state.again not in ("", "same", "differs"):
-        out.note(f"core:{quote_path(state.name)} was not made again: {clean_line(state.again)}")
+        out.note(f"{CORE_MARK}{quote_path(state.name)} was not made again: {clean_line(state.again)}")
     if state.state == "current":
         return
     problem = f": {clean_line(state.problem)}" if state.problem else ""

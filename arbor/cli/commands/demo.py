@@ -10,7 +10,8 @@ from arbor.cli import demo_documents as documents
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.showing.ripple_view import LABEL_STYLES, ripple_fields, ripple_line, standing_fields
+from arbor.cli.showing.ripple_view import ripple_fields, ripple_line, standing_fields
+from arbor.cli.views import LABEL_STYLES
 from arbor.kb import KnowledgeBase, init
 from arbor.search.following import CommitResult
 

@@ -16,12 +16,9 @@ from arbor.cli.on_demand import with_texts
 from arbor.cli.session import Session
 from arbor.cli.showing.diff_view import (
     CHANGE_FIELDS,
-    comparing_asked,
+    change_form,
     comparing_options,
     diff_fields,
-    needs_lines,
-    patch_lines,
-    summary_lines,
     summary_options,
 )
 from arbor.errors import UsageError
@@ -67,16 +64,16 @@ def command(
       arbor diff main...topic        what topic has done since it left main
       arbor diff HEAD~2:a.md HEAD:b.md   two documents, whatever they are called
     """
-    kb, summary, comparing = session.open(), shape["summary"], comparing_asked(shape)
+    kb, form = session.open(), change_form(shape, patch=not (quiet or shape["summary"]))
     two = None if staged else _two_documents(session, words, paths_after_dashes(ctx))
     chosen = Selection(words, ()) if two else split_revisions(session, words, paths_after_dashes(ctx), most=2)
     old, new = words if two else _sides(kb, chosen.revisions, staged=staged)
     paths = [session.kb_path(path) for path in chosen.paths]
 
-    with_lines = bool(comparing.spaces) or (not quiet and (needs_lines(summary) or not summary))
+    with_lines = bool(form.comparing.spaces) or (form.with_lines and not quiet)
 
     def compare() -> tuple[TextDiff, ...]:
-        how = replace(comparing, text=with_lines)
+        how = replace(form.comparing, text=with_lines)
         if two:
             return describing.diff_documents(kb.repo, *two, how)
         return kb.diff(old, new, paths, staged=staged, with_text=with_lines, comparing=how)
@@ -85,15 +82,15 @@ def command(
     if quiet and not as_json:
         return EXIT_DIFFERS if changes else 0
     if as_json:
-        fields = [
-            diff_fields(change, with_lines=with_lines, with_patch=not (needs_lines(summary) or quiet))
-            for change in changes
-        ]
+        with_patch = not (form.sums_lines or quiet)
+        fields = [diff_fields(change, with_lines=with_lines, with_patch=with_patch) for change in changes]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     elif not quiet:
-        _show(session, changes, summary)
+        with session.out.paged():
+            for line in form.lines(session.out, changes):
+                session.out.line(line)
     return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
 
 
@@ -128,15 +125,3 @@ def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tu
     if staged and new is not None:
         raise UsageError("--staged compares the stage with one revision, not two")
     return old, new
-
-
-def _show(session: Session, changes: tuple[TextDiff, ...], summary: str | None) -> None:
-    out = session.out
-    with out.paged():
-        if summary:
-            for line in summary_lines(out, changes, summary):
-                out.line(line)
-            return
-        for change in changes:
-            for line in patch_lines(out, change):
-                out.line(line)

@@ -14,11 +14,9 @@ from arbor.errors import AnswerNo, UsageError
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
     from arbor.repo.distillation.distillers import registry
     from arbor.repo.distillation.distilling import Distilled
 else:
-    desk = lazy_module("arbor.repo.desk")
     registry = lazy_module("arbor.repo.distillation.distillers.registry")
 
 FIELDS = {
@@ -57,8 +55,8 @@ def command(
         return
     if distiller is None:
         raise UsageError("say how to distill", f"with --with: {', '.join(registry.list_distillers())}")
-    chosen = [path if path.startswith("core:") else session.kb_path(path) for path in paths]
-    trust = desk.TrustDesk(session.open().repo)
+    chosen = [session.document_or_core(path) for path in paths]
+    trust = session.open().trust
     with session.progress("distilling") as progress:
         found = trust.distill(chosen, distiller, dict(map(_setting, settings)), progress=progress)
     if as_json:

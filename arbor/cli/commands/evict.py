@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arbor.cli.byte_sources import open_places, parse_age
+from arbor.cli.byte_sources import open_places
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
 from arbor.cli.session import Session
 from arbor.cli.views import MAX_LISTED, count, note_rest, size
 from arbor.errors import AnswerNo, PartlyDone
 from arbor.lazy import lazy_module
+from arbor.repo.commits.moments import parse_age
 from arbor.repo.config import parse_size
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
     from arbor.repo.forgetting import tiering
     from arbor.repo.forgetting.evicting import Eviction, EvictReport
 else:
-    desk = lazy_module("arbor.repo.desk")
     tiering = lazy_module("arbor.repo.forgetting.tiering")
 
 FIELDS = {
@@ -73,7 +72,7 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     kb = session.open()
     chosen = [session.kb_path(path) for path in paths]
     criteria = _criteria(session, options)
-    trust = desk.TrustDesk(kb.repo)
+    trust = kb.trust
     offline = options["offline"] or options["tier"] == "warm"
     private, no_robots = options["private"], options["no_robots"]
     with (

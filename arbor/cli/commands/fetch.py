@@ -31,8 +31,6 @@ FIELDS = {
     "fetch_head": "full name there of the branch or tag that FETCH_HEAD stands for now, null where it is as it was",
 }
 
-EXIT_REFUSED = RemoteError.exit_code
-
 
 @arbor_command("fetch", fields=FIELDS)
 @click.argument("remote", required=False, metavar="[REMOTE]")
@@ -72,7 +70,7 @@ def command(
     else:
         show_fetch(session, result)
     if result.rejected:
-        raise click.exceptions.Exit(EXIT_REFUSED)
+        raise click.exceptions.Exit(RemoteError.exit_code)
 
 
 def _fetch(
@@ -99,7 +97,7 @@ def _fetch_all(
             continue
         show_fetch(session, result)
         if result.rejected:
-            codes.append(EXIT_REFUSED)
+            codes.append(RemoteError.exit_code)
     if codes:
         raise click.exceptions.Exit(codes[0])
 

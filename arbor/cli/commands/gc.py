@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.byte_sources import parse_age
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
 from arbor.lazy import lazy_module
+from arbor.repo.commits.moments import parse_age
 
 if TYPE_CHECKING:
     from arbor.index import access
-    from arbor.repo import desk
 else:
     access = lazy_module("arbor.index.access")
-    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "dry_run": "whether nothing was changed; `dropped` is then what would go",
@@ -46,10 +44,10 @@ def command(session: Session, grace: str, now: bool, dry_run: bool, as_json: boo
     unreachable; a run after the grace period drops what still is. What killed commands left
     half written goes too.
     """
-    repo = session.open().repo
-    report = desk.TrustDesk(repo).gc(grace_s=0.0 if now else parse_age(grace), dry_run=dry_run)
+    kb = session.open()
+    report = kb.trust.gc(grace_s=0.0 if now else parse_age(grace), dry_run=dry_run)
     if not dry_run:
-        access.remove_leftovers(repo.folder / "cache")
+        access.remove_leftovers(kb.folder / "cache")
     out = session.out
     if as_json:
         names = ("reachable", "waiting", "dropped", "dropped_bytes", "freed_bytes", "packs", "merged")

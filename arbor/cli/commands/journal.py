@@ -12,13 +12,9 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import count, moment, short
 from arbor.errors import IntegrityError
-from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
     from arbor.store.journal import JournalReport, Record
-else:
-    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "ok": "whether every record is as it was written",
@@ -43,7 +39,7 @@ def command(session: Session, action: str | None, limit: int | None, as_json: bo
     Each record holds the hash of the one before. With verify every record is checked, and a range
     that was edited, cut or moved is named; restart sets a damaged journal aside and begins a new one.
     """
-    trust = desk.TrustDesk(session.open().repo)
+    trust = session.open().trust
     if action == "restart":
         with trust.repo.lock():
             name = trust.journal.set_aside()

@@ -15,10 +15,10 @@ from arbor.cli.completing import REVISION
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.showing.diff_view import (
-    comparing_asked,
+    ChangeForm,
+    change_form,
     comparing_options,
     diff_fields,
-    needs_lines,
     patch_lines,
     summary_lines,
     summary_options,
@@ -27,19 +27,16 @@ from arbor.cli.showing.graph_view import Lanes
 from arbor.cli.views import COMMIT_FIELDS, commit_fields, count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.commits.diffing import Comparing
-from arbor.repo.commits.revisions import parse_moment
+from arbor.repo.commits.moments import parse_moment
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo import desk
     from arbor.repo.commits import history, pickaxe
     from arbor.repo.results import CommitInfo, TextDiff
     from arbor.repo.trust.tag_seals import SealedTag
 else:
-    desk = lazy_module("arbor.repo.desk")
     history = lazy_module("arbor.repo.commits.history")
     pickaxe = lazy_module("arbor.repo.commits.pickaxe")
     signature_view = lazy_module("arbor.cli.showing.signature_view")
@@ -173,13 +170,13 @@ def _made_form(
                           decorate=shape["decorate"])  # fmt: skip
     tags = signature_view.tags_by_commit(session) if signatures else {}
     patch = patch or (shape["context"] is not None and not shape["summary"])
-    return _Form(written, shape["summary"], patch, signatures, paths, tags, comparing_asked(shape))
+    return _Form(written, change_form(shape, patch=patch), signatures, paths, tags)
 
 
 def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
     """The checkpoint as it is compared: origin, size, root, commit; signed where there is a key."""
     kb = session.open()
-    trust = desk.TrustDesk(kb.repo)
+    trust = kb.trust
     found = trust.checkpoint(revision)
     try:
         note = trust.checkpoint_note(revision)
@@ -198,22 +195,15 @@ class _Form(NamedTuple):
     """How commits are shown."""
 
     written: CommitForm
-    summary: str | None
-    patch: bool
+    changed: ChangeForm
     signatures: bool
     paths: Sequence[str]
     tags: Mapping[str, Sequence[SealedTag]]
-    comparing: Comparing
-
-    @property
-    def with_lines(self) -> bool:
-        """Whether lines are compared."""
-        return self.patch or needs_lines(self.summary)
 
     def changes(self, kb: KnowledgeBase, info: CommitInfo) -> tuple[TextDiff, ...]:
         """What a commit changed, of the documents that were asked for."""
-        paths = info.followed or self.paths
-        return kb.show(info.commit, with_text=self.with_lines, paths=paths, comparing=self.comparing)[1]
+        paths, how = info.followed or self.paths, self.changed
+        return kb.show(info.commit, with_text=how.with_lines, paths=paths, comparing=how.comparing)[1]
 
 
 def _pickaxe(kb: KnowledgeBase, text: str | None) -> pickaxe.Pickaxe | None:
@@ -298,15 +288,15 @@ def _draw(
 
 
 def _fields(session: Session, info: CommitInfo, form: _Form) -> dict[str, Any]:
-    fields, kb = commit_fields(info), session.open()
+    fields, kb, changed = commit_fields(info), session.open(), form.changed
     if form.signatures:
         fields["signature"] = signature_view.signature_fields(session, info.commit)
         fields["tags"] = [signature_view.tag_fields(tag) for tag in form.tags.get(info.commit, ())]
     if info.followed:
         fields["followed"] = list(info.followed)
-    if form.summary or form.patch:
+    if changed.summary or changed.patch:
         fields["changes"] = [
-            diff_fields(change, with_lines=form.with_lines, with_patch=form.patch)
+            diff_fields(change, with_lines=changed.with_lines, with_patch=changed.patch)
             for change in form.changes(kb, info)
         ]
     return fields
@@ -320,21 +310,21 @@ def _seals(session: Session, info: CommitInfo, form: _Form) -> list[str]:
 
 def _lines(session: Session, info: CommitInfo, form: _Form) -> Iterator[str]:
     """A commit, with what it changed where that was asked for."""
-    out, written = session.out, form.written
+    out, written, changed = session.out, form.written, form.changed
     yield from written.lines(out, info)
     if form.signatures:
         for line in _seals(session, info, form):
             yield f"    {line}"
-    if not (form.summary or form.patch):
+    if not (changed.summary or changed.patch):
         return
     changes = form.changes(session.open(), info)
-    if form.summary:
+    if changed.summary:
         if not written.is_short and (changes or written.template is None):
             yield ""
         margin = "" if written.template is not None else "  "
-        for line in summary_lines(out, changes, form.summary):
+        for line in summary_lines(out, changes, changed.summary):
             yield f"{margin}{line}"
-    for number, change in enumerate(changes if form.patch else ()):
+    for number, change in enumerate(changes if changed.patch else ()):
         if written.template is None or (written.template and not number):
             yield ""
         yield from patch_lines(out, change)

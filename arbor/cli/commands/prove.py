@@ -18,10 +18,8 @@ from arbor.store.files import write_named
 if TYPE_CHECKING:
     from arbor import proofs
     from arbor.objects.proofs import AnyProof
-    from arbor.repo import desk
 else:
     proofs = lazy_module("arbor.proofs")
-    desk = lazy_module("arbor.repo.desk")
 
 
 @arbor_command("prove")
@@ -86,7 +84,7 @@ def _make(
     session: Session, place: str | None, absent: str | None, core: str | None,
     consistency: tuple[str, str] | None, at: str | None,
 ) -> AnyProof:  # fmt: skip
-    trust = desk.TrustDesk(session.open().repo)
+    trust = session.open().trust
     if consistency:
         return trust.prove_consistency(*consistency)
     if absent is not None:

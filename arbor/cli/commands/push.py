@@ -9,9 +9,9 @@ import click
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
-from arbor.cli.sharing import connect_options, full_tags, show_push, transfer_bar
+from arbor.cli.sharing import connect_options, full_tags, push_fields, show_push, transfer_bar
 from arbor.cli.views import count
-from arbor.errors import UsageError
+from arbor.errors import ConflictError, UsageError
 from arbor.lazy import lazy_module
 from arbor.remote.exchange.accepting import CHECKED_OUT, NOT_FORWARD
 from arbor.remote.pushing import STALE
@@ -61,12 +61,9 @@ def command(
         result = kb.sharing.push(remote, request, set_upstream=set_upstream, dry_run=dry_run,
                                  connecting=connect_options(session), progress=bar)  # fmt: skip
     if as_json:
-        rows = [{"there": r.there, "old": r.old or None, "new": r.new or None, "status": r.status,
-                 "reason": r.reason or None} for r in result.refs]  # fmt: skip
-        session.out.json("push", {"url": result.url, "refs": rows, "objects": result.objects,
-                                  "bytes": result.sent_bytes})  # fmt: skip
+        session.out.json("push", push_fields(result))
     else:
-        show_push(session, result.refs, result.url, result.objects, result.sent_bytes)
+        show_push(session, result)
     if result.rejected:
         if not as_json:
             first = result.rejected[0]
@@ -75,5 +72,9 @@ def command(
                 hint = (
                     "make one that both can push to: arbor clone --bare . FOLDER; or pull from the other side"
                 )
-            session.out.error(f"{count(len(result.rejected), 'ref')} not moved: {first.reason}", hint, 13)
-        raise click.exceptions.Exit(13)
+            session.out.error(
+                f"{count(len(result.rejected), 'ref')} not moved: {first.reason}",
+                hint,
+                ConflictError.exit_code,
+            )
+        raise click.exceptions.Exit(ConflictError.exit_code)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from arbor.cli.command import arbor_command, json_option
@@ -51,6 +49,6 @@ def command(session: Session, words: tuple[str, ...], limit: int | None, as_json
         return
     with out.paged():
         for number, move in enumerate(moves):
-            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(move.who.seconds))
+            minute = moment(move.who.seconds, move.who.offset_minutes).rsplit(":", 1)[0]
             oid = out.style(short(move.new.hex()) if move.new else "(removed)", "yellow")
-            out.line(f"{oid} {clean_line(name)}@{{{number}}} {day} {clean_line(move.reason)}")
+            out.line(f"{oid} {clean_line(name)}@{{{number}}} {minute} {clean_line(move.reason)}")

@@ -12,13 +12,9 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import MAX_LISTED, count, note_rest, short, size
 from arbor.errors import AnswerNo, PartlyDone, UsageError
-from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
-    from arbor.repo import desk
     from arbor.repo.forgetting.rehydrating import RehydrateReport, Rehydration
-else:
-    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "documents": "what was cold: `paths`, `document`, `state` (`whole`, `part` or `cold`), `sources`, `accepted` and "
@@ -65,7 +61,7 @@ def command(
     if update and at is not None:
         raise UsageError("--update stages what goes on from HEAD, not from another revision")
     chosen = [session.kb_path(path) for path in paths]
-    trust = desk.TrustDesk(session.open().repo)
+    trust = session.open().trust
     with open_places(session, places, offline=offline, private=private, no_robots=no_robots) as found, \
             session.progress("rehydrating") as progress:  # fmt: skip
         report = trust.rehydrate(chosen, places=found.folders, others=found.others, fetch=found.fetch, update=update,

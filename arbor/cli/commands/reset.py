@@ -6,6 +6,7 @@ import contextlib
 
 import click
 
+from arbor.cli.arguments import has_documents
 from arbor.cli.command import arbor_command, json_option, offline_option, quiet_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
@@ -45,7 +46,7 @@ def command(session: Session, revision: str, soft: bool, mixed: bool, hard: bool
     try:
         kb.resolve(revision)
     except UsageError as error:
-        if next(kb.ls(session.kb_path(revision)), None) is not None:
+        if has_documents(kb, session.kb_path(revision)):
             hint = f"to take it out of the next commit, run: arbor restore -S {typed_path(revision)}"
             raise UsageError(f"'{revision}' is a document and no revision", hint) from error
         raise

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from arbor.cli.arguments import Place, find_place, is_range
+from arbor.cli.arguments import Place, find_place, has_documents, is_range
 from arbor.cli.command import arbor_command, json_option, offline_option
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
-from arbor.cli.safe_text import clean_line, clean_words, columns, quote_path, truncate, typed_path
+from arbor.cli.safe_text import clean_line, clean_words, quote_path, table_lines, truncate, typed_path
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.showing.diff_view import (
-    comparing_asked,
+    ChangeForm,
+    change_form,
     comparing_options,
     diff_fields,
-    needs_lines,
-    patch_lines,
-    summary_lines,
     summary_options,
 )
 from arbor.cli.views import commit_fields, count, fact_line, short, size
@@ -34,7 +32,6 @@ from arbor.store.refs import TAGS
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo.commits.diffing import Comparing
     from arbor.repo.results import CommitInfo, DocumentInfo, PassageInfo, TextDiff
 else:
     signature_view = lazy_module("arbor.cli.showing.signature_view")
@@ -77,8 +74,8 @@ def command(
     revision = _as_revision(session, thing)
     if revision is not None:
         written = commit_form(session.open(), shape["form"], shape["date_form"])
-        form = _Form(written, shape["summary"], no_patch, show_signature, comparing_asked(shape))
-        _show_commit(session, revision, form, as_json=as_json)
+        changed = change_form(shape, patch=not (no_patch or shape["summary"]))
+        _show_commit(session, revision, _Form(written, changed, show_signature), as_json=as_json)
     else:
         _show_document(session, find_place(session, thing), as_json=as_json)
 
@@ -114,38 +111,29 @@ def _looks_like_revision(session: Session, thing: str) -> bool:
         return False
     path = session.kb_path(thing)
     kb = session.open()
-    return next(kb.ls(path), None) is None and not (kb.fs_root is not None and (kb.fs_root / path).exists())
+    return not has_documents(kb, path) and not (kb.fs_root is not None and (kb.fs_root / path).exists())
 
 
 class _Form(NamedTuple):
     """How a commit is shown."""
 
     written: CommitForm
-    summary: str | None
-    no_patch: bool
+    changed: ChangeForm
     signature: bool
-    comparing: Comparing
-
-    @property
-    def with_lines(self) -> bool:
-        """Whether lines are compared."""
-        return needs_lines(self.summary) or not (self.summary or self.no_patch)
 
 
 def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
 
     def compare() -> tuple[CommitInfo, tuple[TextDiff, ...]]:
-        return kb.show(revision, with_text=form.with_lines, comparing=form.comparing)
+        return kb.show(revision, with_text=form.changed.with_lines, comparing=form.changed.comparing)
 
     info, changes = compare()
     changes = with_texts(session, changes, lambda: compare()[1])
     tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        with_patch = not needs_lines(form.summary)
-        fields = [
-            diff_fields(change, with_lines=form.with_lines, with_patch=with_patch) for change in changes
-        ]
+        with_lines, with_patch = form.changed.with_lines, not form.changed.sums_lines
+        fields = [diff_fields(change, with_lines=with_lines, with_patch=with_patch) for change in changes]
         commit = commit_fields(info)
         if form.signature:
             commit["signature"] = signature_view.signature_fields(session, info.commit)
@@ -166,15 +154,10 @@ def _commit_lines(
     yield from lines
     if form.signature:
         yield f"    {signature_view.signature_line(session, info.commit)}"
-    if form.no_patch and not form.summary:
-        return
-    if lines and (changes or form.written.template is None):
+    is_asked = form.changed.summary or form.changed.patch
+    if is_asked and lines and (changes or form.written.template is None):
         yield ""
-    if form.summary:
-        yield from summary_lines(session.out, changes, form.summary)
-        return
-    for change in changes:
-        yield from patch_lines(session.out, change)
+    yield from form.changed.lines(session.out, changes)
 
 
 def _is_tag(kb: KnowledgeBase, revision: str) -> bool:
@@ -256,9 +239,8 @@ def _plain(value: object) -> str:
 
 def _show_passages(out: Output, info: DocumentInfo) -> None:
     out.line(f"\n{count(len(info.passages), 'passage')}{':' if info.passages else ''}")
-    rows = [_passage_row(info, passage) for passage in info.passages]
-    for row in columns(rows):
-        line = "  " + "".join(row).rstrip()
+    for row in table_lines([_passage_row(info, passage) for passage in info.passages]):
+        line = f"  {row}"
         out.line(truncate(line, out.width) if out.interactive else line)
 
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
-from arbor.cli.safe_text import columns
+from arbor.cli.safe_text import table_lines
 from arbor.cli.session import Session
 from arbor.cli.views import count, size
-from arbor.lazy import lazy_module
-
-if TYPE_CHECKING:
-    from arbor.repo import desk
-else:
-    desk = lazy_module("arbor.repo.desk")
 
 FIELDS = {
     "tiers": "`hot`, `warm` and `cold`, each with `documents` and the `size` of their files in bytes",
@@ -35,7 +27,7 @@ def command(session: Session, paths: tuple[str, ...], at: str | None, as_json: b
 
     With PATH each document is shown with its tier.
     """
-    trust = desk.TrustDesk(session.open().repo)
+    trust = session.open().trust
     report = trust.tiers([session.kb_path(path) for path in paths], at)
     tiers = {"hot": report.hot, "warm": report.warm, "cold": report.cold}
     if as_json:
@@ -60,8 +52,8 @@ def command(session: Session, paths: tuple[str, ...], at: str | None, as_json: b
             rows = [
                 [name, count(tier.documents, "document"), size(tier.size)] for name, tier in tiers.items()
             ]
-            for row in columns(rows):
-                session.out.line("".join(row).rstrip())
+            for line in table_lines(rows):
+                session.out.line(line)
             if report.past.documents:
                 cold = f", {report.past_cold.documents:,} of them cold" if report.past_cold.documents else ""
                 what = f"{count(report.past.documents, 'document')} ({size(report.past.size)})"

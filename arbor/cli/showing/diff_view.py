@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -68,15 +68,42 @@ def comparing_options(function: F) -> F:
     return function
 
 
-def comparing_asked(given: Mapping[str, Any]) -> Comparing:
-    """What the `comparing_options` said."""
+class ChangeForm(NamedTuple):
+    """How a command shows what changed.
+
+    Attributes:
+        summary: Which of the `summary_options` was given, if any.
+        patch: Whether the changed lines are shown.
+        comparing: What the `comparing_options` said.
+    """
+
+    summary: str | None
+    patch: bool
+    comparing: Comparing
+
+    @property
+    def sums_lines(self) -> bool:
+        """Whether the summary tells of lines, and not only of documents."""
+        return self.summary in _WITH_LINES
+
+    @property
+    def with_lines(self) -> bool:
+        """Whether lines are compared."""
+        return self.patch or self.sums_lines
+
+    def lines(self, out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:
+        """The summary, and the patch."""
+        if self.summary:
+            yield from summary_lines(out, changes, self.summary)
+        for change in changes if self.patch else ():
+            yield from patch_lines(out, change)
+
+
+def change_form(given: Mapping[str, Any], *, patch: bool) -> ChangeForm:
+    """The form that the `summary_options` and the `comparing_options` ask for."""
     context = CONTEXT_LINES if given["context"] is None else given["context"]
-    return Comparing(context=context, spaces=given["spaces"] or "", renames=given["renames"])
-
-
-def needs_lines(summary: str | None) -> bool:
-    """Whether a summary tells of lines, and not only of documents."""
-    return summary in _WITH_LINES
+    comparing = Comparing(context=context, spaces=given["spaces"] or "", renames=given["renames"])
+    return ChangeForm(given["summary"], patch, comparing)
 
 
 def summary_lines(out: Output, changes: Sequence[TextDiff], summary: str | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import count
+from arbor.cli.views import LABEL_STYLES, count
 
 if TYPE_CHECKING:
     from arbor.graph.checking import Finding
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from arbor.graph.ripple import LabelChange, Reach, Ripple
     from arbor.graph.standing import PeerGroup, Standing
 
-LABEL_STYLES = {"NOVEL": "magenta", "EXTENDED": "cyan", "CORROBORATED": "green"}
 _SHOWN = 3
 _BARS = " ▁▂▃▄▅▆▇█"
 

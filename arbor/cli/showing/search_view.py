@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from arbor.cli.output import Output
 from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, clean_words, pad, quote_path, truncate, wrap
 from arbor.cli.session import Session
-from arbor.cli.views import count, origin_fields, short
+from arbor.cli.views import LABEL_STYLES, count, origin_fields, short
 
 if TYPE_CHECKING:
     from arbor.search.results import ChunkPlace, Hit, PassageHit, Score, Scores, SearchResult
 
 AUDIT_STYLES = {"STRICT": "green", "HYBRID": "yellow", "VISUAL": "dim"}
-LABEL_STYLES = {"CORROBORATED": "green", "EXTENDED": "cyan", "NOVEL": "magenta", "CONTESTED": "red"}
 _MAX_SNIPPET_LINES = 4
 _MAX_PATHS = 3
 _MARKDOWN_HEADING = re.compile("#{1,6} +")
@@ -133,7 +132,7 @@ def hit_lines(
     place = f"{session.shown(hit.path)}{line}"
     labels = [(hit.audit.value, AUDIT_STYLES[hit.audit.value])]
     if hit.contested:
-        labels.insert(0, ("CONTESTED", LABEL_STYLES["CONTESTED"]))
+        labels.insert(0, ("CONTESTED", "red"))
     if hit.label:
         labels.insert(0, (clean_line(hit.label), LABEL_STYLES.get(hit.label, "bold")))
     right = " ".join(out.style(text, style) for text, style in labels)

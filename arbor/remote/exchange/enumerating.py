@@ -15,8 +15,7 @@ from arbor.objects.model import Commit
 from arbor.objects.passages import chunk_oids
 from arbor.remote.protocol.messages import AT, COLD, FULL
 from arbor.remote.quarantine.ledger_walk import Fresh, fresh_part
-from arbor.repo.commits.history import ancestors
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import ancestors, parents_first, ref_commits
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
@@ -54,7 +53,7 @@ def select_missing(
     walk = _Walk(repo, filter_text)
     tips = [walk.peel(want) for want in wants]
     known = known_ancestors(repo, haves)
-    for oid in _parents_first(repo, tips, known):
+    for oid in parents_first(repo.commit, tips, known):
         walk.take_commit(oid)
     return walk.selection
 
@@ -74,24 +73,8 @@ def known_commits(repo: Repository, oids: Iterable[bytes]) -> list[bytes]:
     wanted = [oid for oid in oids if repo.store.holds(oid)]
     if not wanted:
         return []
-    refs = [repo.refs.read(name) for name in repo.refs.iter_names()]
-    reached = ancestors(repo, {peel(repo, oid) for oid in refs if oid is not None})
+    reached = ancestors(repo, ref_commits(repo, lambda name: name != "HEAD"))
     return [oid for oid in wanted if oid in reached]
-
-
-def _parents_first(repo: Repository, tips: Iterable[bytes], known: set[bytes]) -> list[bytes]:
-    order: list[bytes] = []
-    seen: set[bytes] = set()
-    stack = [(tip, False) for tip in tips]
-    while stack:
-        oid, done = stack.pop()
-        if done:
-            order.append(oid)
-        elif oid not in seen and oid not in known:
-            seen.add(oid)
-            stack.append((oid, True))
-            stack += [(parent, False) for parent in repo.commit(oid).parents]
-    return order
 
 
 class _Walk:
@@ -207,7 +190,7 @@ def check_wants(repo: Repository, wants: Iterable[bytes]) -> None:
     shown = {repo.refs.read(name) for name in repo.refs.iter_names()}
     others = [want for want in wants if want not in shown]
     if others:
-        reached = ancestors(repo, [peel(repo, oid) for oid in shown if oid is not None])
+        reached = ancestors(repo, ref_commits(repo, lambda name: name != "HEAD"))
         for oid in others:
             if oid not in reached:
                 raise IntegrityError(f"object {oid.hex()[:12]} is not one that a branch or tag reaches")

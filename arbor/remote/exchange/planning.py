@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from arbor.remote.exchange.enumerating import known_ancestors, select_missing
 from arbor.remote.exchange.sending import FramePart, count_objects, plan_frames, whole_packs
 from arbor.remote.protocol.messages import FULL, FetchAnswer
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository
 from arbor.repo.whole_packs import Note, read_notes, write_note
 from arbor.store.packs import Pack

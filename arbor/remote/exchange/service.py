@@ -42,7 +42,7 @@ from arbor.remote.protocol.messages import (
 )
 from arbor.remote.protocol.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
 from arbor.remote.quarantine.receiving import held_before
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.tiers import read_tiers
 from arbor.repo.upkeep.gc import read_waiting

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.ids import OID_BYTES
+from arbor.objects.model import split_oids
 from arbor.objects.paths import path_fault
 from arbor.remote.protocol.limits import (
     HELD_BYTES,
@@ -304,7 +305,6 @@ def _oid(value: Any, *, optional: bool = False) -> bytes:
 
 
 def _oids(value: Any, limit: int | None = None) -> tuple[bytes, ...]:
-    joined = _bytes(value)
-    if len(joined) % OID_BYTES or (limit is not None and len(joined) > limit * OID_BYTES):
+    if limit is not None and len(_bytes(value)) > limit * OID_BYTES:
         raise ValueError("oids")
-    return tuple(joined[i : i + OID_BYTES] for i in range(0, len(joined), OID_BYTES))
+    return tuple(split_oids(value))

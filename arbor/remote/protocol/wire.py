@@ -74,10 +74,6 @@ class Transport(Protocol):
     def is_peer(self) -> bool:
         """Whether it answers for itself again and again, and so can be held to what it showed; a file cannot."""
 
-    @property
-    def whole_packs(self) -> bool:
-        """Whether the other side may hand out its packs as they are: it is the same person's own disk."""
-
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Send a request; the packets of the answer.
 

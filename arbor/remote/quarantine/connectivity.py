@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from arbor.errors import IntegrityError, LostObject
@@ -13,7 +13,8 @@ from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit, Tag
 from arbor.remote.quarantine.inspecting import DocumentRow, Inspection, ManifestFacts
 from arbor.remote.quarantine.ledger_walk import fresh_part
-from arbor.repo.commits.history import ancestors
+from arbor.repo.commits.history import ancestors, parents_first, ref_commits
+from arbor.repo.folders import folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import Tiers
@@ -105,20 +106,6 @@ def complete_commits(repo: Repository) -> set[bytes]:
     return ancestors(repo, ref_commits(repo))
 
 
-def ref_commits(repo: Repository) -> set[bytes]:
-    """The commits that refs and HEAD stand at, through tag objects."""
-    found = set()
-    oids = [repo.refs.read(name) for name in repo.refs.iter_names()]
-    for oid in [*oids, repo.refs.head_oid()]:
-        while oid is not None and oid not in found:
-            kind, data = repo.store.get(oid)
-            if kind != Kind.TAG:
-                found.add(oid)
-                break
-            oid = model.decode_tag(data, trusted=True).target
-    return found
-
-
 class _Walk:
     """The state of one check. It is a source of ledger nodes: those that arrived, and those that were here."""
 
@@ -175,22 +162,13 @@ class _Walk:
 
     def new_commits(self, tips: Iterable[bytes]) -> list[bytes]:
         """The commits that are not known to be whole, parents first."""
-        order: list[bytes] = []
-        state: dict[bytes, bool] = {}
-        stack = [(tip, False) for tip in tips]
-        while stack:
-            oid, done = stack.pop()
-            if done:
-                order.append(oid)
-                continue
-            if oid in state or oid in self._complete:
-                continue
-            state[oid] = True
-            commit = self._commit(oid)
-            self.checked.commits[oid] = commit
-            stack.append((oid, True))
-            stack += [(parent, False) for parent in commit.parents]
-        return order
+        commits = self.checked.commits
+
+        def read(oid: bytes) -> Commit:
+            commits[oid] = self._commit(oid)
+            return commits[oid]
+
+        return parents_first(read, tips, self._complete)
 
     def check_commit(self, oid: bytes) -> None:
         """A commit whose parents are whole: its log, its ledger, and what the ledger has beyond the first parent's."""
@@ -223,7 +201,7 @@ class _Walk:
             key for key, old, new in changes if old is None and new is not None and key.startswith(DOCUMENTS)
         }
         self.checked.paths.update(key[len(DOCUMENTS) :] for key in added)
-        folders = {key[:cut] for key in added for cut in _cuts(key)}
+        folders = {folder[:-1] for folder in folders_of(added) if folder != DOCUMENTS}
         clash = folders & added
         if not clash and not whole:
             clash = {folder for folder in folders if ledger.find(self, root, folder) is not None}
@@ -305,11 +283,3 @@ class _Walk:
 
 def _fault(oid: bytes, chunk: bytes, problem: str) -> IntegrityError:
     return IntegrityError(f"document {oid.hex()[:12]}: passage {chunk.hex()[:12]} {problem}")
-
-
-def _cuts(key: str) -> Iterator[int]:
-    """Where the folders of a document key end, the namespace itself excepted."""
-    cut = key.find("/", len(DOCUMENTS))
-    while cut >= 0:
-        yield cut
-        cut = key.find("/", cut + 1)

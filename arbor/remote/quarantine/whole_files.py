@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.remote.quarantine.connectivity import Checked
 from arbor.remote.quarantine.inspecting import FrameSource, Inspection
 from arbor.repo.file_bytes import ObjectSource, iter_file
@@ -97,9 +97,8 @@ def check_files(
     left = list({_likeness(arrived, oid): oid for oid in wanted}.values())
     if sum(_file_bytes(arrived, oid) for oid in left) > max_bytes:
         raise IntegrityError(f"the files of the documents that came are larger than {max_bytes} bytes in all")
-    tasks = [left[at : at + _DOCUMENTS_A_TASK] for at in range(0, len(left), _DOCUMENTS_A_TASK)]
 
-    def work(task: list[bytes]) -> IntegrityError | None:
+    def work(task: Sequence[bytes]) -> IntegrityError | None:
         for oid in task:
             if oid in unmeasured:  # before the file is read, whose length is only then what was counted
                 try:
@@ -110,7 +109,7 @@ def check_files(
                 return _refusal(oid, checked)
         return None
 
-    for found in map_forked(work, tasks):
+    for found in map_forked(work, batches(left, _DOCUMENTS_A_TASK)):
         if found is not None:
             raise found
 

@@ -36,7 +36,7 @@ from arbor.remote.protocol.messages import (
     encode_fetch_answer,
 )
 from arbor.remote.protocol.wire import Message, Packets, answer_packets
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder, is_special, temporary_path
@@ -252,7 +252,6 @@ class BundleTransport:
     """Reads a bundle as if it were a KB that can only be fetched from."""
 
     is_peer = False
-    whole_packs = False
 
     def __init__(self, fs_path: Path) -> None:
         self.url = str(fs_path)

@@ -40,7 +40,6 @@ class HttpTransport:
     """
 
     is_peer = True
-    whole_packs = False
 
     def __init__(self, url: str, token: str, limits: Limits) -> None:
         self.url = url

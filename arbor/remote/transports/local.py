@@ -20,7 +20,6 @@ class LocalTransport:
     """
 
     is_peer = True
-    whole_packs = True
 
     def __init__(self, fs_path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
         try:

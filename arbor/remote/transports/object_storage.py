@@ -49,7 +49,6 @@ class StoreTransport:
     """Talks to the KB in a bucket, below the bucket's own prefix."""
 
     is_peer = True
-    whole_packs = False
 
     def __init__(self, bucket: Bucket, url: str, limits: Limits = DEFAULT_LIMITS) -> None:
         self.url = url

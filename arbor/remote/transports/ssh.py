@@ -52,7 +52,6 @@ class SshTransport:
     """Keeps one process for all calls."""
 
     is_peer = True
-    whole_packs = False
 
     def __init__(
         self, address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...], limits: Limits

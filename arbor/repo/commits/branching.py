@@ -10,7 +10,7 @@ from itertools import count
 from arbor.errors import ArborError, ConflictError, PartlyDone, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, decode_tag, encode_tag
-from arbor.repo.commits.history import is_ancestor
+from arbor.repo.commits.history import is_ancestor, peel, ref_commits
 from arbor.repo.commits.revisions import find_ref, is_symmetric, nearest, resolve, resolve_start
 from arbor.repo.commits.shorthands import branch_named, name_told
 from arbor.repo.commits.upstreams import is_gone, move_upstream, read_upstream, told_upstream, write_upstream
@@ -113,11 +113,7 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
             raise UsageError(f"there is no branch '{name}'", "run: arbor branch")
         if repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "switch to another one first")
-        others = [repo.refs.read(other) for other in repo.refs.iter_names() if other != ref]
-        head = repo.refs.head_oid()
-        kept = any(
-            other is not None and is_ancestor(repo, oid, _peeled(repo, other)) for other in [*others, head]
-        )
+        kept = any(is_ancestor(repo, oid, other) for other in ref_commits(repo, lambda name: name != ref))
         if not kept and not force:
             raise ConflictError(
                 f"branch '{name}' has commits that are nowhere else",
@@ -129,11 +125,6 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
         repo.refs.move(ref, oid, None, repo.who(), "branch: deleted")
         write_upstream(repo, name, "")
     return oid
-
-
-def _peeled(repo: Repository, oid: bytes) -> bytes:
-    kind, data = repo.store.get(oid)
-    return _peeled(repo, decode_tag(data, trusted=True).target) if kind == Kind.TAG else oid
 
 
 def rename_branch(repo: Repository, old: str, new: str, *, force: bool = False) -> None:
@@ -245,7 +236,7 @@ def list_tags(repo: Repository) -> list[TagInfo]:
         kind, data = repo.store.get(oid)
         tag = decode_tag(data, trusted=True) if kind == Kind.TAG else None
         message, signed = (tag.message, bool(tag.seal)) if tag else ("", False)
-        found.append(TagInfo(name[len(TAGS) :], _peeled(repo, oid).hex(), message, tag is not None, signed))
+        found.append(TagInfo(name[len(TAGS) :], peel(repo, oid).hex(), message, tag is not None, signed))
     return found
 
 

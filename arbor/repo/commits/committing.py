@@ -133,8 +133,7 @@ def _author(repo: Repository, given: Signature | str) -> Signature:
 
 def _refuse_emptied(repo: Repository, old: Commit, root: bytes) -> None:
     """Raises UsageError where nothing would be left of the commit that is amended."""
-    before = repo.ledger_root(old.parents[0]) if old.parents else ledger.EMPTY_LEDGER
-    if root == before != old.ledger_root:
+    if root == repo.root_before(old) != old.ledger_root:
         take_back = ", or take it back: arbor reset HEAD~1" if old.parents else ""
         raise UsageError("nothing would be left of the commit", f"keep it with --allow-empty{take_back}")
 

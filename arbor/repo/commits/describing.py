@@ -7,7 +7,6 @@ from pathlib import Path
 
 from arbor.errors import ArborError, ColdDocument, UsageError
 from arbor.objects import ledger
-from arbor.objects.ids import file_hash
 from arbor.objects.model import Commit
 from arbor.repo.commits.diffing import (
     PLAIN,
@@ -20,7 +19,8 @@ from arbor.repo.commits.diffing import (
     pair_documents,
     unified_diff,
 )
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import peel
+from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.cold_needs import Need, cold_error
 from arbor.repo.repository import Repository
 from arbor.repo.results import CommitInfo, DocumentInfo, LinkInfo, PassageInfo, TextDiff
@@ -144,9 +144,8 @@ def file_pieces(
 
 
 def _iter_pieces(snapshot: Snapshot, need: Need) -> Iterator[bytes]:
-    document = snapshot.document(need.document)
     try:
-        yield from snapshot.file_pieces(document, snapshot.manifest(document))
+        yield from snapshot.iter_file(need.document)
     except ColdDocument as cold:
         raise cold_error(f"{cold.message} ('{need.path}' in {need.revision})", [need]) from cold
 
@@ -157,8 +156,7 @@ def diff_roots(
     """The documents that differ between two ledger roots, of those that `paths` select (all without)."""
     snapshot = Snapshot(repo.store, after)
     wanted = matcher_of(tuple(paths))
-    rows = [(change.key, change.before, change.after) for change in snapshot.changes_since(before)
-            if wanted(change.key)]  # fmt: skip
+    rows = [change for change in snapshot.changes_since(before) if wanted(change.key)]
     pairs = pair_documents(rows, snapshot, renames=how.renames)
     return _telling((_text_diff(repo, pair, how) for pair in pairs), how)
 
@@ -223,12 +221,12 @@ def diff_worktree(
         if known == (old, file[1]):
             continue
         data = _read_or_none(fs_root / file[0])
-        if data is None or (old and _holds(snapshot, old, data)):
+        if data is None or (old and is_same_file(snapshot.document(old), data)):
             continue
         new = _file_text(data, path) if how.text else ""
         made = DocumentDiff("M" if old else "A", path, path, 0, old, b"")
         found.append(_made(made, _text(snapshot, old, how), new, how))
-        if not old and _holds(snapshot, known[0], data):
+        if not old and is_same_file(snapshot.document(known[0]), data):
             moves.append((path, None, known[0]))
     return _with_renames(repo, found, moves, how)
 
@@ -240,7 +238,7 @@ def _with_renames(
     how: Comparing,
 ) -> tuple[TextDiff, ...]:
     """The differences, with files that are as they are staged paired with the documents that are gone."""
-    pairs = pair_documents(moves, Snapshot(repo.store, ledger.EMPTY_LEDGER), renames=how.renames)
+    pairs = pair_documents(moves, repo.snapshot(None), renames=how.renames)
     renamed = {pair.path: pair for pair in pairs if pair.status == "R"}
     gone = {pair.old_path for pair in renamed.values()}
     told = (
@@ -278,12 +276,6 @@ def _read_or_none(fs_path: Path) -> bytes | None:
         return None
 
 
-def _holds(snapshot: Snapshot, oid: bytes, data: bytes) -> bool:
-    """Whether a document has these bytes."""
-    document = snapshot.document(oid)
-    return len(data) == document.size and file_hash(data) == document.file_hash
-
-
 def _file_text(data: bytes, path: str) -> Text:
     extraction = extract(data, path)
     if not extraction.passages and data:
@@ -293,7 +285,7 @@ def _file_text(data: bytes, path: str) -> Text:
 
 
 def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff:
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    snapshot = repo.snapshot(None)
     old: Text = ""
     new: Text = ""
     if how.text:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import heapq
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from arbor.errors import UsageError
 from arbor.objects import ledger
+from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
-from arbor.objects.model import Commit
+from arbor.objects.model import Commit, decode_tag
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.work_tree.selections import is_glob, matcher_of
@@ -139,6 +140,53 @@ def _child_counts(
                 seen.add(parent)
                 stack.append(parent)
     return counts
+
+
+def peel(repo: Repository, oid: bytes) -> bytes:
+    """The commit that an oid stands for, through tag objects.
+
+    Raises:
+        UsageError: when it is something else than a commit or a tag of one.
+    """
+    kind, data = repo.store.get(oid)
+    if kind == Kind.TAG:
+        return peel(repo, decode_tag(data, trusted=True).target)
+    if kind != Kind.COMMIT:
+        raise UsageError(f"object {oid.hex()[:12]} is a {Kind(kind).label}, not a commit")
+    return oid
+
+
+def ref_commits(repo: Repository, wanted: Callable[[str], bool] = lambda name: True) -> list[bytes]:
+    """The commits that HEAD and the refs stand at, those whose names are wanted ("HEAD" is one)."""
+    held = [repo.refs.head_oid()] if wanted("HEAD") else []
+    held += [repo.refs.read(name) for name in repo.refs.iter_names() if wanted(name)]
+    return list(dict.fromkeys(peel(repo, oid) for oid in dict.fromkeys(held) if oid is not None))
+
+
+def parents_first(
+    read: Callable[[bytes], Commit], tips: Iterable[bytes], known: Container[bytes]
+) -> list[bytes]:
+    """The commits below some tips, themselves included, that are not known; each after its parents."""
+    order: list[bytes] = []
+    seen: set[bytes] = set()
+    stack = [(tip, False) for tip in tips]
+    while stack:
+        oid, done = stack.pop()
+        if done:
+            order.append(oid)
+        elif oid not in seen and oid not in known:
+            seen.add(oid)
+            stack.append((oid, True))
+            stack += [(parent, False) for parent in read(oid).parents]
+    return order
+
+
+def first_parents(repo: Repository, commit_oid: bytes) -> Iterator[bytes]:
+    """A commit and its first-parent ancestors, newest first: the leaves of its log backwards."""
+    yield commit_oid
+    while parents := repo.commit(commit_oid).parents:
+        commit_oid = parents[0]
+        yield commit_oid
 
 
 def ancestors(repo: Repository, starts: Iterable[bytes], known: Container[bytes] = ()) -> set[bytes]:

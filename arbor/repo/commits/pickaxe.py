@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arbor.objects import ledger
 from arbor.repo.commits.diffing import NoText, document_text, pair_documents
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
@@ -21,7 +20,7 @@ class Pickaxe:
     def __init__(self, repo: Repository, text: str) -> None:
         self._repo = repo
         self._text = text
-        self._empty = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+        self._empty = repo.snapshot(None)
         self.cold: set[bytes] = set()
 
     def finds(self, commit_oid: str, paths: Sequence[str] = ()) -> bool:
@@ -32,12 +31,9 @@ class Pickaxe:
         commit = self._repo.commit(bytes.fromhex(commit_oid))
         if len(commit.parents) > 1:
             return False
-        before = self._repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
         snapshot, wanted = Snapshot(self._repo.store, commit.ledger_root), matcher_of(tuple(paths))
         rows = [
-            (change.key, change.before, change.after)
-            for change in snapshot.changes_since(before)
-            if wanted(change.key)
+            change for change in snapshot.changes_since(self._repo.root_before(commit)) if wanted(change.key)
         ]
         return any(self._count(pair.old) != self._count(pair.new) for pair in pair_documents(rows, snapshot)
                    if pair.old != pair.new)  # fmt: skip

@@ -62,7 +62,7 @@ def _name_before(repo: Repository, parent: bytes, entry: LogEntry, name: str) ->
     if after.find(name) is None:
         return name
     rows = [
-        (change.key, change.before, change.after)
+        change
         for change in after.changes_since(repo.ledger_root(parent))
         if change.before is None or change.after is None
     ]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import re
-import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
-from arbor.objects.model import decode_tag
 from arbor.repo.commits import history
+from arbor.repo.commits.moments import parse_moment
 from arbor.repo.commits.shorthands import stands_for
 from arbor.repo.repository import Repository
 from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
@@ -32,21 +29,6 @@ _FAR_MOVES = ("reset: ", "merge ", "commit (merge): ")
 _STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
 _AT = re.compile(r"^(.*)@\{([^}]+)\}$")
 _NUMBER = re.compile(r"^[0-9]{1,9}$")
-_AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
-_SPAN_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_SPAN_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
-_WITH_ZONE = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{4,})\s*(Z|[+-][0-9]{2}:?[0-9]{2})", re.IGNORECASE
-)
-_DATE_FORMATS = (
-    "%Y-%m-%d",
-    "%Y-%m",
-    "%Y",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%dT%H:%M",
-)
 
 
 class UnknownRevision(UsageError):
@@ -60,7 +42,7 @@ def resolve(repo: Repository, text: str) -> bytes:
         UsageError: when there is no such revision; the hint names the nearest one.
     """
     if text.startswith(":/") and len(text) > 2:
-        return _youngest(repo, text[2:], _tips(repo), text)
+        return _youngest(repo, text[2:], history.ref_commits(repo), text)
     base = re.split(r"[~^]", text, maxsplit=1)[0]
     place, steps = len(base), []
     while step := _STEP.match(text, place):
@@ -117,12 +99,6 @@ def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) 
     raise UnknownRevision(f"no commit that '{text}' could mean", "run: arbor log --all --oneline")
 
 
-def _tips(repo: Repository) -> list[bytes]:
-    """The commits that HEAD and all refs stand at."""
-    held = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names())]
-    return [peel(repo, oid) for oid in dict.fromkeys(held) if oid is not None]
-
-
 def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
     if symbol == "^":
         parents = repo.commit(oid).parents
@@ -153,7 +129,7 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
         fetched = repo.refs.fetched()
         if fetched is None:
             raise UsageError("nothing has been fetched yet", "run: arbor fetch")
-        return peel(repo, fetched)
+        return history.peel(repo, fetched)
     if name == MERGE_HEAD:
         merged = repo.stage().merge_parents
         if not merged:
@@ -165,7 +141,7 @@ def _resolve_base(repo: Repository, name: str) -> bytes:
     if ref is not None:
         oid = repo.refs.read(ref)
         if oid is not None:
-            return peel(repo, oid)
+            return history.peel(repo, oid)
     return _from_prefix(repo, name)
 
 
@@ -195,26 +171,12 @@ def find_ref(repo: Repository, name: str) -> str | None:
     return None
 
 
-def peel(repo: Repository, oid: bytes) -> bytes:
-    """The commit that an oid stands for, through tag objects.
-
-    Raises:
-        UsageError: when it is something else than a commit or a tag of one.
-    """
-    kind, data = repo.store.get(oid)
-    if kind == Kind.TAG:
-        return peel(repo, decode_tag(data, trusted=True).target)
-    if kind != Kind.COMMIT:
-        raise UsageError(f"object {oid.hex()[:12]} is a {Kind(kind).label}, not a commit")
-    return oid
-
-
 def _from_prefix(repo: Repository, name: str) -> bytes:
     if len(name) >= 4 and all(c in "0123456789abcdefABCDEF" for c in name):
         matches = repo.store.find_prefix(name)
         found = [oid for oid in matches if repo.store.get(oid)[0] in (Kind.COMMIT, Kind.TAG)]
         if len(found) == 1:
-            return peel(repo, found[0])
+            return history.peel(repo, found[0])
         if found:
             some = ", ".join(oid.hex()[:12] for oid in found[:4])
             raise UsageError(f"'{name}' is the start of {len(found)} commits", f"give more digits: {some}")
@@ -282,37 +244,6 @@ def resolve_start(repo: Repository, text: str) -> bytes:
 def is_symmetric(text: str) -> bool:
     """Whether a range is `A...B`: what either side has that the other has not."""
     return "..." in text
-
-
-def parse_moment(text: str, now: float | None = None) -> int:
-    """Seconds since 1970 of `2026-01-31`, `2026-01-31T09:30:00+01:00`, `yesterday`, `3 days ago`, `12h`, `30d`.
-
-    Raises:
-        UsageError: when it is no moment in time.
-    """
-    now = time.time() if now is None else now
-    plain = " ".join(text.strip().lower().replace(".", " ").replace("_", " ").split())
-    if plain in ("now", "yesterday"):
-        return int(now) - (86400 if plain == "yesterday" else 0)
-    if plain == "today":
-        return int(time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1)))
-    short = re.match(r"^([0-9]{1,6})([hdwmy])$", plain)
-    if short:
-        unit = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}[short.group(2)]
-        plain = f"{short.group(1)} {unit}"
-    ago = _AGO.match(plain)
-    if ago:
-        unit, number = ago.group(2), int(ago.group(1))
-        seconds = _SPAN_SECONDS.get(unit, 0) + 86400 * _SPAN_DAYS.get(unit, 0)
-        return int(now) - number * seconds
-    zoned = _WITH_ZONE.fullmatch(text.strip())
-    if zoned:
-        with contextlib.suppress(ValueError, OverflowError):
-            return int(datetime.fromisoformat("".join(zoned.groups()).upper()).timestamp())
-    for form in _DATE_FORMATS:
-        with contextlib.suppress(ValueError, OverflowError):
-            return int(time.mktime(time.strptime(text.strip(), form)))
-    raise UsageError(f"'{text}' is not a date", "write it like 2026-01-31, yesterday, '3 days ago' or 30d")
 
 
 def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:

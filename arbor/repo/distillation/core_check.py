@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from arbor.errors import ArborError, IntegrityError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
-from arbor.objects.model import CoreSource, Derivation, decode_document, decode_manifest
+from arbor.objects.model import CoreSource, Derivation, decode_document
+from arbor.repo.commits.history import first_parents
 from arbor.repo.distillation.core_binding import broken_source, changed_below, changed_sources, get_derivation
 from arbor.repo.distillation.cores import MANUAL
 from arbor.repo.distillation.distillers.contract import Distiller
 from arbor.repo.distillation.distillers.registry import asks_statistics, find_distiller, takes
 from arbor.repo.distillation.distilling import Recipe, make_recipe, run_distiller
 from arbor.repo.distillation.kb_statistics import DocumentFinder, TermCounter
-from arbor.repo.file_bytes import read_document
+from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import Snapshot, passage_encoding, shown_path
-from arbor.text.reading import decode_passage
+from arbor.repo.snapshot import Snapshot, shown_path
 
 CURRENT, STALE, BROKEN = "current", "stale", "broken"
 _RECIPES_KEPT = 8
@@ -150,13 +150,12 @@ class CoreChecker:
 
     def _since(self, key: str, document: bytes) -> tuple[str, int]:
         """The oldest commit on the way back from which on the source is another one."""
-        found, oid = ("", 0), self._commit
-        while oid is not None:
+        found = ("", 0)
+        for oid in first_parents(self._repo, self._commit) if self._commit else ():
             commit = self._repo.commit(oid)
             if ledger.find(self._repo.store, commit.ledger_root, key) == document:
                 break
             found = (oid.hex(), commit.committer.seconds)
-            oid = commit.parents[0] if commit.parents else None
         return found
 
     # --- making it again
@@ -208,16 +207,10 @@ class CoreChecker:
         if any(other[:2] != source[:2] for other in derivation.sources):
             return "differs"  # a distiller makes a core of one document
         store = self._repo.store
-        document = read_document(store, source.document)
-        manifest = decode_manifest(store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
-        encoding = passage_encoding(document)
-        texts = tuple(
-            decode_passage(store.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages
-        )
-        shown = shown_path(source.key)
-        made = run_distiller(recipe, shown, document, manifest, texts)
-        own = self._snapshot.document(oid)
-        pieces = b"".join(self._snapshot.file_pieces(own, self._snapshot.manifest(own)))
-        same = made is not None and made.text.encode("utf-8") == pieces
+        document, manifest = read_parts(store, source.document)
+        texts = read_texts(store, document, manifest)
+        made = run_distiller(recipe, shown_path(source.key), document, manifest, texts)
+        own = b"".join(self._snapshot.iter_file(oid))
+        same = made is not None and made.text.encode("utf-8") == own
         used = tuple(each.index for each in derivation.sources)
         return "same" if same and made is not None and made.used == used else "differs"

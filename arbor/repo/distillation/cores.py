@@ -20,7 +20,6 @@ from arbor.objects.model import (
     Derivation,
     Document,
     Manifest,
-    decode_manifest,
     encode_derivation,
     encode_document,
     encode_manifest,
@@ -28,14 +27,14 @@ from arbor.objects.model import (
 from arbor.objects.paths import path_fault
 from arbor.repo.distillation.core_binding import CoreOrigin, Find, get_derivation, origins_of
 from arbor.repo.distillation.distillers.contract import MAX_TEXT_BYTES
-from arbor.repo.file_bytes import read_document
+from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, passage_encoding
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, write_stage
 from arbor.repo.staging.ingest import CANONICALISATION, Sink, document_of
 from arbor.store.odb import ObjectStore
 from arbor.text.extraction import DEFAULT_POLICY
-from arbor.text.reading import decode_passage, extract
+from arbor.text.reading import extract
 
 MANUAL = "manual"
 _FILE_NAME = "core.md"
@@ -232,13 +231,9 @@ def list_cores(repo: Repository, snapshot: Snapshot | None = None) -> dict[str, 
 
 def read_core(store: ObjectStore, name: str, oid: bytes, find: Find) -> CoreInfo:
     """A core with its text and derivation; raises IntegrityError when an object of it is absent or damaged."""
-    document = read_document(store, oid)
+    document, manifest = read_parts(store, oid)
     derivation = get_derivation(store, document)
-    manifest = decode_manifest(store.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
-    encoding = passage_encoding(document)
-    text = "".join(
-        [decode_passage(store.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages]
-    )
+    text = "".join(read_texts(store, document, manifest))
     return CoreInfo(
         name, oid.hex(), document.title, text, derivation.distiller, derivation.version, derivation.parameters,
         derivation.ledger_root.hex(), origins_of(store, derivation, find),

@@ -9,14 +9,15 @@ from typing import NamedTuple
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Derivation, Document, Manifest
 from arbor.objects.paths import path_fault
+from arbor.processes import batches
 from arbor.repo.distillation.cores import Binding, bind, source_key, write_core
 from arbor.repo.distillation.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.distillation.distillers.registry import asks_statistics, fault_of_distillate, told
-from arbor.repo.distillation.kb_statistics import KbStatistics, TermCounter, documents_root, read_texts
+from arbor.repo.distillation.kb_statistics import KbStatistics, TermCounter, documents_root
+from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, display_title
 from arbor.repo.stage import Stage, write_stage
-from arbor.repo.trust.deep_check import read_parts
 from arbor.repo.work_tree.selections import select_tracked
 from arbor.store.frames import FrameCollector
 from arbor.store.preparing import write_prepared
@@ -106,14 +107,13 @@ def distill(
         recipe = make_recipe(repo, distiller, parameters, documents)
         before = stage.entries(repo.store, CORES)
         made: list[_Made] = []
-        batches = [jobs[start : start + _BATCH] for start in range(0, len(jobs), _BATCH)]
 
-        def distill_batch(collector: FrameCollector, batch: list[_Job]) -> list[_Made]:
+        def distill_batch(collector: FrameCollector, batch: Sequence[_Job]) -> list[_Made]:
             reader = SequentialReader(repo.store)
             return [_distill_one(collector, reader, job, recipe) for job in batch]
 
         with repo.store.writer() as writer:
-            for part in write_prepared(writer, repo.store.holds, distill_batch, batches):
+            for part in write_prepared(writer, repo.store.holds, distill_batch, batches(jobs, _BATCH)):
                 made += part
                 if progress:
                     progress(len(made), len(jobs))
@@ -135,7 +135,7 @@ def _jobs(
     repo: Repository, stage: Stage, entries: Mapping[str, bytes], selections: Sequence[str]
 ) -> list[_Job]:
     documents = {key[len(DOCUMENTS) :]: oid for key, oid in entries.items()}
-    cores = [text for text in selections if text.startswith("core:") and text not in documents]
+    cores = [text for text in selections if text.startswith(CORE_MARK) and text not in documents]
     others = [text for text in selections if text not in cores]
     paths = select_tracked(others, documents) if others else [] if cores else sorted(documents)
     jobs = [_Job(path, DOCUMENTS + path, documents[path]) for path in paths]

@@ -8,24 +8,21 @@ can make it again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from arbor.errors import ColdDocument
 from arbor.objects import ledger
-from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
-from arbor.objects.model import Document, Manifest
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.repo.commits.history import iter_log
+from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, passage_encoding
+from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.tiers import read_tiers
-from arbor.repo.trust.deep_check import read_parts
 from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import terms
-from arbor.text.reading import decode_passage
 
 _BATCH = 250
 
@@ -57,9 +54,8 @@ def count_terms(repo: Repository, documents: Iterable[bytes]) -> KbStatistics:
             "run: arbor rehydrate --all",
         )
     ordered = in_stored_order(repo.store, oids)
-    batches = [ordered[start : start + _BATCH] for start in range(0, len(ordered), _BATCH)]
 
-    def work(batch: list[bytes]) -> Counter[str]:
+    def work(batch: Sequence[bytes]) -> Counter[str]:
         reader = SequentialReader(repo.store)
         counts: Counter[str] = Counter()
         for oid in batch:
@@ -68,7 +64,7 @@ def count_terms(repo: Repository, documents: Iterable[bytes]) -> KbStatistics:
         return counts
 
     total: Counter[str] = Counter()
-    for part in map_forked(work, batches):
+    for part in map_forked(work, batches(ordered, _BATCH)):
         total.update(part)
     return KbStatistics(len(ordered), total)
 
@@ -98,14 +94,6 @@ class TermCounter:
         total.update(count_terms(self._repo, new).frequencies)
         total.subtract(count_terms(self._repo, gone).frequencies)
         return KbStatistics(len(wanted), +total)
-
-
-def read_texts(reader: SequentialReader, document: Document, manifest: Manifest) -> tuple[str, ...]:
-    """The decoded passages of a document; raises IntegrityError when one cannot be had."""
-    encoding = passage_encoding(document)
-    return tuple(
-        [decode_passage(reader.get_kind(ref.oid, Kind.CHUNK), encoding) for ref in manifest.passages]
-    )
 
 
 def documents_root(documents: Mapping[str, bytes]) -> bytes:

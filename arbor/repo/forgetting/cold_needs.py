@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from arbor.errors import ColdDocument
-from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.tiers import read_tiers
 from arbor.repo.work_tree.checkout import absent_documents
 
@@ -118,7 +117,7 @@ def _sides(repo: Repository, versions: Versions, path: str, mine: Change, other:
         return
     rows = [(mine.before, versions.base), (mine.after, versions.ours), (other.after, versions.theirs)]
     if mine.after is not None and other.after is not None:
-        snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+        snapshot = repo.snapshot(None)
         if any(oid is not None and snapshot.document(oid).original_count for oid, _ in rows):
             rows = rows[1:2]
     else:

@@ -16,15 +16,10 @@ _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 
 
-def words_to_keep(texts: Sequence[str], headings: Sequence[str] = ()) -> str:
-    """Headings and frequent words of a document, as lines of text.
-
-    Args:
-        texts: Its passages.
-        headings: Those that are known; Markdown's are found in the text.
-    """
+def words_to_keep(texts: Sequence[str]) -> str:
+    """Markdown's headings and the frequent words of a document, given as its passages, as lines of text."""
     text = "\n".join(texts)
-    named = list(dict.fromkeys([*headings, *(found.strip() for found in _HEADING.findall(text))]))
+    headings = list(dict.fromkeys(found.strip() for found in _HEADING.findall(text)))
     counts = Counter(_WORD.findall(_ADDRESS.sub(" ", text).lower()))
     if not text.isascii():
         counts.update(term for term in terms(text) if not term.isascii())
@@ -35,4 +30,4 @@ def words_to_keep(texts: Sequence[str], headings: Sequence[str] = ()) -> str:
             kept.setdefault(stems[0], word)
         if len(kept) == WORDS_KEPT:
             break
-    return "\n".join([*named[:HEADINGS_KEPT], " ".join(kept.values())]).strip()
+    return "\n".join([*headings[:HEADINGS_KEPT], " ".join(kept.values())]).strip()

@@ -16,15 +16,18 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from arbor.errors import ArborError, IntegrityError, UsageError
-from arbor.objects.ids import Kind, file_hash, object_id
-from arbor.objects.model import Document, Manifest
+from arbor.objects.ids import Kind, object_id
+from arbor.objects.model import Document
 from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
+from arbor.repo.file_bytes import is_same_file
+from arbor.repo.forgetting.wanted import Wanted
 from arbor.repo.importing.git_sources import GIT_SCHEME, GitRefused, is_gone, read_git_source
 from arbor.repo.importing.known_sources import path_of
 from arbor.repo.places import is_kb_folder
 from arbor.repo.upkeep.gc import read_waiting
 from arbor.repo.work_tree.worktree import read_file
+from arbor.store.files import in_words
 from arbor.store.leaving import read_leaving
 from arbor.store.odb import ObjectStore
 from arbor.store.store_id import served_as
@@ -36,26 +39,6 @@ Fetch = Callable[[str], bytes]
 
 MayOpen = Callable[[str], bool]
 """Whether the file behind a `file:` URI may be opened: the URI is what a document says, and it may be anybody's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A document whose bytes are looked for.
-
-    Attributes:
-        oid, document, manifest: The document; the manifest as `decode_parts` gives it.
-        paths: Where it lies in the KB, at least one.
-    """
-
-    oid: bytes
-    document: Document
-    manifest: Manifest
-    paths: tuple[str, ...]
-
-    def chunk_oids(self) -> list[bytes]:
-        """Its passages and pieces of the original, each once, in order."""
-        oids = [ref.oid for ref in self.manifest.passages] + [oid for oid, _ in self.manifest.original]
-        return list(dict.fromkeys(oids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +116,6 @@ def _slices(view: memoryview, sizes: Sequence[int]) -> Iterable[memoryview]:
     for size in sizes:
         yield view[start : start + size]
         start += size
-
-
-def is_same_file(document: Document, data: bytes) -> bool:
-    """Whether these are the bytes of the document's file."""
-    return len(data) == document.size and file_hash(data) == document.file_hash
 
 
 def gives_everything(wanted: Wanted, found: Found, policy: ChunkPolicy) -> bool:
@@ -320,7 +298,7 @@ class UriSource:
         except (FileNotFoundError, NotADirectoryError):
             problem, gone = f"'{uri}' is not there any more", True
         except OSError as error:
-            problem = f"'{uri}' cannot be read: {(error.strerror or type(error).__name__).lower()}"
+            problem = f"'{uri}' cannot be read: {in_words(error)[0]}"
         except ArborError as error:
             problem = f"{error.message} ({error.hint})" if error.hint else error.message
             gone = isinstance(error, GitRefused) and is_gone(uri)

@@ -15,24 +15,21 @@ from itertools import chain
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.objects.ids import Kind
-from arbor.objects.passages import decode_parts
-from arbor.processes import map_forked
-from arbor.repo.file_bytes import read_document
+from arbor.processes import batches, map_forked
+from arbor.repo.documents import read_texts
 from arbor.repo.forgetting.cold_words import words_to_keep
-from arbor.repo.forgetting.copies import ByteSource, Wanted, gives_everything, may_fork, prepare_sources
+from arbor.repo.forgetting.copies import ByteSource, gives_everything, may_fork, prepare_sources
 from arbor.repo.forgetting.held_copies import gone_since, held_still
+from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import passage_encoding
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.repo.upkeep.gc import packed_bytes
 from arbor.repo.upkeep.reachability import Reach
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 from arbor.store.leaving import leaving
 from arbor.store.repacking import drop_objects, merge_packs
-from arbor.store.sequential import SequentialReader, in_stored_order
+from arbor.store.sequential import SequentialReader
 from arbor.text.extraction import ChunkPolicy
-from arbor.text.reading import decode_passage
 
 _BATCH = 200
 
@@ -167,15 +164,10 @@ def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wa
     paths: dict[bytes, list[str]] = {}
     for path, oid in documents:
         paths.setdefault(oid, []).append(path)
-    reader = SequentialReader(repo.store)
-    wanted = []
-    for oid in in_stored_order(repo.store, paths):
-        at = paths[oid]
-        document = read_document(reader, oid)
-        if document.kind == "core":
-            raise UsageError(f"'{at[0]}' is a core, and cores are never evicted")
-        manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
-        wanted.append(Wanted(oid, document, manifest, tuple(at)))
+    wanted = list(iter_wanted(repo.store, paths))
+    for each in wanted:
+        if each.document.kind == "core":
+            raise UsageError(f"'{each.paths[0]}' is a core, and cores are never evicted")
     return wanted
 
 
@@ -184,14 +176,14 @@ def _check_copies(
     progress: Callable[[int, int], None] | None,
 ) -> list[Eviction]:  # fmt: skip
     """Ask the sources for every document now, in several processes where that is safe."""
-    batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
+    tasks = batches(wanted, _BATCH)
 
     def work(batch: Sequence[Wanted]) -> list[Eviction]:
         prepare_sources(sources, batch)
         return [check_one(each, sources, needed, policy, force=force) for each in batch]
 
     checked: list[Eviction] = []
-    for part in map_forked(work, batches) if may_fork(sources) else map(work, batches):
+    for part in map_forked(work, tasks) if may_fork(sources) else map(work, tasks):
         checked += part
         if progress:
             progress(len(checked), len(wanted))
@@ -286,26 +278,23 @@ def keywords_of(repo: Repository, wanted: Sequence[Wanted], good: Iterable[Evict
     """The keywords of the documents that are about to go, by which searches find them afterwards."""
     oids = _oids_of(good)
     going = [each for each in wanted if each.oid in oids]
-    batches = [going[start : start + _BATCH] for start in range(0, len(going), _BATCH)]
 
     def work(batch: Sequence[Wanted]) -> dict[bytes, str]:
         reader = SequentialReader(repo.store)
         return {each.oid: words for each in batch if (words := _keywords(reader, each))}
 
     found: dict[bytes, str] = {}
-    for part in map_forked(work, batches):
+    for part in map_forked(work, batches(going, _BATCH)):
         found |= part
     return found
 
 
 def _keywords(reader: SequentialReader, wanted: Wanted) -> str:
     """The keywords of one document; "" where its text is not here (any more) or it has none."""
-    encoding = passage_encoding(wanted.document)
     try:
-        pieces = [reader.get_kind(ref.oid, Kind.CHUNK) for ref in wanted.manifest.passages]
+        return words_to_keep(read_texts(reader, wanted.document, wanted.manifest))
     except IntegrityError:
         return ""
-    return words_to_keep([decode_passage(data, encoding) for data in pieces])
 
 
 def _details(tier: str, items: Sequence[Eviction]) -> dict[str, object]:

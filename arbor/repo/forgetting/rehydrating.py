@@ -10,27 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from arbor.errors import ColdDocument, IntegrityError
+from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
-from arbor.objects.passages import decode_parts
-from arbor.processes import map_forked
-from arbor.repo.file_bytes import read_document
+from arbor.processes import batches, map_forked
+from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.copies import (
     ByteSource,
     Found,
-    Wanted,
     WorkTreeSource,
     give_back,
-    is_same_file,
     may_fork,
     prepare_sources,
 )
+from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.repo.work_tree.checkout import write_missing
 from arbor.store.frames import FrameCollector
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
-from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.charsets import split_recorded
 from arbor.text.extraction import CHUNKER_ID, ChunkPolicy
 from arbor.text.reading import extract
@@ -138,8 +135,8 @@ def rehydrate(
     for path, oid in documents:
         paths.setdefault(oid, []).append(path)
     warm = [oid for oid in paths if oid in tiers.warm]
-    wanted = _gather(repo, {oid: at for oid, at in paths.items() if oid in tiers.cold})
-    policy = _policy(repo)
+    wanted = list(iter_wanted(repo.store, {oid: at for oid, at in paths.items() if oid in tiers.cold}))
+    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
     done: list[Rehydration] = []
     accepted = 0
     updates: list[Update] = []
@@ -161,25 +158,6 @@ def rehydrate(
     return RehydrateReport(tuple(done), len(warm), accepted, tuple(updates))
 
 
-def _policy(repo: Repository) -> ChunkPolicy:
-    """How text is cut; by default where the settings that say so are cold themselves and may be what is to come."""
-    try:
-        return repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
-    except ColdDocument:
-        return ChunkPolicy()
-
-
-def _gather(repo: Repository, paths: dict[bytes, list[str]]) -> list[Wanted]:
-    reader = SequentialReader(repo.store)
-    wanted = []
-    for oid in in_stored_order(repo.store, paths):
-        at = paths[oid]
-        document = read_document(reader, oid)
-        manifest = decode_parts(reader.get_kind(document.manifest, Kind.MANIFEST))
-        wanted.append(Wanted(oid, document, manifest, tuple(at)))
-    return wanted
-
-
 def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> list[list[Wanted]]:
     """Groups of documents; each becomes one pack, and is safe before the next begins."""
     rounds: list[list[Wanted]] = []
@@ -191,11 +169,6 @@ def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> list[list[Wa
         rounds[-1].append(each)
         held += each.document.size
     return rounds
-
-
-def _batches(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
-    return [batch[start : start + _BATCH] for batch in _rounds(wanted, _BATCH_BYTES)
-            for start in range(0, len(batch), _BATCH)]  # fmt: skip
 
 
 class _Taken:
@@ -226,8 +199,8 @@ def _fetch_round(
         taken.frames = collector.finish()
         return taken
 
-    batches = _batches(wanted)
-    return list(map_forked(work, batches)) if may_fork(sources) else [work(batch) for batch in batches]
+    tasks = [batch for part in _rounds(wanted, _BATCH_BYTES) for batch in batches(part, _BATCH)]
+    return list(map_forked(work, tasks)) if may_fork(sources) else list(map(work, tasks))
 
 
 def _store_and_record(repo: Repository, taken: Sequence[_Taken], results: Sequence[Rehydration]) -> None:
@@ -304,7 +277,7 @@ def _version_note(wanted: Wanted, policy: ChunkPolicy) -> str:
 
 def changed_bytes(repo: Repository, done: Rehydration, sources: Iterable[ByteSource]) -> Iterator[bytes]:
     """What the changed source of a rehydration holds now, asked for again."""
-    [wanted] = _gather(repo, {bytes.fromhex(done.document): list(done.paths)})
+    [wanted] = iter_wanted(repo.store, {bytes.fromhex(done.document): done.paths})
     for source in sources:
         found = source.find(wanted)
         if found is not None and found.data is not None and found.where == done.drifted:
@@ -360,6 +333,6 @@ def _record(repo: Repository, results: Sequence[Rehydration]) -> None:
 
 def _check_whole(repo: Repository, whole: Sequence[bytes]) -> None:
     """Before a document counts as hot, every passage must be found in the store."""
-    for each in _gather(repo, {oid: ["-"] for oid in whole}):
+    for each in iter_wanted(repo.store, {oid: ["-"] for oid in whole}):
         if not all(repo.store.holds(oid) for oid in each.chunk_oids()):
             raise IntegrityError(f"document {each.oid.hex()[:12]} did not come back whole")

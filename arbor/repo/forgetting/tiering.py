@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
-from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
-from arbor.repo.commits.history import ancestors
-from arbor.repo.commits.revisions import peel
+from arbor.repo.commits.history import ancestors, first_parents, ref_commits
 from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.importing.known_sources import OwnFiles
@@ -171,23 +169,16 @@ def _current_documents(repo: Repository) -> set[bytes]:
     found = set(repo.stage().entries(repo.store, DOCUMENTS).values())
     record = repo.interrupted()
     found.update(record.documents() if record is not None else ())
-    for tip in _tips(repo, lambda name: not name.startswith(TAGS)):
+    for tip in ref_commits(repo, lambda name: not name.startswith(TAGS)):
         found.update(oid for _, oid in repo.snapshot(tip).paths())
     return found
 
 
-def _tips(repo: Repository, wanted: Callable[[str], bool] = lambda name: True) -> set[bytes]:
-    """The commits of HEAD and of the refs whose names are wanted."""
-    oids = [repo.refs.head_oid(), *(repo.refs.read(name) for name in repo.refs.iter_names() if wanted(name))]
-    return {peel(repo, oid) for oid in oids if oid is not None}
-
-
 def _in_history(repo: Repository) -> Iterator[tuple[str, bytes]]:
     """(path, document oid) of every document that any version back from a ref has brought, perhaps several times."""
-    for oid in ancestors(repo, _tips(repo)):
+    for oid in ancestors(repo, ref_commits(repo)):
         commit = repo.commit(oid)
-        before = repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
-        for key, _, after in diff(repo.store, before, commit.ledger_root):
+        for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
             if after is not None and key.startswith(DOCUMENTS):
                 yield key[len(DOCUMENTS) :], after
 
@@ -200,16 +191,15 @@ def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
 def last_changes(repo: Repository, paths: set[str]) -> dict[str, int]:
     """When the current branch last changed each of these paths: seconds since 1970 UTC."""
     found: dict[str, int] = {}
-    oid = repo.refs.head_oid()
-    while oid is not None and len(found) < len(paths):
+    head = repo.refs.head_oid()
+    for oid in first_parents(repo, head) if head else ():
+        if len(found) == len(paths):
+            break
         commit = repo.commit(oid)
-        parent = commit.parents[0] if commit.parents else None
-        before = repo.ledger_root(parent) if parent is not None else ledger.EMPTY_LEDGER
-        for key, _, after in diff(repo.store, before, commit.ledger_root):
+        for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
             path = key[len(DOCUMENTS) :]
             if key.startswith(DOCUMENTS) and after is not None and path in paths:
                 found.setdefault(path, commit.committer.seconds)
-        oid = parent
     return found
 
 

@@ -30,6 +30,7 @@ from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.staging.adding import AddResult, Item, add_items
 from arbor.repo.work_tree.restoring import remove
 from arbor.repo.work_tree.worktree import read_file
+from arbor.store.files import in_words
 from arbor.store.journal import Journal
 
 _MAX_BLOB_BYTES = 64 * 1024 * 1024
@@ -295,7 +296,7 @@ def _open_dump(dump: Path) -> BinaryIO:
     try:
         return open(dump, "rb")
     except OSError as error:
-        raise UsageError(f"'{dump}' cannot be read: {(error.strerror or 'error').lower()}") from error
+        raise UsageError(f"'{dump}' cannot be read: {in_words(error)[0]}") from error
 
 
 def _unpacked(file: BinaryIO, suffix: str) -> IO[bytes]:

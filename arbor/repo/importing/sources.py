@@ -18,7 +18,8 @@ from arbor.objects.ids import file_hash
 from arbor.objects.model import Document
 from arbor.objects.paths import MAX_NAME_BYTES, check_path, path_fault
 from arbor.repo.file_bytes import read_document
-from arbor.repo.forgetting.copies import MayOpen, UriSource, Wanted
+from arbor.repo.forgetting.copies import MayOpen, UriSource
+from arbor.repo.forgetting.wanted import Wanted
 from arbor.repo.importing.fetching import Answer, Fetcher, SourceGone
 from arbor.repo.importing.git_sources import GIT_SCHEME
 from arbor.repo.importing.known_sources import KnownSource, OwnFiles, read_known, remember

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from arbor.errors import ArborError, UsageError
 from arbor.objects.model import Document
-from arbor.repo.forgetting.copies import ByteSource, is_same_file, read_copy
+from arbor.repo.file_bytes import is_same_file
+from arbor.repo.forgetting.copies import ByteSource, read_copy
 from arbor.repo.forgetting.rehydrating import Rehydration, Update, changed_bytes
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot

@@ -1,4 +1,4 @@
-"""Three ledgers become one: documents by content, renames followed, cores as wholes, everything else as sets."""
+"""Three ledgers become one: documents by content, renames followed, cores as wholes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arbor.repo.merge.merge_cores import CoreMerge, is_core
 from arbor.repo.merge.merge_moves import Moves, find_moves
 from arbor.repo.merge.merge_text import MARK_CHARS, common_encoding, merge_text
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.staging.ingest import Sink, store_extraction
 from arbor.text.readers import DOCX, PDF
 from arbor.text.reading import extract
@@ -35,14 +35,13 @@ class Conflict:
     """What two sides cannot be joined on.
 
     Attributes:
-        data: The bytes for the work tree; None of a core, which has no file.
+        data: The bytes for the work tree: both sides with markers, or a version of the document; None of a core,
+            which has no file.
         reason: Why.
-        is_marked: Whether `data` are both sides with markers, and no version of the document.
     """
 
     data: bytes | None
     reason: str
-    is_marked: bool = False
 
 
 @dataclass(slots=True)
@@ -130,13 +129,13 @@ def _mark_moves(
         marks.append((new, theirs[new].after, "deleted here, renamed there", there_at))
     for _, new in moves.deleted_there:
         marks.append((new, ours[new].after, "renamed here, deleted there", "HEAD"))
-    snapshot = Snapshot(how.repo.store, ledger.EMPTY_LEDGER)
+    snapshot = how.repo.snapshot(None)
     refuse_absent(
         absent(how.repo, [Need(_path(key), oid, rev) for key, oid, _, rev in marks if oid is not None])
     )
     for key, oid, reason, _ in marks:
         if oid is not None:
-            merged.conflicts.setdefault(key, Conflict(_bytes_of(snapshot, oid), reason))
+            merged.conflicts.setdefault(key, Conflict(b"".join(snapshot.iter_file(oid)), reason))
 
 
 def _refuse_clash(repo: Repository, merged: Merged, our_root: bytes) -> None:
@@ -183,7 +182,7 @@ def _merge_key(how: Merging, merged: Merged, key: str, change: Change, ours: Map
 
 
 def _merge_value(ours: bytes | None, theirs: bytes | None) -> bytes | None:
-    """Edges, events and records are sets keyed by their own hash: what one side has, the merge has."""
+    """What stands under another key than a document or core, as another version may write: what a side has stays."""
     values = [value for value in (ours, theirs) if value is not None]
     return max(values) if values else None
 
@@ -215,19 +214,19 @@ def _merge_document(
     how: Merging, merged: Merged, key: str, theirs: bytes | None, base: bytes | None, ours: bytes | None
 ) -> None:
     """One document that both sides changed, each in its way."""
-    snapshot, path = Snapshot(how.repo.store, ledger.EMPTY_LEDGER), key[len(DOCUMENTS) :]
+    snapshot, path = how.repo.snapshot(None), key[len(DOCUMENTS) :]
     if ours is None or theirs is None:
         kept = ours or theirs
         assert kept is not None
         merged.changes[key] = base if how.depth else kept
         reason = "deleted here, changed there" if ours is None else "changed here, deleted there"
-        merged.conflicts[key] = Conflict(_bytes_of(snapshot, kept), reason)
+        merged.conflicts[key] = Conflict(b"".join(snapshot.iter_file(kept)), reason)
         return
     documents = [snapshot.document(oid) if oid else None for oid in (base, ours, theirs)]
     source = documents[1].source_uri if documents[1] else ""
     encoding = ""
     if all(document is None or _may_be_lines(document) for document in documents):
-        sides = [_bytes_of(snapshot, oid) if oid else b"" for oid in (base, ours, theirs)]
+        sides = [b"".join(snapshot.iter_file(oid)) if oid else b"" for oid in (base, ours, theirs)]
         encoding = common_encoding(sides)
     if encoding:
         names = "HEAD", how.their_name
@@ -244,7 +243,7 @@ def _merge_document(
         if result is not None:
             reason = "both changed the same lines" if base else "added on both sides"
             merged.changes[key] = ours  # under the name that they gave it, where they moved it
-            merged.conflicts[key] = Conflict(result.data, reason, is_marked=True)
+            merged.conflicts[key] = Conflict(result.data, reason)
             return
     if how.favour:
         merged.changes[key] = ours if how.favour == "ours" else theirs
@@ -252,14 +251,9 @@ def _merge_document(
     merged.changes[key] = base if how.depth else ours
     act = "both changed it" if base else "added on both sides"
     reason = f"{act}, and it cannot be merged by lines: the file is as it was here"
-    merged.conflicts[key] = Conflict(_bytes_of(snapshot, ours), reason)
+    merged.conflicts[key] = Conflict(b"".join(snapshot.iter_file(ours)), reason)
 
 
 def _may_be_lines(document: Document) -> bool:
     """Whether a document's file is text, whatever its passages are; of what was not read as text nothing is known."""
     return bool(document.encoding) and document.media_type not in _PACKED_TYPES
-
-
-def _bytes_of(snapshot: Snapshot, oid: bytes) -> bytes:
-    document = snapshot.document(oid)
-    return b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))

@@ -66,9 +66,7 @@ def find_moves(repo: Repository, ours: Changes, theirs: Changes, our_root: bytes
 
 def _renames(repo: Repository, changes: Changes, root: bytes) -> Iterator[tuple[str, str]]:
     """(old key, new key) of the documents that one side moved."""
-    rows = [
-        (key, change.before, change.after) for key, change in changes.items() if key.startswith(DOCUMENTS)
-    ]
+    rows = [change for key, change in changes.items() if key.startswith(DOCUMENTS)]
     for pair in pair_documents(rows, Snapshot(repo.store, root)):
         if pair.status == "R":
             yield pair.old_path, pair.path

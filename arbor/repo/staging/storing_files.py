@@ -16,6 +16,7 @@ from arbor.repo.snapshot import Snapshot
 from arbor.repo.staging.ingest import READ_AT_ONCE_BYTES, store_extraction
 from arbor.repo.work_tree.file_states import FileState
 from arbor.repo.work_tree.worktree import read_file
+from arbor.store.files import in_words
 from arbor.store.frames import FrameCollector
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
@@ -144,9 +145,7 @@ def _store_file(sink: FrameCollector | PackWriter, job: Job, rules: Rules) -> Fi
 
 
 def _problem(error: OSError | ArborError) -> str:
-    if isinstance(error, ArborError):
-        return error.message
-    return (error.strerror or type(error).__name__).lower()
+    return error.message if isinstance(error, ArborError) else in_words(error)[0]
 
 
 def _store_large(writer: PackWriter, job: Job, rules: Rules) -> FileResult:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects.proofs import log_state
+from arbor.repo.commits.history import first_parents
 from arbor.repo.repository import Repository
 from arbor.repo.trust import checkpoints, signing, ssh_keys
 from arbor.repo.trust.checkpoints import ED25519, Checkpoint, NoteSignature
@@ -95,7 +96,7 @@ def check_note(repo: Repository, note: str, tip: bytes, log_name: str) -> Checkp
         IntegrityError: when the note is no checkpoint.
     """
     checkpoint, text, signatures = checkpoints.parse_note(note)
-    line = list(checkpoints.first_parents(repo, tip))
+    line = list(first_parents(repo, tip))
     size = len(line)
     state = "short" if size < checkpoint.size else "current" if size == checkpoint.size else "extended"
     if state != "short":

@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.proofs import log_state
+from arbor.repo.commits.history import first_parents
 from arbor.repo.commits.revisions import find_ref
 from arbor.repo.repository import Repository
 from arbor.store.refs import HEADS
@@ -103,14 +103,6 @@ def find_log_name(repo: Repository, revision: str, commit_oid: bytes) -> str:
                 break
             visited.add(oid)
     return commit_log_name(commit_oid)
-
-
-def first_parents(repo: Repository, commit_oid: bytes) -> Iterator[bytes]:
-    """A commit and its first-parent ancestors, newest first: the leaves of its log backwards."""
-    yield commit_oid
-    while parents := repo.commit(commit_oid).parents:
-        commit_oid = parents[0]
-        yield commit_oid
 
 
 def format_checkpoint(checkpoint: Checkpoint) -> str:

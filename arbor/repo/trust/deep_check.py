@@ -15,8 +15,9 @@ from arbor.errors import IntegrityError
 from arbor.lazy import lazy_module
 from arbor.objects import codec
 from arbor.objects.ids import Kind, object_id
-from arbor.objects.model import ChunkRef, Document, Manifest, decode_manifest
-from arbor.repo.file_bytes import ObjectSource, iter_pieces, read_document
+from arbor.objects.model import ChunkRef, Document, Manifest
+from arbor.repo.documents import read_parts
+from arbor.repo.file_bytes import ObjectSource, iter_pieces
 from arbor.repo.snapshot import passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
 from arbor.text.extraction import ChunkPolicy, Extraction
@@ -40,12 +41,6 @@ def fits(ref: ChunkRef, data: bytes, encoding: str) -> bool:
     """
     newlines = data.count(b"\n") if encoding == UTF8 else decode_passage(data, encoding).count("\n")
     return ref.size == len(data) and ref.newlines == newlines
-
-
-def read_parts(source: ObjectSource, oid: bytes) -> tuple[Document, Manifest]:
-    """A document and its manifest; raises IntegrityError when they cannot be had."""
-    document = read_document(source, oid)
-    return document, decode_manifest(source.get_kind(document.manifest, Kind.MANIFEST), trusted=True)
 
 
 def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPolicy]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from arbor.objects import ledger, model
 from arbor.objects.columns import decode_all
 from arbor.objects.ids import Kind
 from arbor.objects.model import split_oids
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.store.pack_format import FrameHeader
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.packs import Pack
@@ -132,9 +132,9 @@ def audit_packs(packs: list[Pack], meanwhile: Callable[[], object] | None = None
                     Damage(b"", f"pack {pack.name[:12]} byte {offset}", "a frame header is damaged")
                 )
         sound = [(offset, header) for offset, header in frames if header is not None]
-        tasks += [(number, sound[i : i + _FRAMES_A_TASK]) for i in range(0, len(sound), _FRAMES_A_TASK)]
+        tasks += [(number, part) for part in batches(sound, _FRAMES_A_TASK)]
 
-    def work(task: tuple[int, list[tuple[int, FrameHeader]]]) -> _Part:
+    def work(task: tuple[int, Sequence[tuple[int, FrameHeader]]]) -> _Part:
         return _audit_frames(packs[task[0]], task[1])
 
     unseen: list[set[bytes]] = []  # keys of the index of each pack, until their objects are read
@@ -172,7 +172,7 @@ def _take(audit: Audit, part: _Part, found: list[bytes]) -> None:
     audit.chunks += part.chunks
 
 
-def _audit_frames(pack: Pack, frames: list[tuple[int, FrameHeader]]) -> _Part:
+def _audit_frames(pack: Pack, frames: Sequence[tuple[int, FrameHeader]]) -> _Part:
     part, oids = _Part(), []
     for offset, header in frames:
         where = f"pack {pack.name[:12]} byte {offset}"

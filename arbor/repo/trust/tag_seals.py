@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature, decode_tag
-from arbor.repo.commits.revisions import find_ref, peel
+from arbor.repo.commits.history import peel
+from arbor.repo.commits.revisions import find_ref
 from arbor.repo.repository import Repository
 from arbor.repo.trust import signing
 from arbor.repo.trust.signing import SealReport

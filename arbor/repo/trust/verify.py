@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle
-from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import split_oids
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.repo.distillation.core_check import CoreChecker
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, shown_path
@@ -278,7 +277,7 @@ def _check_nodes(audit: Audit, roots: Iterable[bytes], reach: _Reach) -> set[byt
         if facts is None:
             reach.missing[oid] = "node"
             continue
-        documents.update(facts.values[i : i + OID_BYTES] for i in range(0, len(facts.values), OID_BYTES))
+        documents.update(split_oids(facts.values))
         _check_children(audit, facts, reach)
         stack += [child.oid for child in facts.children]
     return documents
@@ -378,10 +377,9 @@ def _check_documents(audit: Audit, documents: set[bytes], cold: frozenset[bytes]
 def _check_files(repo: Repository, documents: set[bytes], tip: bytes | None) -> list[Damage]:
     """The documents that are not what their files come to, see `check_document`. Every object is there and sound."""
     ordered = in_stored_order(repo.store, documents)
-    tasks = [ordered[at : at + _FILES_A_TASK] for at in range(0, len(ordered), _FILES_A_TASK)]
     policies = list({DEFAULT_POLICY: 0, repo.committed_policy(repo.snapshot(tip)).chunking: 0})
 
-    def work(task: list[bytes]) -> list[Damage]:
+    def work(task: Sequence[bytes]) -> list[Damage]:
         reader, found = SequentialReader(repo.store), []
         for oid in task:
             try:
@@ -390,7 +388,9 @@ def _check_files(repo: Repository, documents: set[bytes], tip: bytes | None) -> 
                 found.append(Damage(oid, "document", error.message))
         return found
 
-    return [damage for found in map_forked(work, tasks, at_least=4) for damage in found]
+    return [
+        damage for found in map_forked(work, batches(ordered, _FILES_A_TASK), at_least=4) for damage in found
+    ]
 
 
 def _check_cores(repo: Repository, audit: Audit, documents: set[bytes], tip: bytes | None) -> list[Damage]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgpack
 
 from arbor.errors import IntegrityError, Locked
-from arbor.objects.ids import OID_BYTES
+from arbor.objects.model import split_oids
 from arbor.repo.repository import Repository
 from arbor.repo.upkeep.reachability import Reach
 from arbor.repo.work_tree.unfinished import remove_all
@@ -158,11 +158,7 @@ def _read_candidates(folder: Path) -> dict[bytes, float]:
         version, groups = unpack_sealed(data, "the record of unreachable objects")
         if version != _VERSION:
             return {}
-        return {
-            joined[start : start + OID_BYTES]: float(first)
-            for first, joined in groups
-            for start in range(0, len(joined), OID_BYTES)
-        }
+        return {oid: float(first) for first, joined in groups for oid in split_oids(joined)}
     except (FileNotFoundError, IntegrityError, ValueError, TypeError):
         return {}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from arbor.errors import ConflictError
-from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
+from arbor.repo.folders import folders_above
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import Snapshot
 from arbor.repo.stage import Stage
 from arbor.repo.tiers import read_tiers, to_rehydrate
 from arbor.repo.work_tree.file_states import UNKNOWN, Entries, EntryChanges, FileState, state_of
@@ -126,14 +126,10 @@ def carried_along(fs_root: Path, changes: Iterable[Change], absent: frozenset[by
     files = {old: path for path, old in gone.items() if old in absent and (fs_root / path).is_file()}
     free = [(path, new) for path, _, new in changes if new in files and not os.path.lexists(fs_root / path)]
     return {
-        path: files[new] for path, new in free if new is not None and gone.keys().isdisjoint(_above(path))
+        path: files[new]
+        for path, new in free
+        if new is not None and gone.keys().isdisjoint(folders_above(path))
     }
-
-
-def _above(path: str) -> Iterator[str]:
-    """The paths of the folders that a path is in."""
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def _carry(repo: Repository, source: str, target: str, document: bytes) -> FileState:
@@ -146,7 +142,7 @@ def _carry(repo: Repository, source: str, target: str, document: bytes) -> FileS
     with open_regular(fs_root / name_on_disk(fs_root, source)) as file:
         state = check_out(fs_root, target, iter(lambda: file.read(_PIECE_BYTES), b""))
     written = fs_root / name_on_disk(fs_root, target)
-    if hash_of_file(written) != Snapshot(repo.store, ledger.EMPTY_LEDGER).document(document).file_hash:
+    if hash_of_file(written) != repo.snapshot(None).document(document).file_hash:
         remove_files(fs_root, [target])
         raise ConflictError(f"'{source}' was changed just now", "begin again")
     with open_regular(written) as file:
@@ -181,7 +177,7 @@ def absent_documents(repo: Repository, oids: Iterable[bytes | None]) -> frozense
     """Those of the documents that are cold and lack passages here."""
     cold = read_tiers(repo.folder).cold
     wanted = {oid for oid in oids if oid is not None and oid in cold} if cold else set()
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    snapshot = repo.snapshot(None)
     return frozenset(oid for oid in wanted if snapshot.lacks_pieces(oid))
 
 
@@ -216,7 +212,7 @@ def _look_at(
 
 def _file_above(fs_root: Path, path: str) -> str:
     """The file that stands where a folder of the path belongs; "" where none does."""
-    return next((above for above in _above(path)
+    return next((above for above in folders_above(path)
                  if os.path.lexists(fs_root / above) and not (fs_root / above).is_dir()), "")  # fmt: skip
 
 
@@ -251,18 +247,6 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
             remove_files(repo.fs_root, [path])
             entries[path] = (new, UNKNOWN)
             continue
-        document = snapshot.document(new)
         remove_bare_folders(repo.fs_root, path)
-        state = check_out(repo.fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document)))
-        entries[path] = (new, state)
+        entries[path] = (new, check_out(repo.fs_root, path, snapshot.iter_file(new)))
     return entries
-
-
-def tree_changes(snapshot: Snapshot, old_root: bytes) -> list[Change]:
-    """The document changes from another ledger root to a snapshot."""
-    return list(snapshot.changes_since(old_root))
-
-
-def staged_keys(stage: Stage) -> set[str]:
-    """Document paths that are staged."""
-    return {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}

@@ -7,7 +7,6 @@ links, so whatever another process puts in the way is refused and nothing is wri
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from arbor.errors import PartlyDone
 from arbor.objects.paths import check_path
 from arbor.repo.work_tree.file_states import FileState, state_of
 from arbor.repo.work_tree.worktree import check_out
+from arbor.store.files import in_words
 
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -60,8 +60,7 @@ class FreshFiles:
             finally:
                 os.close(handle)
         except OSError as error:
-            said = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-            raise PartlyDone(f"'{path}' cannot be written: {said.lower()}") from error
+            raise PartlyDone(f"'{path}' cannot be written: {in_words(error)[0]}") from error
 
     def _enter(self, folder: str) -> None:
         self._leave()

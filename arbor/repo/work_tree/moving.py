@@ -26,8 +26,6 @@ from arbor.repo.work_tree.checkout import (
     apply_checkout,
     carried_along,
     plan_checkout,
-    staged_keys,
-    tree_changes,
 )
 from arbor.repo.work_tree.file_states import UNKNOWN
 from arbor.repo.work_tree.move_record import (
@@ -157,7 +155,7 @@ def undo_move(repo: Repository) -> None:
 
 def _put_back(repo: Repository, record: MoveRecord) -> None:
     fs_root = repo.work_tree()
-    snapshot = Snapshot(repo.store, ledger.EMPTY_LEDGER)
+    snapshot = repo.snapshot(None)
     equal = same_bytes(snapshot, fs_root)
     changes, folders = [], {fs_root}
     for file in record.files:
@@ -208,7 +206,7 @@ def _rename_back(repo: Repository, record: MoveRecord) -> None:
     ]
     absent = absent_documents(repo, (change.after for change in replaced))
     plan = CheckoutPlan(tuple(replaced), frozenset(), absent)
-    apply_checkout(repo, plan, Snapshot(repo.store, ledger.EMPTY_LEDGER))
+    apply_checkout(repo, plan, repo.snapshot(None))
 
 
 def _has_hash(fs_path: Path, wanted: bytes) -> bool:
@@ -230,8 +228,8 @@ def move_to(
     """
     new_root = move.stage.base
     snapshot = Snapshot(repo.store, new_root)
-    changes = [Change(path, old, new) for path, old, new in tree_changes(snapshot, stage.base)]
-    staged = staged_keys(stage)
+    changes = list(snapshot.changes_since(stage.base))
+    staged = {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}
     if not force:
         # What is staged as it will be is there already, and what was edited since stays an edit, as in git.
         changes = [

@@ -135,9 +135,8 @@ def _bring_back(
             return state, False
         if same_bytes(snapshot, fs_root)(oid, name):
             return UNKNOWN, False
-    document = snapshot.document(oid)
     remove_bare_folders(fs_root, path)
-    return check_out(fs_root, path, snapshot.file_pieces(document, snapshot.manifest(document))), True
+    return check_out(fs_root, path, snapshot.iter_file(oid)), True
 
 
 def remove(

@@ -13,7 +13,7 @@ from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.repo.commits.upstreams import is_gone, told_upstream
-from arbor.repo.folders import Folders, folders_of
+from arbor.repo.folders import Folders, folders_above, folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage
@@ -214,11 +214,7 @@ def displaced(tracked: Iterable[str], added: Iterable[str]) -> set[str]:
     gone: set[str] = set()
     folders = folders_of(known) if fresh else set()
     for path in fresh:
-        cut = path.rfind("/")
-        while cut > 0:
-            if path[:cut] in known:
-                gone.add(path[:cut])
-            cut = path.rfind("/", 0, cut)
+        gone.update(folder for folder in folders_above(path) if folder in known)
         if f"{path}/" in folders:
             gone.update(other for other in known if other.startswith(f"{path}/"))
     return gone

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from arbor.objects.paths import collision_key
 from arbor.repo.commits.history import merge_bases
+from arbor.repo.folders import folders_above, folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.store.refs import HEADS, REMOTES, TAGS
@@ -21,8 +22,7 @@ def find_twins(new: Collection[str], others: Iterable[str] = ()) -> Twins:
     """
     paths = {*new, *others} if new else set()
     keys = set(map(collision_key, paths))
-    parents = {path.rpartition("/")[0] for path in paths}
-    all_folders = {f"{parent}/"[:cut] for parent in parents for cut in _cuts(f"{parent}/")}
+    all_folders = {folder.rstrip("/") for folder in folders_of(paths)}
     if len(keys) == len(paths) and keys.isdisjoint(map(collision_key, all_folders)):
         return []  # nearly always, and at once
     documents: dict[str, set[str]] = {}
@@ -36,18 +36,10 @@ def find_twins(new: Collection[str], others: Iterable[str] = ()) -> Twins:
         key = collision_key(path)
         pairs.update((min(path, other), max(path, other)) for other in documents[key] if other != path)
         pairs.update((path, f"{folder}/") for folder in folders.get(key, ()) if folder != path)
-        for folder in (path[:cut] for cut in _cuts(path)):
+        for folder in folders_above(path):
             beside = documents.get(collision_key(folder), ())
             pairs.update((document, f"{folder}/") for document in beside if document != folder)
     return sorted(pairs)
-
-
-def _cuts(path: str) -> Iterator[int]:
-    """Where the folders above a path end."""
-    cut = path.find("/")
-    while cut >= 0:
-        yield cut
-        cut = path.find("/", cut + 1)
 
 
 def arriving_twins(repo: Repository, tips: Sequence[bytes], fresh: Collection[str]) -> Twins:
@@ -118,6 +110,21 @@ def _room(ref: str) -> str:
     if ref.startswith(REMOTES):
         return ref[: ref.index("/", len(REMOTES)) + 1]
     return HEADS if ref.startswith(HEADS) else TAGS
+
+
+def arrival_warnings(
+    repo: Repository, tips: Sequence[bytes], paths: Collection[str], refs: Iterable[str]
+) -> list[str]:
+    """Warnings of documents and branches that came and that a file system without case would take for one.
+
+    Args:
+        repo: Where they came.
+        tips: The commits that came.
+        paths: The paths that came with them.
+        refs: The full names of the refs that came.
+    """
+    documents, branches = arriving_twins(repo, tips, paths), branch_twins(repo, refs)
+    return twin_warnings(documents) + twin_warnings(branches, "branches or tags")
 
 
 def twin_warnings(twins: Twins, what: str = "names") -> list[str]:

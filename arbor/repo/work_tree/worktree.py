@@ -19,7 +19,7 @@ from arbor.repo.folders import Folders
 from arbor.repo.places import has_own_kb
 from arbor.repo.work_tree.file_states import FileState, state_of
 from arbor.repo.work_tree.ignore import ALWAYS_IGNORED, EVERYTHING, IGNORE_FILES, IgnoreRules, rules_for
-from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, temporary_path
+from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, in_words, temporary_path
 
 _ON_WINDOWS = os.name == "nt"
 _READ_TRIES = 3
@@ -130,7 +130,7 @@ class _Walk:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                self.found.skipped.append((fs_prefix.rstrip("/") or ".", _reason(error)))
+                self.found.skipped.append((fs_prefix.rstrip("/") or ".", in_words(error)[0]))
                 self.found.unreadable.add(prefix)
                 continue
             if self._deep:
@@ -227,7 +227,7 @@ class _Walk:
         except FileNotFoundError:
             return
         except OSError as error:
-            self.found.skipped.append((fs_name, _reason(error)))
+            self.found.skipped.append((fs_name, in_words(error)[0]))
             self.found.unreadable.add(path)
 
 
@@ -253,10 +253,6 @@ def _nfc(name: str) -> str:
         return unicodedata.normalize("NFC", name)
     except UnicodeError:
         return name
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or type(error).__name__).lower()
 
 
 def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes, FileState]:
@@ -347,7 +343,7 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
             above = folder.relative_to(fs_root).as_posix()
             raise PartlyDone(f"'{path}' cannot be written: '{above}' is a file", "move it away") from error
         except OSError as error:
-            raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
+            raise PartlyDone(f"'{path}' cannot be written: {in_words(error)[0]}") from error
     target = fs_root / name
     temporary = temporary_path(folder)
     try:
@@ -362,7 +358,7 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise PartlyDone(f"'{path}' cannot be written: the disk is full") from error
-        raise PartlyDone(f"'{path}' cannot be written: {_reason(error)}") from error
+        raise PartlyDone(f"'{path}' cannot be written: {in_words(error)[0]}") from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -397,7 +393,7 @@ def _unlink(fs_root: Path, path: str) -> Path | None:
     except NotADirectoryError:
         return None
     except OSError as error:
-        raise PartlyDone(f"'{path}' cannot be removed: {_reason(error)}") from error
+        raise PartlyDone(f"'{path}' cannot be removed: {in_words(error)[0]}") from error
     return target
 
 
