@@ -104,6 +104,11 @@ def texts_of(paths: Paths) -> list[str]:
     return [text_of(path) for path in _texts("a path", paths)]
 
 
+def lasting_path(fs_path: StrPath | None) -> Path | None:
+    """A path on disk that means the same when the program has gone to another folder."""
+    return None if fs_path is None else Path(fs_path).absolute()
+
+
 def _texts_by_name(what: str, value: Any) -> dict[str, str]:
     if isinstance(value, dict):
         return {
