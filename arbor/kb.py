@@ -445,7 +445,11 @@ class KnowledgeBase:
     def consensus_history(
         self, path: StrPath, *, limit: int = 20, progress: Told | None = None
     ) -> list[desk.HistoryPoint]:
-        """How the consensus on a document moved over the last commits of this branch, newest first."""
+        """How the consensus on a document moved over the last commits of this branch (200 at most), newest first.
+
+        Raises:
+            UsageError: for a limit below 0.
+        """
         return desk.ConsensusDesk(self.repo).history(text_of(path), limit, progress)
 
     def ripple(self, span: str | None = None, *, progress: Told | None = None) -> Ripple:
