@@ -282,7 +282,14 @@ def unpack_sealed(sealed: bytes, what: str, *, use_list: bool = True) -> Any:
 
 def file_hasher() -> blake3:
     """A hasher for large amounts, with as many threads as there are cores where the system lets them start."""
-    return blake3(max_threads=blake3.AUTO if _may_start_threads() else 1)
+    alone = not _may_start_threads() or _process_of_threads() != os.getpid()
+    return blake3(max_threads=1 if alone else blake3.AUTO)
+
+
+@functools.cache
+def _process_of_threads() -> int:
+    """The process in which BLAKE3's threads are: a fork of it has none of them and would wait for them for ever."""
+    return os.getpid()
 
 
 @functools.cache

@@ -232,3 +232,24 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
         files.hash_file(tmp_path / "f").hex()
         == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
     )
+
+
+_FORKED = """
+import os, signal, sys
+from pathlib import Path
+from arbor.store.files import hash_file
+here = hash_file(Path(sys.argv[1]))
+pid = os.fork()
+if pid == 0:
+    signal.alarm(60)
+    os._exit(0 if hash_file(Path(sys.argv[1])) == here else 1)
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_fork_of_a_program_that_has_hashed_a_file_hashes_one_too(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(4_000_000))
+    # A program with other threads is warned of a fork; this one must bear it, as those of servers do.
+    words = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", _FORKED, str(tmp_path / "large")]
+    assert subprocess.run(words, check=False).returncode == 0
