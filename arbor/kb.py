@@ -155,7 +155,7 @@ class KnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Give file handles back."""
+        """Give file handles back; what is called afterwards opens them again."""
         if self._asker is not None:
             self._asker.close()
         self.repo.close()
