@@ -327,17 +327,19 @@ def open_regular(fs_path: Path) -> io.FileIO:
         FileNotFoundError, IsADirectoryError, NotADirectoryError: as `open` does.
         IntegrityError: when it is neither a file nor a folder.
     """
-    handle = os.open(fs_path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    # The file alone closes its handle, once: an interrupt may come anywhere, and the number be another file's by then.
+    file = io.FileIO(fs_path, "rb", opener=_open_without_waiting)
     try:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(fs_path))
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise IntegrityError(f"'{fs_path}' is no file but a pipe, a device or the like")
-        return io.FileIO(handle, "rb")
     except BaseException:
-        os.close(handle)
+        file.close()
         raise
+    return file
+
+
+def _open_without_waiting(fs_path: str, flags: int) -> int:
+    return os.open(fs_path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_bounded(fs_path: Path, max_bytes: int) -> bytes:
