@@ -6,6 +6,7 @@ would be found by whoever reads the commit.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import inspect
 import io
@@ -25,6 +26,9 @@ Paths = StrPath | Sequence[StrPath]
 Progress = Callable[[int, int], None]
 """Is called with (done, in all)."""
 
+OPTIONS = ("CloneOptions", "Comparing", "ConnectOptions", "Criteria", "FetchOptions", "Limits", "PushRequest")
+"""Classes of frozen values that say how something is to be done."""
+
 Desk = TypeVar("Desk", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,7 +47,7 @@ def checked(function: Function) -> Function:
     """Check the arguments of a function by its annotations, as they are written.
 
     A path object may stand for text, and one text for a sequence of one, as in `kb.add("notes")`. Values of arbor's own
-    classes are told by the name of the class, which need not be loaded for that.
+    classes are told by the name of the class, which need not be loaded for that, and are checked field by field.
 
     Raises:
         WrongType: by the function that is returned, before `function` is called.
@@ -55,9 +59,7 @@ def checked(function: Function) -> Function:
         bound = _signature_of(function).bind(*args, **kwargs)
         for name, value in bound.arguments.items():
             written = function.__annotations__.get(name, "")
-            kind = written.removesuffix(_OPTIONAL)
-            if kind in _CHECKS and not (value is None and kind != written):
-                bound.arguments[name] = _CHECKS[kind](f"'{name}' of {function.__name__}", value)
+            bound.arguments[name] = _checked_value(f"'{name}' of {function.__name__}", written, value)
         try:
             return function(*bound.args, **bound.kwargs)
         except OSError as error:
@@ -73,6 +75,12 @@ def checked(function: Function) -> Function:
 @cache
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
+
+
+def _checked_value(what: str, written: str, value: Any) -> Any:
+    """A value as its annotation has it; one without a check is given back as it is."""
+    kind = written.removesuffix(_OPTIONAL)
+    return value if kind not in _CHECKS or (value is None and kind != written) else _CHECKS[kind](what, value)
 
 
 def _text(what: str, value: Any) -> str:
@@ -102,6 +110,19 @@ def text_of(path: StrPath) -> str:
 def texts_of(paths: Paths) -> list[str]:
     """The KB paths as texts; see `text_of`."""
     return [text_of(path) for path in _texts("a path", paths)]
+
+
+def lasting_path(fs_path: StrPath | None) -> Path | None:
+    """A path on disk that means the same when the program has gone to another folder."""
+    return None if fs_path is None else Path(fs_path).absolute()
+
+
+def _text_tuple(what: str, value: Any) -> tuple[str, ...]:
+    return tuple(_texts(what, value))
+
+
+def _text_set(what: str, value: Any) -> frozenset[str]:
+    return frozenset(_texts(what, value))
 
 
 def _texts_by_name(what: str, value: Any) -> dict[str, str]:
@@ -138,7 +159,7 @@ def _bytes(what: str, value: Any) -> bytes:
 
 
 def _path(what: str, value: Any) -> Any:
-    if not isinstance(value, (str, os.PathLike)):
+    if not isinstance(value, (str, os.PathLike)) or isinstance(os.fspath(value), bytes):
         raise _wrong(what, "a path", value)
     try:
         if b"\0" not in os.fsencode(value):
@@ -197,11 +218,27 @@ def _binary_file(what: str, value: Any) -> Any:
     raise _wrong(what, "a file opened for writing bytes", value)
 
 
+def _source(what: str, value: Any) -> Any:
+    if isinstance(getattr(value, "name", None), str) and callable(getattr(value, "find", None)):
+        return value
+    raise _wrong(what, "a source of documents' bytes", value)
+
+
+def _sources(what: str, value: Any) -> list[Any]:
+    return [_source(f"each of {what}", each) for each in _many(what, "a list of sources", value)]
+
+
 def _one_of(name: str) -> Callable[[str, Any], Any]:
+    """Checks a frozen value of arbor's own by its class's name, and then its fields by their annotations."""
+
     def check(what: str, value: Any) -> Any:
-        if any(kind.__name__ == name for kind in type(value).__mro__):
-            return value
-        raise _wrong(what, f"of class {name}", value)
+        if not any(kind.__name__ == name for kind in type(value).__mro__):
+            raise _wrong(what, f"of class {name}", value)
+        fields = {
+            each.name: _checked_value(f"'{each.name}' in {what}", str(each.type), getattr(value, each.name))
+            for each in dataclasses.fields(value)
+        }
+        return dataclasses.replace(value, **fields)
 
     return check
 
@@ -225,7 +262,9 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "Path": _file_path,
     "Sequence[StrPath]": _paths,
     "BinaryIO": _binary_file,
-    "Sequence[ByteSource]": lambda what, value: _many(what, "a list of sources", value),
+    "Sequence[ByteSource]": _sources,
+    "tuple[str, ...]": _text_tuple,
+    "frozenset[str]": _text_set,
     "Sequence[tuple[str, bytes]]": _rows("path, oid", _text, _bytes),
     "Sequence[tuple[StrPath, int | None, int | None]]": _rows(
         "path, first line, last line", _text, _line, _line
@@ -241,8 +280,5 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
         ),
         _called,
     ),
-    **{
-        name: _one_of(name)
-        for name in ("Comparing", "Criteria", "FetchOptions", "CloneOptions", "ConnectOptions", "PushRequest")
-    },
+    **{name: _one_of(name) for name in OPTIONS},
 }

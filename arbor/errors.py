@@ -6,7 +6,8 @@ The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 not or 
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 
 class ArborError(Exception):
@@ -26,6 +27,11 @@ class ArborError(Exception):
         self.message = message
         self.hint = hint
         self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., ArborError], tuple[Any, ...], dict[str, Any]]:
+        """How it is copied and pickled: made of what it holds, since not all kinds are made of a message alone."""
+        kind = type(self)
+        return kind.__new__, (kind, *self.args), self.__dict__
 
 
 class AnswerNo(ArborError):

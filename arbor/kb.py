@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, text_of, texts_of
+from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, lasting_path, text_of, texts_of
 from arbor.lazy import lazy_module
 from arbor.objects.ids import parse_oid
 from arbor.repo.commits import revisions
@@ -94,7 +94,7 @@ def open_kb(path: StrPath = ".", *, user_config: StrPath | None = None) -> Knowl
     Raises:
         NoKnowledgeBase: when there is none.
     """
-    return KnowledgeBase(discover_repository(Path(path), None if user_config is None else Path(user_config)))
+    return KnowledgeBase(discover_repository(Path(path), lasting_path(user_config)))
 
 
 @checked
@@ -117,12 +117,12 @@ def clone(
         require_signed: Refuse a history with a commit that is not signed, now and in later fetches; None leaves it to
             these settings.
     """
-    chosen, own = options or cloning.CloneOptions(), None if user_config is None else Path(user_config)
-    share_desk.clone_kb(os.fspath(url), Path(path), chosen, filter_text=filter_text,
+    chosen, own, target = options or cloning.CloneOptions(), lasting_path(user_config), Path(path).resolve()
+    share_desk.clone_kb(os.fspath(url), target, chosen, filter_text=filter_text,
                         connecting=connecting or share_desk.DEFAULT_CONNECT, progress=progress,
                         settings=config.Settings(own) if own else None,
                         require_signed=require_signed)  # fmt: skip
-    made = KnowledgeBase(open_repository(Path(path), own))
+    made = KnowledgeBase(open_repository(target, own))
     if index and chosen.checkout and not chosen.bare and made.repo.refs.head_oid() is not None:
         made.reindex()
     return made
@@ -154,7 +154,7 @@ class KnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Give file handles back."""
+        """Give file handles back; what is called afterwards opens them again."""
         if self._asker is not None:
             self._asker.close()
         self.repo.close()
@@ -444,7 +444,11 @@ class KnowledgeBase:
     def consensus_history(
         self, path: StrPath, *, limit: int = 20, progress: Told | None = None
     ) -> list[desk.HistoryPoint]:
-        """How the consensus on a document moved over the last commits of this branch, newest first."""
+        """How the consensus on a document moved over the last commits of this branch (200 at most), newest first.
+
+        Raises:
+            UsageError: for a limit below 0.
+        """
         return desk.ConsensusDesk(self.repo).history(text_of(path), limit, progress)
 
     def ripple(self, span: str | None = None, *, progress: Told | None = None) -> Ripple:

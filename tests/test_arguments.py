@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from collections.abc import Callable
@@ -11,13 +12,27 @@ from typing import Any
 import pytest
 
 import arbor
-from arbor.arguments import _CHECKS, checked
+from arbor.arguments import _CHECKS, OPTIONS, checked
 from arbor.errors import StorageError, UsageError, WrongType
 from arbor.kb import KnowledgeBase
 from arbor.objects.model import Signature
+from arbor.remote.cloning import CloneOptions
 from arbor.remote.desk import ShareDesk
+from arbor.remote.fetching import FetchOptions
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.refspecs import PushRequest
+from arbor.remote.transports.connecting import ConnectOptions
 from arbor.repo.commits.branch_desk import BranchDesk
+from arbor.repo.commits.diffing import Comparing
 from arbor.repo.desk import TrustDesk
+from arbor.repo.forgetting.tiering import Criteria
+
+
+class ByteNamed:
+    """What the system also takes for a path: an entry of a folder that was listed by bytes."""
+
+    def __fspath__(self) -> bytes:
+        return b"a"
 
 
 @pytest.fixture
@@ -76,6 +91,16 @@ def kb(tmp_path: Path) -> KnowledgeBase:
         lambda kb: kb.trust.add_core("c", "text", "a.md"),
         lambda kb: kb.trust.add_core("c", "text", ["a.md"]),
         lambda kb: kb.trust.add_core("c", "text", [("a.md", "1", None)]),
+        lambda kb: kb.trust.evict("a.md", places=ByteNamed()),
+        lambda kb: kb.trust.rehydrate("a.md", others=[7]),
+        lambda kb: kb.trust.choose([], Criteria(older_than_s="90d")),  # type: ignore[arg-type]
+        lambda kb: kb.trust.choose([], Criteria(among=3)),  # type: ignore[arg-type]
+        lambda kb: kb.sharing.fetch(".", FetchOptions(branches=None)),  # type: ignore[arg-type]
+        lambda kb: kb.sharing.push(".", PushRequest(force="no")),  # type: ignore[arg-type]
+        lambda kb: kb.sharing.fetch(".", connecting=ConnectOptions(token=b"secret")),  # type: ignore[arg-type]
+        lambda kb: kb.sharing.fetch(".", connecting=ConnectOptions(limits=Limits(idle_s="5"))),  # type: ignore[arg-type]
+        lambda kb: kb.diff(comparing=Comparing(context="3")),  # type: ignore[arg-type]
+        lambda kb: arbor.clone(kb.folder.parent, "x", options=CloneOptions(bare=1)),  # type: ignore[arg-type]
         lambda kb: kb.sharing.fetch("origin", options={"prune": True}),
         lambda kb: kb.sharing.bring_back([("a.md", "oid")]),
         lambda kb: kb.sharing.stream_bundle("a.bundle"),
@@ -94,6 +119,36 @@ def test_a_wrong_type_is_named_and_nothing_happens(kb: KnowledgeBase, call: Call
     assert "must be" in found.value.message
     assert (kb.repo.refs.head_oid(), kb.repo.stage().changes, kb.status()) == before
     assert kb.verify().ok
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda kb: kb.trust.choose([], Criteria(older_than_s=-1)),
+        lambda kb: kb.trust.choose([], Criteria(), tier="tepid"),
+        lambda kb: kb.trust.gc(grace_s=-1),
+        lambda kb: kb.trust.records(limit=-1),
+        lambda kb: kb.consensus_history("a.md", limit=-1),
+        lambda kb: kb.trust.checkpoint(origin="two\nlines"),
+        lambda kb: kb.trust.checkpoint_note(origin=" spaced"),
+        lambda kb: kb.trust.evict("a.md", places="nowhere"),
+        lambda kb: kb.trust.rehydrate("a.md", places="a.md"),
+    ],
+)
+def test_a_value_that_means_nothing_is_refused_and_not_passed_over(
+    kb: KnowledgeBase, call: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(UsageError) as found:
+        call(kb)
+    assert not isinstance(found.value, TypeError)
+
+
+def test_one_text_stands_for_a_list_of_one_in_options_too(kb: KnowledgeBase) -> None:
+    assert kb.trust.choose([], Criteria(among="notes/b.md and a.md")) == []  # type: ignore[arg-type]
+    with arbor.init(kb.folder.parent / "other", bare=True) as other:
+        done = kb.sharing.push(str(other.folder), PushRequest("main"))
+        assert [ref.there for ref in done.refs] == ["refs/heads/main"]
+        assert kb.sharing.fetch(str(other.folder), FetchOptions("main")).changes  # type: ignore[arg-type]
 
 
 def test_one_text_is_one_path(kb: KnowledgeBase) -> None:
@@ -196,6 +251,14 @@ def test_every_argument_of_a_desk_is_checked() -> None:
                     name,
                     written,
                 )
+
+
+def test_every_field_of_an_option_is_checked() -> None:
+    options = (CloneOptions, Comparing, ConnectOptions, Criteria, FetchOptions, Limits, PushRequest)
+    assert tuple(kind.__name__ for kind in options) == OPTIONS
+    for kind in options:
+        for field in dataclasses.fields(kind):
+            assert str(field.type).removesuffix(" | None") in _CHECKS, (kind, field)
 
 
 @pytest.mark.parametrize("length", [300, 5000])

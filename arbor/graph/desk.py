@@ -228,9 +228,15 @@ class ConsensusDesk:
 
     @_healing
     def history(self, path: str, limit: int, progress: Progress | None = None) -> list[HistoryPoint]:
-        """The consensus on a document at the last commits of this branch, newest first."""
+        """The consensus on a document at the last commits of this branch, newest first.
+
+        Raises:
+            UsageError: when nothing can be called so, or for a number of commits below 0.
+        """
         if path_fault(path):
             raise UsageError(f"there is no document '{path}'")
+        if limit < 0:
+            raise UsageError("the number of commits to show is 0 or more")
         points = []
         with self._at(self._repo.refs.head_oid(), progress) as live:
             fork = live.fork()

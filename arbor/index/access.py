@@ -84,7 +84,7 @@ def bring_up_to_date(
                 return _make_current(index_path(cache_folder), snapshot, progress)
         except (Locked, StorageError) as error:
             _tell_of_private(error, progress)
-    return _open_private(cache_folder, snapshot, progress)
+    return open_private(cache_folder, snapshot, progress)
 
 
 def writing_index(
@@ -250,7 +250,7 @@ def open_at(
                 return reader
         except StorageError as error:
             _tell_of_private(error, progress)
-    return _open_private(cache_folder, snapshot, progress)
+    return open_private(cache_folder, snapshot, progress)
 
 
 def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Told | None) -> None:
@@ -298,8 +298,8 @@ def _forget_older(folder: Path, keep: int = OLDER_KEPT) -> None:
             sum_path(fs_path).unlink(missing_ok=True)
 
 
-def _open_private(cache_folder: Path, snapshot: Snapshot, progress: Told | None) -> IndexReader:
-    """An index in a folder that only this process knows, derived from the one that is there."""
+def open_private(cache_folder: Path, snapshot: Snapshot, progress: Told | None) -> IndexReader:
+    """An index in a folder that only this process knows, derived from the one that is there: nobody moves it on."""
     return _in_private_folder(lambda fs_path: _derive(index_path(cache_folder), fs_path, snapshot, progress))
 
 

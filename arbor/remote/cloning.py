@@ -38,7 +38,7 @@ class CloneOptions:
         bare: Without a work tree.
         branch: Short name of the branch, or of the tag, to stand at; "" for the one that HEAD follows there.
         remote: What the other KB is called here.
-        url: Where later fetches go; "" for the transport's own.
+        url: Where later fetches go; "" for where it comes from.
         checkout: Whether files are written.
         tags: Whether tags come too.
         require_signed: Whether the new KB demands signatures of what it fetches later, too.

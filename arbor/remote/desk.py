@@ -355,7 +355,9 @@ def clone_kb(
     """
     demand = demanding.signed_demand(settings, require_signed)
     chosen = parse_filter(filter_text)
-    options = replace(options, require_signed=options.require_signed or bool(require_signed))
+    # The clone is elsewhere, and later fetches may start anywhere: a relative address would be another one there.
+    options = replace(options, url=options.url or recorded_url(url, connecting.cwd),
+                      require_signed=options.require_signed or bool(require_signed))  # fmt: skip
     with closing(connect(url, connecting)) as transport:
         accept = demand and demanding.of_arrivals(demand)
         how = transfer.TransferOptions(chosen, progress=progress, accept=accept)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import stat
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -82,7 +85,7 @@ class TrustDesk:
         return proving.prove_consistency(self.repo, self._commit(old), self._commit(new))
 
     def checkpoint(self, revision: str | None = None, *, origin: str = "") -> checkpoints.Checkpoint:
-        """Size and root of the log that ends in a revision."""
+        """Size and root of the log that ends in a revision; raises UsageError where `origin` is no line of text."""
         commit_oid = self._commit(revision)
         if not origin:
             log_name = checkpoints.find_log_name(self.repo, revision or "HEAD", commit_oid)
@@ -100,7 +103,7 @@ class TrustDesk:
             sign: Whether to sign it; None does where the setting `sign.key` names a key.
 
         Raises:
-            UsageError: when the key cannot sign.
+            UsageError: when the key cannot sign, or `origin` is no line of text.
         """
         return checkpoint_notes.write_note(self.repo, self.checkpoint(revision, origin=origin), sign=sign)
 
@@ -121,7 +124,11 @@ class TrustDesk:
         return tiering.report_tiers(self.repo, self._snapshot(revision), texts_of(paths))
 
     def choose(self, paths: Paths, criteria: Criteria, *, tier: str | None = None) -> list[tuple[str, bytes]]:
-        """(path, document oid) of what paths and criteria select in HEAD."""
+        """(path, document oid) of what paths and criteria select in HEAD, of one tier where that is given.
+
+        Raises:
+            UsageError: when a selection matches nothing, the tier is none, or an age or size is below 0.
+        """
         return tiering.choose(self.repo, self._snapshot(None), texts_of(paths), criteria, tier=tier)
 
     def evict(
@@ -146,7 +153,8 @@ class TrustDesk:
             progress: Called with (documents checked, documents in all).
 
         Raises:
-            UsageError: when nothing is selected, a selection matches nothing, or a document is a core.
+            UsageError: when nothing is selected, a selection matches nothing, a document is a core, or a place is no
+                folder.
         """
         if not paths and criteria is None and not history:
             raise UsageError(
@@ -185,7 +193,7 @@ class TrustDesk:
             progress: Called with (documents done, documents in all).
 
         Raises:
-            UsageError: when a selection matches no document.
+            UsageError: when a selection matches no document, or a place is no folder.
         """
         documents = tiering.choose(self.repo, self._snapshot(revision), texts_of(paths), Criteria())
         if not paths and revision is None:
@@ -204,6 +212,9 @@ class TrustDesk:
         work_tree: bool = True,
     ) -> Iterator[list[ByteSource]]:
         folders = [Path(place) for place in places]
+        for folder in folders:
+            if not _is_folder(folder):
+                raise UsageError(f"'{folder}' is no folder that could be asked")
         sources = tiering.default_sources(self.repo, folders, fetch=fetch, others=others, work_tree=work_tree)
         try:
             yield sources
@@ -292,14 +303,32 @@ class TrustDesk:
     # --- housekeeping
 
     def gc(self, *, grace_s: float = gc.GRACE_S, dry_run: bool = False) -> GcReport:
-        """Drop what nothing has reached for the grace period, and merge packs."""
+        """Drop what nothing has reached for the grace period, and merge packs.
+
+        Raises:
+            UsageError: for a time below 0.
+            IntegrityError: when something reachable is absent or damaged: then nothing is dropped.
+            Locked: when another writer holds the lock.
+        """
         return gc.collect(self.repo, grace_s=grace_s, dry_run=dry_run)
 
     def records(self, *, limit: int | None = None) -> list[Record]:
-        """The journal's records, newest first."""
+        """The journal's records, newest first; raises UsageError for a limit below 0."""
+        if limit is not None and limit < 0:
+            raise UsageError("the number of records to show is 0 or more")
         found = list(self.journal.records())[::-1]
         return found if limit is None else found[:limit]
 
     def check_journal(self) -> JournalReport:
         """Every range of the journal that is not as it was written."""
         return self.journal.check()
+
+
+def _is_folder(fs_path: Path) -> bool:
+    """Whether a folder is there; a name that is too long is an error of its own, which some of pathlib hides."""
+    try:
+        return stat.S_ISDIR(os.stat(fs_path).st_mode)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise
+        return False

@@ -202,15 +202,16 @@ class Asker:
         self, snapshot: Snapshot, query: Query, options: SearchOptions,
         files: Mapping[str, Extraction | None] | None, progress: Told | None, *, current: bool,
     ) -> SearchResult:  # fmt: skip
-        damaged = False
+        damaged = moving = False
         for attempt in range(_TRIES):
-            with self._lent(snapshot, progress, current=current, private=damaged) as reader:
+            with self._lent(snapshot, progress, current=current, private=damaged, alone=moving) as reader:
                 try:
                     return self._searcher.search(snapshot, reader, query, options, files)
                 except IndexMoved:
                     if attempt == _TRIES - 1:
                         raise
                     self._readers.forget(reader)
+                    moving = attempt == _TRIES - 2
                 except IndexDamaged:
                     if attempt == _TRIES - 1:
                         raise
@@ -228,7 +229,7 @@ class Asker:
 
     @contextlib.contextmanager
     def _lent(
-        self, snapshot: Snapshot, progress: Told | None, *, current: bool, private: bool
+        self, snapshot: Snapshot, progress: Told | None, *, current: bool, private: bool, alone: bool
     ) -> Iterator[IndexReader]:
         """An index of the version; that of the current one is kept open from one search to the next.
 
@@ -237,11 +238,14 @@ class Asker:
             progress: Told in a sentence when it will take a while.
             current: It is HEAD's version.
             private: What is on disk is damaged and cannot be replaced.
+            alone: Others keep moving what is on disk on to newer versions.
         """
-        if private or not current:
+        if private or alone or not current:
             with (
                 access.build_private(snapshot, progress)
                 if private
+                else access.open_private(self._cache, snapshot, progress)
+                if alone
                 else access.open_at(self._cache, snapshot, progress=progress)
             ) as reader:
                 yield reader

@@ -282,7 +282,14 @@ def unpack_sealed(sealed: bytes, what: str, *, use_list: bool = True) -> Any:
 
 def file_hasher() -> blake3:
     """A hasher for large amounts, with as many threads as there are cores where the system lets them start."""
-    return blake3(max_threads=blake3.AUTO if _may_start_threads() else 1)
+    alone = not _may_start_threads() or _process_of_threads() != os.getpid()
+    return blake3(max_threads=1 if alone else blake3.AUTO)
+
+
+@functools.cache
+def _process_of_threads() -> int:
+    """The process in which BLAKE3's threads are: a fork of it has none of them and would wait for them for ever."""
+    return os.getpid()
 
 
 @functools.cache
@@ -320,17 +327,19 @@ def open_regular(fs_path: Path) -> io.FileIO:
         FileNotFoundError, IsADirectoryError, NotADirectoryError: as `open` does.
         IntegrityError: when it is neither a file nor a folder.
     """
-    handle = os.open(fs_path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    # The file alone closes its handle, once: an interrupt may come anywhere, and the number be another file's by then.
+    file = io.FileIO(fs_path, "rb", opener=_open_without_waiting)
     try:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(fs_path))
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise IntegrityError(f"'{fs_path}' is no file but a pipe, a device or the like")
-        return io.FileIO(handle, "rb")
     except BaseException:
-        os.close(handle)
+        file.close()
         raise
+    return file
+
+
+def _open_without_waiting(fs_path: str, flags: int) -> int:
+    return os.open(fs_path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_bounded(fs_path: Path, max_bytes: int) -> bytes:

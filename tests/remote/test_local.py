@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import shutil
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from arbor.repo.commits import branching
 from arbor.repo.repository import open_repository
 from arbor.repo.tiers import read_tiers
 from arbor.repo.trust.witness import Seen, read_witnessed
+from arbor.repo.upkeep.gc import collect
 from arbor.repo.work_tree.file_states import FileState
 from arbor.repo.work_tree.fresh_files import FreshFiles
 from arbor.repo.work_tree.status import get_status
@@ -52,6 +54,18 @@ def test_a_bare_clone_has_branches_and_no_files(tmp_path: Path) -> None:
     assert list(bare.refs.iter_names()) == ["refs/heads/main", "refs/heads/side"]
     assert bare.fs_root is None
     assert_whole(bare)
+
+
+def test_a_version_without_documents_is_sent_after_a_collection(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", notes(60))
+    change(source, dict.fromkeys(notes(60)))
+    change(source, {"new.md": "# New\n"})
+    collect(source, grace_s=0)
+    make_kb(tmp_path / "b", bare=True)
+    assert not any(result.reason for result in push_to(source, tmp_path / "b").refs)
+    with contextlib.closing(open_repository(tmp_path / "b")) as there:
+        assert there.refs.read("refs/heads/main") == source.refs.head_oid()
+        assert_whole(there)
 
 
 def test_an_empty_kb_is_cloned_with_its_branch_name(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import arbor
 from arbor.kb import KnowledgeBase
 from arbor.remote.transports.connecting import ConnectOptions
-from tests.remote.people import notes
+from tests.remote.people import make_kb, notes
 from tests.remote.test_http import serving
 
 REAL_NOTES = 400
@@ -111,6 +111,24 @@ def test_real_notes_come_through_every_way_alike(tmp_path: Path, shared_data: Pa
         url = stack.enter_context(serving(tmp_path / "ada"))
         for number, place in enumerate((tmp_path / "ada", tmp_path / "kb.bundle", url)):
             same(ada, stack.enter_context(arbor.clone(place, tmp_path / f"clone{number}")))
+
+
+def test_relative_paths_mean_the_same_after_the_program_has_gone_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("x", "y"):
+        make_kb(tmp_path / name / "kb", {"a.md": f"# Tides {name}\n\nThe moon.\n"})
+    (tmp_path / "mine.toml").write_text('[user]\nname = "Ada"\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with arbor.clone("x/kb", "copy", user_config="mine.toml") as copy, arbor.init("other") as other:
+        monkeypatch.chdir(tmp_path / "x")
+        assert copy.sharing.fetch("origin").url == str(tmp_path / "x/kb")
+        assert copy.config_get("user.name") == "Ada"
+        assert len(copy.search("tides").hits) == 1
+        # What was last seen of one folder is not held against another.
+        assert other.sharing.fetch("./kb").changes[0].status == "new"
+        monkeypatch.chdir(tmp_path / "y")
+        assert other.sharing.fetch("./kb").changes[0].status == "new"
 
 
 def test_tracking_counts_commits_apart(tmp_path: Path) -> None:

@@ -225,3 +225,22 @@ def test_a_consensus_policy_that_makes_no_sense_stops_only_what_needs_labels(kb:
         kb.search("tree label:novel")
     with pytest.raises(UsageError, match="lambda"):
         kb.search("tree", rank="ripple")
+
+
+def test_a_search_ends_though_others_move_the_index_on_each_time_it_is_opened(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, times = access.bring_up_to_date, iter(range(100))
+
+    def outrun(*given: Any, **named: Any) -> Any:
+        reader = real(*given, **named)
+        number = next(times)
+        kb.add_bytes(f"new{number}.md", b"# New\n\nAnother tree.\n")
+        kb.commit(f"new {number}")
+        return reader
+
+    monkeypatch.setattr(access, "bring_up_to_date", outrun)
+    head = kb.resolve()
+    found = search(kb, "STRICT")
+    assert found.rev == head
+    assert [hit.path for hit in found.hits] == ["apple.md", "pear.md", "plum.md"]

@@ -10,7 +10,7 @@ import threading
 import time
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -232,3 +232,51 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
         files.hash_file(tmp_path / "f").hex()
         == "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
     )
+
+
+_FORKED = """
+import os, signal, sys
+from pathlib import Path
+from arbor.store.files import hash_file
+here = hash_file(Path(sys.argv[1]))
+pid = os.fork()
+if pid == 0:
+    signal.alarm(60)
+    os._exit(0 if hash_file(Path(sys.argv[1])) == here else 1)
+sys.exit(os.waitpid(pid, 0)[1] != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_fork_of_a_program_that_has_hashed_a_file_hashes_one_too(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(4_000_000))
+    # A program with other threads is warned of a fork; this one must bear it, as those of servers do.
+    words = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", _FORKED, str(tmp_path / "large")]
+    assert subprocess.run(words, check=False).returncode == 0
+
+
+def test_an_interrupt_while_a_file_is_opened_is_one_and_no_file_is_closed_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(FileIO):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            self.close()  # as one does that nothing refers to any more
+            raise KeyboardInterrupt
+
+    (tmp_path / "f").write_bytes(b"x")
+    monkeypatch.setattr("io.FileIO", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        files.open_regular(tmp_path / "f")
+
+
+def test_what_is_no_file_is_not_waited_for_and_not_left_open(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    before = set(os.listdir("/proc/self/fd"))
+    with pytest.raises(IntegrityError, match="is no file but a pipe"):
+        files.open_regular(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError):
+        files.open_regular(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        files.open_regular(tmp_path / "nothing")
+    assert set(os.listdir("/proc/self/fd")) == before

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from arbor import kb as front_desk
     from arbor.remote import cloning, desk
     from arbor.remote.cloning import CloneResult
-    from arbor.remote.transports import connecting
     from arbor.repo import config
 else:
     front_desk = lazy_module("arbor.kb")
     cloning = lazy_module("arbor.remote.cloning")
-    connecting = lazy_module("arbor.remote.transports.connecting")
     desk = lazy_module("arbor.remote.desk")
     config = lazy_module("arbor.repo.config")
 
@@ -88,8 +86,7 @@ def command(
     connecting_options = connect_options(session)
     target = session.from_here(folder or _folder_name(url, bare=bare))
     options = cloning.CloneOptions(
-        bare=bare, branch=branch, remote=origin, url=connecting.recorded_url(url, session.cwd),
-        checkout=not no_checkout, tags=not no_tags,
+        bare=bare, branch=branch, remote=origin, checkout=not no_checkout, tags=not no_tags,
     )  # fmt: skip
     with transfer_bar(session, "receiving") as bar:
         result = desk.clone_kb(

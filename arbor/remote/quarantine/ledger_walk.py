@@ -11,7 +11,7 @@ from arbor.objects.ledger_diff import Change, Cursor, Subtree, walk_differences
 
 @dataclass(slots=True)
 class Fresh:
-    """What is new in a ledger: its own nodes, and the keys whose values differ."""
+    """What is new in a ledger: its own nodes, but for the empty one, and the keys whose values differ."""
 
     nodes: list[bytes] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -35,7 +35,7 @@ def fresh_part(source: NodeSource, before: bytes, after: bytes) -> Fresh:
         return _everything(right)
     left = Cursor(source, before, strict=True)
     changes = list(walk_differences(left, right, lambda one, other: _are_equal(source, one, other)))
-    known = set(left.opened)
+    known = {*left.opened, EMPTY_LEDGER}  # which everybody knows, and nobody need store
     return Fresh([oid for oid in right.opened if oid not in known], changes)
 
 

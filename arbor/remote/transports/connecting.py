@@ -26,7 +26,7 @@ class ConnectOptions:
     """How to reach other KBs.
 
     Attributes:
-        cwd: Where relative paths start.
+        cwd: Where relative paths start; the program's own folder without.
         token: Sent to http servers; never recorded.
         ssh_command: The ssh program and options of its own.
         remote_command: What is run on the other side of ssh.
@@ -48,7 +48,8 @@ def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
         IntegrityError: when a file is not a bundle.
         RemoteError: when the other side cannot be reached, or no knowledge base is there.
     """
-    address = parse_address(text, options.cwd)
+    # Absolute, since what was last seen of an address is kept under it.
+    address = parse_address(text, options.cwd or Path.cwd())
     if address.kind == "path":
         fs_path = Path(address.path)
         if fs_path.is_file():

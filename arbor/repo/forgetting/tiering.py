@@ -89,8 +89,13 @@ def choose(
         now: The time that ages are counted to, in seconds since 1970 UTC.
 
     Raises:
-        UsageError: when a selection matches no document.
+        UsageError: when a selection matches no document, the tier is none, or an age or size is below 0.
     """
+    numbers = (criteria.older_than_s, criteria.larger_than, criteria.to_fit)
+    if any(number is not None and number < 0 for number in numbers):
+        raise UsageError("the age and the sizes that choose documents are 0 or more")
+    if tier not in (None, "hot", "warm", "cold"):
+        raise UsageError(f"'{tier}' is not a tier", "the tiers are hot, warm and cold")
     listing = dict(snapshot.paths())
     paths = _select(snapshot, selections, listing) if selections else list(listing)
     if criteria.among is not None:

@@ -12,7 +12,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from arbor.errors import IntegrityError
+from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.proofs import log_state
 from arbor.repo.commits.history import first_parents
@@ -55,7 +55,11 @@ class NoteSignature:
 
 
 def get_checkpoint(repo: Repository, commit_oid: bytes, origin: str) -> Checkpoint:
-    """The checkpoint of a commit."""
+    """The checkpoint of a commit; raises UsageError where the origin is no line that a note can begin with."""
+    if origin != origin.strip() or not origin or any(not char.isprintable() for char in origin):
+        raise UsageError(
+            f"a log cannot be called {origin!r}", "give a line of text, without spaces at its ends"
+        )
     size, root = log_state(commit_oid, repo.commit(commit_oid))
     return Checkpoint(origin, size, root, commit_oid)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgpack
 
-from arbor.errors import IntegrityError, Locked
+from arbor.errors import IntegrityError, Locked, UsageError
 from arbor.objects.model import split_oids
 from arbor.repo.repository import Repository
 from arbor.repo.upkeep.reachability import Reach
@@ -71,7 +71,10 @@ def collect(
     Raises:
         IntegrityError: when something reachable is absent or damaged: then nothing may be dropped.
         Locked: when another writer holds the lock.
+        UsageError: for a time below 0.
     """
+    if grace_s < 0:  # what begins after now would go too, which other commands are writing
+        raise UsageError("the grace period is 0 seconds or more")
     moment = time.time() if now is None else now
     with repo.lock():
         needed = needed_objects(repo)

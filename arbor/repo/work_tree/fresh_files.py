@@ -78,5 +78,8 @@ class FreshFiles:
 
     def _leave(self) -> None:
         if self._handle != _NOWHERE:
-            os.close(self._handle)
-            self._handle = _NOWHERE
+            handle, self._handle = (
+                self._handle,
+                _NOWHERE,
+            )  # first forgotten: an interrupt must not close it twice
+            os.close(handle)
