@@ -1,7 +1,7 @@
 """The tutorial is typed as it stands: its shell lines in a shell, its Python lines in one session beside it.
 
-Of the tutorial, a line that is nothing but a command of arbor is run in this process: forty starts of Python are most of
-what the page would take, and the README's session has its own.
+Of the tutorial, a line that is nothing but a command of arbor is run in this process: forty starts of Python are most
+of what the page would take, and the README's session has its own.
 """
 
 from __future__ import annotations
