@@ -60,6 +60,12 @@ def modules() -> tuple[Module, ...]:
 
 
 @cache
+def nodes(module: Module) -> tuple[ast.AST, ...]:
+    """Every node of a file's tree, walked once for all rules."""
+    return tuple(ast.walk(module.tree))
+
+
+@cache
 def module_names() -> frozenset[str]:
     """The dotted names of every file of the package."""
     return frozenset(module.name for module in modules())
@@ -72,8 +78,8 @@ def imports(module: Module) -> tuple[Import, ...]:
 
 
 def _iter_imports(module: Module) -> Iterator[Import]:
-    typing_only = {id(node) for block in _type_checking_blocks(module.tree) for node in ast.walk(block)}
-    for node in ast.walk(module.tree):
+    typing_only = {id(node) for block in _type_checking_blocks(module) for node in ast.walk(block)}
+    for node in nodes(module):
         run_time = id(node) not in typing_only
         if isinstance(node, ast.Import):
             yield from (Import(alias.name, node.lineno, run_time) for alias in node.names)
@@ -88,8 +94,8 @@ def _iter_imports(module: Module) -> Iterator[Import]:
             for argument in node.args[:1]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                     yield Import(argument.value, node.lineno, at_run_time=False)
-    if any(isinstance(node, ast.Name) and node.id in LAZY_LOADING for node in ast.walk(module.tree)):
-        for name, line in _string_constants(module.tree):
+    if any(isinstance(node, ast.Name) and node.id in LAZY_LOADING for node in nodes(module)):
+        for name, line in _string_constants(module):
             if LAZY_NAME.fullmatch(name):
                 yield Import(name, line, at_run_time=False)
 
@@ -102,7 +108,7 @@ def room_of(target: str) -> str:
 
 def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method of a file, nested ones too."""
-    for node in ast.walk(module.tree):
+    for node in nodes(module):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node
 
@@ -117,13 +123,13 @@ def dotted(node: ast.AST) -> str:
     return ""
 
 
-def _string_constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
+def _string_constants(module: Module) -> Iterator[tuple[str, int]]:
+    for node in nodes(module):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value, node.lineno
 
 
-def _type_checking_blocks(tree: ast.Module) -> Iterator[ast.stmt]:
-    for node in ast.walk(tree):
+def _type_checking_blocks(module: Module) -> Iterator[ast.stmt]:
+    for node in nodes(module):
         if isinstance(node, ast.If) and dotted(node.test).endswith("TYPE_CHECKING"):
             yield from node.body

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,27 @@ class Twins:
     def git_numbers(self, *words: str) -> list[int]:
         return [self.names[line] for line in self.git(*words).split()]
 
+    def git_resolve(self, revisions: Sequence[str]) -> list[int | None]:
+        """What git finds each revision to be, None where it finds nothing; one process for all of them."""
+        said = self.git("cat-file", "--batch-check=%(objectname)", text="".join(f"{r}\n" for r in revisions))
+        found = [None if line.endswith(" missing") else self.names[line] for line in said.splitlines()]
+        assert len(found) == len(revisions)
+        return found
+
+    def git_bases(self, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+        """The merge bases of each pair of commits; one process for all of them."""
+        said = self.git("rev-parse", *(f"c{left}...c{right}" for left, right in pairs)).split()
+        found: list[list[int]] = []
+        sides = 0
+        for line in said:  # of each pair both commits, and then its bases with a `^` before them
+            if line.startswith("^"):
+                found[-1].append(self.names[line[1:]])
+            else:
+                sides += 1
+                found += [[]] if sides % 2 else []
+        assert len(found) == len(pairs)
+        return found
+
     def numbers(self, oids: object) -> list[int]:
         return [self.oids.index(oid) for oid in oids]  # type: ignore[attr-defined]
 
@@ -126,13 +148,19 @@ def test_a_text_comes_and_goes_in_the_same_commits(twins: Twins) -> None:
 
 def test_merge_bases_and_ancestry_are_the_same(twins: Twins) -> None:
     repo = twins.kb.repo
-    for left in range(SIZE):
+    pairs = [(left, right) for left in range(SIZE) for right in range(0, SIZE, 5)]
+    for (left, right), bases in zip(pairs, twins.git_bases(pairs), strict=True):
+        found = twins.numbers(history.merge_bases(repo, [twins.oids[left]], [twins.oids[right]]))
+        assert sorted(found) == sorted(bases)
+        assert history.is_ancestor(repo, twins.oids[left], twins.oids[right]) == (left in found)
+
+
+def test_how_far_two_commits_are_apart_is_the_same(twins: Twins) -> None:
+    for left in range(0, SIZE, 3):
         for right in range(0, SIZE, 5):
-            found = twins.numbers(history.merge_bases(repo, [twins.oids[left]], [twins.oids[right]]))
-            assert sorted(found) == sorted(twins.git_numbers("merge-base", "--all", f"c{left}", f"c{right}"))
-            assert history.is_ancestor(repo, twins.oids[left], twins.oids[right]) == (left in found)
             apart = twins.git("rev-list", "--left-right", "--count", f"c{left}...c{right}").split()
-            assert history.count_apart(repo, twins.oids[left], twins.oids[right]) == tuple(map(int, apart))
+            found = history.count_apart(twins.kb.repo, twins.oids[left], twins.oids[right])
+            assert found == tuple(map(int, apart))
 
 
 def test_what_is_below_the_meeting_of_two_lines_is_not_read(
@@ -173,55 +201,33 @@ def test_a_commit_is_found_by_its_message(twins: Twins) -> None:
 
 
 def test_three_dots_begin_where_the_two_went_apart(twins: Twins) -> None:
-    for left in range(0, SIZE, 3):
-        for right in range(1, SIZE, 4):
-            range_ = f"c{left}...c{right}"
-            git_did = (
-                twins.git("branch", "-f", "began", range_),
-                twins.git("rev-parse", "-q", "--verify", "began"),
-            )
-            twins.git("branch", "-D", "began")
-            try:
-                made = twins.kb.branches.create("began", range_, force=True)
-            except UsageError:
-                assert not git_did[1]
-                continue
-            bases = twins.git_numbers("merge-base", "--all", f"c{left}", f"c{right}")
+    pairs = [(left, right) for left in range(0, SIZE, 3) for right in range(1, SIZE, 4)]
+    names = [f"began-{left}-{right}" for left, right in pairs]
+    for name, (left, right) in zip(names, pairs, strict=True):
+        twins.git("branch", name, f"c{left}...c{right}")
+    rows = zip(pairs, twins.git_resolve(names), twins.git_bases(pairs), strict=True)
+    for (left, right), git_began, bases in rows:
+        try:
+            made = twins.kb.branches.create("began", f"c{left}...c{right}", force=True)
+        except UsageError:
+            assert git_began is None
+        else:
+            assert git_began is not None
             assert twins.oids.index(bytes.fromhex(made)) in bases
-            assert git_did[1].strip()
+
+
+STEPS = (
+    "", "~", "^", "~0", "^0", "~2", "^2", "^^", "~1^2", "^2~1", "^3", "~~~", "^1^1", "~3^2~2", "~99", "^{}",
+    "^{commit}~1", "~1^{}^2^{object}", "^{/1}", "^{/^2}~1", "~1^{/absent}", "^{tag}", "^{",
+)  # fmt: skip
 
 
 def test_steps_back_lead_to_the_same_commits(twins: Twins) -> None:
-    for number in range(SIZE):
-        for steps in (
-            "",
-            "~",
-            "^",
-            "~0",
-            "^0",
-            "~2",
-            "^2",
-            "^^",
-            "~1^2",
-            "^2~1",
-            "^3",
-            "~~~",
-            "^1^1",
-            "~3^2~2",
-            "~99",
-            "^{}",
-            "^{commit}~1",
-            "~1^{}^2^{object}",
-            "^{/1}",
-            "^{/^2}~1",
-            "~1^{/absent}",
-            "^{tag}",
-            "^{",
-        ):
-            expected = twins.git("rev-parse", "--verify", "-q", f"c{number}{steps}").strip()
-            try:
-                found = twins.kb.resolve(f"c{number}{steps}")
-            except UsageError:
-                assert not expected
-                continue
-            assert twins.names.get(expected) == twins.oids.index(found)
+    revisions = [f"c{number}{steps}" for number in range(SIZE) for steps in STEPS]
+    for revision, expected in zip(revisions, twins.git_resolve(revisions), strict=True):
+        try:
+            found = twins.kb.resolve(revision)
+        except UsageError:
+            assert expected is None, revision
+            continue
+        assert expected == twins.oids.index(found), revision

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from arbor.errors import ArborError
 from arbor.kb import KnowledgeBase
 from arbor.repo.work_tree.status import Status, list_ignored
-from tests.repo.kit import files_in, new_kb, write
+from tests.repo.kit import new_kb, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 NAMES = [
@@ -39,8 +40,8 @@ def git(folder: Path, *words: str) -> bool:
     return done.returncode == 0
 
 
-def git_status(folder: Path, *more: str) -> set[str]:
-    words = ["git", "status", "--porcelain", "-z", "--no-renames", *more]
+def git_status(folder: Path) -> set[str]:
+    words = ["git", "status", "--porcelain", "-z", "--no-renames", "--ignored"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
     return {line for line in done.stdout.split("\0") if line}
 
@@ -69,9 +70,9 @@ class Pair:
 
     def both(self, words: list[str], *call: object, **options: object) -> None:
         """Run git on the folder, put the work tree back as it was, and let arbor do the same."""
-        before = files_in_detail(self.folder)
+        before = own_files(self.folder)
         git_did = git(self.folder, *words)
-        after = files_in(self.folder)
+        after = own_files(self.folder)
         put_back(self.folder, before)
         name, *arguments = call
         try:
@@ -80,27 +81,39 @@ class Pair:
         except ArborError:
             arbor_did = False
         assert arbor_did == git_did, words
-        assert files_in(self.folder) == after, words
+        assert own_files(self.folder) == after, words
 
     def compare(self) -> None:
-        assert as_git_says(self.kb.status()) == git_status(self.folder)
-        ignored = {line for line in git_status(self.folder, "--ignored") if line.startswith("!!")}
+        git_says = git_status(self.folder)
+        ignored = {line for line in git_says if line.startswith("!!")}
+        assert as_git_says(self.kb.status()) == git_says - ignored
         assert {f"!! {path}" for path in list_ignored(self.kb.repo)} == ignored - {"!! .arbor/"}
 
 
-def files_in_detail(folder: Path) -> dict[str, bytes]:
-    return {path: data for path, data in files_in(folder).items() if not path.startswith(".git/")}
+def own_folders(folder: Path) -> list[tuple[Path, list[str]]]:
+    """(folder, names of its files) of the work tree, from the top, without what git and arbor keep beside it."""
+    found = []
+    for above, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in (".git", ".arbor")]
+        found.append((Path(above), files))
+    return found
+
+
+def own_files(folder: Path) -> dict[str, bytes]:
+    return {
+        (above / name).relative_to(folder).as_posix(): (above / name).read_bytes()
+        for above, names in own_folders(folder)
+        for name in names
+    }
 
 
 def put_back(folder: Path, files: dict[str, bytes]) -> None:
-    for path in files_in_detail(folder):
+    for path in own_files(folder):
         if path not in files:
             (folder / path).unlink()
-    for path in sorted(
-        (p for p in folder.rglob("*") if p.is_dir() and not {".git", ".arbor"} & set(p.parts)), reverse=True
-    ):
-        if not any(path.iterdir()):
-            path.rmdir()
+    for above, _ in reversed(own_folders(folder)):
+        if not any(above.iterdir()):
+            above.rmdir()
     write(folder, dict(files))
 
 

@@ -23,7 +23,7 @@ def rebuilt(documents: list[DocumentFacts]) -> Consensus:
 
 
 @pytest.mark.slow
-def test_twenty_orders_of_real_notes_agree(shared_data: Path) -> None:
+def test_eight_orders_of_real_notes_agree(shared_data: Path) -> None:
     notes = sorted((shared_data / "kb").rglob("*.md"))[::3]
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in notes]
     names = [path.relative_to(shared_data).as_posix() for path in notes]
@@ -34,7 +34,7 @@ def test_twenty_orders_of_real_notes_agree(shared_data: Path) -> None:
     }
     final = {key: replaced.get(key, each) for key, each in kept.items() if key not in dropped}
     wanted = rebuilt(list(final.values())).fingerprint()
-    for seed in range(20):
+    for seed in range(8):
         source = random.Random(seed)
         start = [*kept.values()]
         source.shuffle(start)

@@ -305,8 +305,7 @@ def test_merges_rebases_checkouts_and_worktrees(project: Project, tmp_path: Path
     assert project.documents() == ["a.md", "main.md", "side.md", "topic.md"]
 
 
-@pytest.mark.parametrize("below", ["", "my notes"])
-@pytest.mark.parametrize("place", ["../linked", "linked"])
+@pytest.mark.parametrize(("below", "place"), [("", "linked"), ("my notes", "../linked")])
 def test_a_linked_work_tree_says_once_that_nothing_is_checked(
     tmp_path: Path, bin_folder: Path, below: str, place: str
 ) -> None:

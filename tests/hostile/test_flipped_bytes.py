@@ -9,11 +9,18 @@ from pathlib import Path
 import pytest
 
 import arbor
+from arbor import processes
 from arbor.errors import ArborError, IntegrityError
 from tests.repo.kit import new_kb, read_all, record, write
 
 # Text that people edit, without a checksum of its own, and what is not read at all.
 NOT_CHECKED = {"config.toml", "lock"}
+
+
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of checks of a few bytes each: to fork this process for every one of them takes longer than they do."""
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
 
 
 @pytest.fixture(scope="module")

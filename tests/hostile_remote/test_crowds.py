@@ -114,14 +114,21 @@ def bulky_fetch(folder: Path, url: str) -> socket.socket:
     return open_socket(url, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
 
 
+@pytest.fixture(scope="module")
+def bulky(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
+    """A KB, and the bytes that a clone of it receives: more than the system takes in between two ends."""
+    folder, noise = tmp_path_factory.mktemp("bulky"), random.Random(1)
+    make_kb(folder / "a", {f"{number}.md": noise.randbytes(1_000_000).hex() for number in range(24)})
+    whole = clone_to(folder / "a", folder / "whole", bare=True).received_bytes
+    assert whole > 12_000_000
+    return folder / "a", whole
+
+
 @pytest.mark.parametrize("reads", [False, True])
-def test_an_answer_that_is_not_read_is_ended(tmp_path: Path, reads: bool) -> None:
-    noise = random.Random(1)
-    make_kb(tmp_path / "a", {f"{number}.md": noise.randbytes(1_000_000).hex() for number in range(24)})
-    whole = clone_to(tmp_path / "a", tmp_path / "whole", bare=True).received_bytes
-    assert whole > 12_000_000  # more than the system takes in between
+def test_an_answer_that_is_not_read_is_ended(bulky: tuple[Path, int], reads: bool) -> None:
+    fs_path, whole = bulky
     limits = Limits(grace_s=0.5, min_bytes_per_s=20_000_000) if reads else Limits(idle_s=0.5)
-    with serving(tmp_path / "a", limits=limits) as url, bulky_fetch(tmp_path / "a", url) as client:
+    with serving(fs_path, limits=limits) as url, bulky_fetch(fs_path, url) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
         came = 0
         time.sleep(0 if reads else 5)

@@ -201,6 +201,16 @@ def test_no_changed_consistency_path_verifies(new: int, data: st.DataObject) -> 
     assert not merkle.verify_consistency(old, new, old_root, new_root, [*path, leaf(-1)])
 
 
+@pytest.mark.parametrize(("old", "new", "claimed"), [(2, 3, 5), (2, 4, 8), (3, 4, 5), (5, 8, 9)])
+def test_a_consistency_path_that_ends_below_the_root_does_not_verify(
+    old: int, new: int, claimed: int
+) -> None:
+    path = merkle.consistency_path(LEAVES[:new], old)
+    old_root, new_root = merkle.tree_root(LEAVES[:old]), merkle.tree_root(LEAVES[:new])
+    assert merkle.verify_consistency(old, new, old_root, new_root, path)
+    assert not merkle.verify_consistency(old, claimed, old_root, new_root, path)
+
+
 @pytest.mark.parametrize(("old", "new"), [(0, 0), (0, 3), (4, 3), (-1, 3)])
 def test_sizes_that_make_no_sense_are_not_consistent(old: int, new: int) -> None:
     assert not merkle.verify_consistency(old, new, LEAVES[0], LEAVES[0], [])

@@ -96,7 +96,7 @@ def run(tmp_path: Path, moments: int, seed: int) -> None:
     shuffled = random.Random(seed)
     wanted = {"evict", "rehydrate", "gc"}
     for number in range(4 * moments):  # a busy machine needs more of them before each act was reached
-        killed_after(shuffled.uniform(0.0, 0.4 * (1 + number // moments)), folder, archive)
+        killed_after(shuffled.uniform(0.0, 0.2 * (1 + number // moments)), folder, archive)
         assert_nothing_is_lost(folder, archive, hashes)
         if number + 1 >= moments and wanted <= acts_of(folder):
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.trust.test_proofs import accepted, standalone
 
 KINDS = ("passage", "document", "absence", "consistency")
 FORMS = ("json", "msgpack")
+LONG_DIGITS = re.compile(rb"[0-9A-Za-z+/]{17}")
 ODD_TEXT = 'ä "quoted" back\\slash, tab\t, bell\x07, delete\x7f, 題, \U0001f333\n'
 
 
@@ -57,6 +59,16 @@ def others(byte: int, form: str) -> set[int]:
     }
 
 
+def in_turns(values: set[int], data: bytes, position: int, form: str, *, elsewhere: int) -> list[int]:
+    """The values that are tried here: every ninth, each in its turn, where bytes of one kind stand side by side.
+
+    That is everywhere in the short form, which a hash covers as a whole, and deep within the digits of the long one.
+    """
+    alike = form == "msgpack" or LONG_DIGITS.fullmatch(data, max(position - 8, 0), position + 9)
+    step = 9 if alike else elsewhere
+    return sorted(values)[position % step :: step]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,7 +77,7 @@ def test_no_byte_can_be_another(proofs: dict[str, Any], kind: str, form: str) ->
     assert accepted(data)
     changed = bytearray(data)
     for position, byte in enumerate(data):
-        for value in others(byte, form):
+        for value in in_turns(others(byte, form), data, position, form, elsewhere=3):
             changed[position] = value
             assert not accepted(bytes(changed)), (position, value)
         changed[position] = byte
@@ -78,7 +90,8 @@ def test_no_byte_can_be_put_in_or_taken_away(proofs: dict[str, Any], kind: str, 
     data = written(proofs[kind], form)
     for position in range(len(data) + 1):
         head, tail = data[:position], data[position:]
-        for value in {*b' \t\r\n\x00"0{}=,', 0xC0, *head[-1:], *tail[:1]}:
+        values = {*b' \t\r\n\x00"0{}=,', 0xC0, *head[-1:], *tail[:1]}
+        for value in in_turns(values, data, position, form, elsewhere=1):
             assert not accepted(head + bytes([value]) + tail), (position, value)
         if tail:
             assert not accepted(head + tail[1:]), position
