@@ -17,11 +17,14 @@ from arbor.lazy import lazy_module
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
+    from urllib import request
+
     from arbor.remote.fetching import FetchResult, RefChange
     from arbor.remote.pushing import PushedRef, PushResult
     from arbor.remote.transports import addresses, connecting
     from arbor.remote.transports.connecting import ConnectOptions
 else:
+    request = lazy_module("urllib.request")
     addresses = lazy_module("arbor.remote.transports.addresses")
     connecting = lazy_module("arbor.remote.transports.connecting")
 
@@ -30,11 +33,18 @@ SSH_VARIABLES = ("ARBOR_SSH", "GIT_SSH_COMMAND", "GIT_SSH")
 
 
 def connect_options(session: Session) -> ConnectOptions:
-    """How to reach others: `ARBOR_TOKEN` for http, the ssh program, the folder for relative paths."""
+    """How to reach others: `ARBOR_TOKEN` and proxies for http, the ssh program, the folder for relative paths."""
     return connecting.ConnectOptions(
         cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=_ssh_command(),
-        remote_command=_words("ARBOR_REMOTE_COMMAND", "arbor"),
+        remote_command=_words("ARBOR_REMOTE_COMMAND", "arbor"), proxies=_proxies(),
     )  # fmt: skip
+
+
+def _proxies() -> dict[str, str]:
+    """The proxies that the environment names, as `HTTPS_PROXY` and the like."""
+    if not any(name.lower().endswith("_proxy") for name in os.environ):
+        return {}  # without loading what reads them
+    return request.getproxies_environment()
 
 
 def _ssh_command() -> tuple[str, ...]:

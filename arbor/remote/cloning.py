@@ -134,7 +134,8 @@ def _new_folder(
 ) -> Iterator[Path]:
     """The `.arbor` folder of the new KB, complete when the block ends; gone when the block fails.
 
-    When the transfer is interrupted, it stays without its `format`, for the same clone to go on with.
+    When the transfer is interrupted, it stays without its `format`, for the same clone to go on with, also after tries
+    that were refused before anything came.
     """
     folder = target if options.bare else target / PRIVATE_FOLDER
     marker = f"{transport.url}\n{filter_text}\n"
@@ -152,14 +153,16 @@ def _new_folder(
         yield folder
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
         (folder / _MARKER).unlink()
-    except (Interrupted, KeyboardInterrupt) as stop:
-        if not any(chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack"))):
+    except BaseException as stop:
+        # What an earlier try brought stays as well where this one came to nothing: whoever finds fault with it has
+        # removed it already.
+        is_cut = isinstance(stop, (Interrupted, KeyboardInterrupt))
+        if not any(
+            chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack") if is_cut else ())
+        ):
             _clear(target, existed=existed)
         elif isinstance(stop, KeyboardInterrupt):
             stop.add_note(f"what has come so far is in '{target}': the same command goes on from there")
-        raise
-    except BaseException:
-        _clear(target, existed=existed)
         raise
 
 

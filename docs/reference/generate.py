@@ -249,7 +249,10 @@ that itself holds `@` or `:` wins over the other readings.
 | `ARBOR_CONFIG` | your own settings file, instead of `config.toml` in your configuration folder |
 | `ARBOR_EDITOR`, `VISUAL`, `EDITOR` | the editor for commit messages, the first that is set |
 | `ARBOR_PAGER`, `PAGER` | the pager, the first that is set; `cat` or nothing for none |
-| `ARBOR_TOKEN` | the token for `http(s)://` |
+| `ARBOR_TOKEN` | the token for `http(s)://`; `NAME:PASSWORD` where a proxy in front asks for these |
+| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | a proxy, `http://HOST:PORT`, on the way to such remotes |
+| `NO_PROXY` | hosts and domains to reach without a proxy, with commas between |
+| `SSL_CERT_FILE` | the certificates of an authority of your own, for `https://` |
 | `ARBOR_SSH`, `GIT_SSH_COMMAND` | the ssh program and its options, instead of `ssh`; the first that is set |
 | `GIT_SSH` | where neither is set: the ssh program, without options |
 | `ARBOR_REMOTE_COMMAND` | arbor on the other side of ssh, instead of `arbor` |

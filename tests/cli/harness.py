@@ -124,11 +124,13 @@ def run_process(
 def steady(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Iterator[int]]:
-    """A fixed identity, a clock that ticks once a signature, UTC, and a terminal of 80 columns."""
+    """A fixed identity, a clock that ticks once a signature, UTC, a terminal of 80 columns, and no proxy."""
     for name, value in IDENTITY.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("ARBOR_CONFIG", str(tmp_path_factory.mktemp("user") / "config.toml"))
     monkeypatch.setenv("COLUMNS", "80")
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     ticks = itertools.count(FIRST_COMMIT_S, SECONDS_BETWEEN)

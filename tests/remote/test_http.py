@@ -15,7 +15,7 @@ import pytest
 
 from arbor.errors import RemoteError, UsageError
 from arbor.remote.protocol.limits import Limits
-from arbor.remote.protocol.wire import CONTENT_TYPE
+from arbor.remote.protocol.wire import CONTENT_TYPE, encode_packet, request_packets
 from arbor.remote.transports.connecting import ConnectOptions, connect
 from arbor.remote.transports.http_server import HttpServer, ServeOptions
 from arbor.repo.repository import open_repository
@@ -233,6 +233,30 @@ def test_a_request_that_only_drips_is_ended(tmp_path: Path) -> None:
 
         _, content = ask("POST", url, body=drip())
         assert b"ended the connection early" in content
+
+
+def test_no_answer_begins_before_the_whole_of_a_push_is_there(tmp_path: Path) -> None:
+    """As nginx with `proxy_request_buffering off` has it, which passes on nothing more once an answer begins."""
+    make_kb(tmp_path / "a", notes(2))
+    head = (
+        f"POST /arbor HTTP/1.1\r\nHost: localhost\r\nContent-Type: {CONTENT_TYPE}\r\n"
+        "Authorization: Bearer w\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    row = ["refs/heads/x", b"", bytes(32), False]
+    push = {"updates": [row], "key": bytes(8), "objects": 1}
+    begun, *rest = [encode_packet(packet) for packet in request_packets("push", push, [bytes(20_000)])]
+    with serving(tmp_path / "a", push_tokens=("w",)) as url:
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as client:
+            client.sendall(head.encode() + b"%x\r\n%b\r\n" % (len(begun), begun))
+            client.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                client.recv(1)
+            client.settimeout(20)
+            for piece in rest:
+                client.sendall(b"%x\r\n%b\r\n" % (len(piece), piece))
+            client.sendall(b"0\r\n\r\n")
+            assert client.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_server_that_is_not_there_is_an_error_of_the_remote(tmp_path: Path) -> None:

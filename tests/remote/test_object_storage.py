@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.pushing import PushSpec, push
 from arbor.remote.quarantine import receiving
 from arbor.remote.transports.object_storage import BucketRefs, StoreTransport
+from arbor.remote.transports.store_failures import store_failure
 from arbor.repo.repository import Repository, open_repository
 from arbor.store.pack_writer import PackWriter
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
@@ -174,3 +176,43 @@ def test_objects_that_lie_twice_in_a_pack_come_through(
         clone_to(url, tmp_path / "c")
     for folder in ("local", "b0", "c"):
         assert_whole(open_repository(tmp_path / folder))
+
+
+XML = '<?xml version="1.0" encoding="utf-8"?>\n<Error>\n  <Code>{}</Code><Message>{}\nRequestId:1</Message></Error>'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "hint"),
+    [
+        (
+            "status code: 404 Not Found: " + XML.format("NoSuchBucket", "No bucket."),
+            r"No bucket\. \(NoSuchBucket\)",
+            "such a bucket",
+        ),
+        (
+            "status code: 403 Forbidden: " + XML.format("InvalidAccessKeyId", "No key."),
+            "No key",
+            "AWS_ACCESS_KEY_ID",
+        ),
+        (
+            "status code: 400 Bad: " + XML.format("Malformed", "the region 'a' is wrong"),
+            "the region",
+            "AWS_REGION",
+        ),
+        (
+            'status code: 404 Not Found: {\n"error": {"code": 404, "message": "no bucket"',
+            "no bucket",
+            "such a bucket",
+        ),
+        ("PUT http://169.254.169.254/latest/api/token - status code: 403 x", "api/token", "AWS_ACCESS"),
+        ("Error performing GET http://h/k - HTTP error: builder error", "builder", "AWS_ALLOW_HTTP=true"),
+        ("something else\n\nDebug source:\nregion 404", "something else", ""),
+    ],
+)
+def test_what_a_store_refuses_is_told_by_the_cause_it_names(text: str, shown: str, hint: str) -> None:
+    """As S3 (moto), Azure (Azurite) and Google answer, with the library's words around it."""
+    failure = store_failure("s3://kb/x", ValueError(f"Generic S3 error: Server returned non-2xx {text}"))
+    assert re.search(f"^s3://kb/x cannot be reached: .*{shown}", failure.message)
+    assert hint in failure.hint
+    assert bool(hint) == bool(failure.hint)
+    assert "\n" not in failure.message

@@ -14,6 +14,8 @@ import pytest
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.remote import cloning, fetching
 from arbor.remote.exchange.transfer import TransferOptions
+from arbor.remote.protocol.limits import DEFAULT_LIMITS
+from arbor.remote.protocol.pacing import PacedReader
 from arbor.remote.protocol.wire import Interrupted, Message, Packet, PacketKind, Packets
 from arbor.remote.quarantine.receiving import INCOMING_PREFIX
 from arbor.remote.transports.local import LocalTransport
@@ -84,6 +86,52 @@ def test_a_clone_that_was_cut_goes_on(tmp_path: Path, bare: bool) -> None:
     assert second.frame_bytes + first.frame_bytes < 1.03 * whole.frame_bytes
     assert first.frame_bytes > 0.3 * whole.frame_bytes
     assert_whole(repo)
+
+
+class Refusing(LocalTransport):
+    """A way that a server, a proxy or a portal in between has shut before anything comes."""
+
+    def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+        raise RemoteError("a token is needed")
+        yield
+
+
+def test_a_try_that_is_refused_at_once_takes_nothing_from_the_next(tmp_path: Path) -> None:
+    source = make_kb(tmp_path / "a", bulky(60))
+    first = Cut(tmp_path / "a", 3)
+    with pytest.raises(Interrupted):
+        clone_to(first, tmp_path / "b")
+    with pytest.raises(RemoteError, match="a token"):
+        clone_to(Refusing(tmp_path / "a"), tmp_path / "b")
+    with pytest.raises(UsageError, match="no branch"):
+        cloning.clone(
+            Cut(tmp_path / "a", 0), tmp_path / "b", cloning.CloneOptions(branch="x"), TransferOptions()
+        )
+    whole, second = Cut(tmp_path / "a", None), Cut(tmp_path / "a", None)
+    clone_to(second, tmp_path / "b")
+    clone_to(whole, tmp_path / "whole", bare=True)
+    assert second.frame_bytes + first.frame_bytes < 1.03 * whole.frame_bytes
+    assert open_repository(tmp_path / "b").refs.head_oid() == source.refs.head_oid()
+    with pytest.raises(RemoteError, match="a token"):
+        clone_to(Refusing(tmp_path / "a"), tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_line_that_is_silent_for_too_long_takes_nothing_from_the_next(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", bulky(60))
+
+    class Silent(Cut):
+        def _pass(self, frame: bytes) -> None:
+            try:
+                super()._pass(frame)
+            except Interrupted:
+                clock = iter((0.0, 1e6))
+                read = PacedReader(lambda: b"x", DEFAULT_LIMITS, lambda: next(clock)).read
+                read(2)
+
+    with pytest.raises(RemoteError, match="took longer"):
+        clone_to(Silent(tmp_path / "a", 3), tmp_path / "b")
+    assert incoming(tmp_path / "b/.arbor")
 
 
 def test_a_clone_that_got_nothing_leaves_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -88,6 +89,44 @@ def test_of_what_the_other_side_complains_of_only_the_end_is_kept() -> None:
         with pytest.raises(Interrupted, match="the last word"):
             list(chatty.call("refs", {}))
         assert len(chatty._said) <= 4000  # type: ignore[attr-defined]
+
+
+def test_a_banner_in_the_place_of_packets_is_shown(tmp_path: Path) -> None:
+    """As of a login file that greets, a forced command, and `nologin`."""
+    greets = f"print('Welcome to kb1!', flush=True); import sys; sys.path.insert(0, {str(REPOSITORY)!r})"
+    for program in (greets, "print('This account is currently not available.')", "print('No!')"):
+        words = program.split("'")[1]
+        with pytest.raises(RemoteError, match=re.escape(words)):
+            clone_to(connect("me@host:kb", running(program)), tmp_path / "b")
+    with pytest.raises(RemoteError, match="it begins with: Welcome") as caught:
+        clone_to(connect("ssh://me@host:22/kb", running(greets)), tmp_path / "b")
+    assert caught.value.hint.endswith("ssh -T -p 22 me@host true")
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [("bash: line 1: arbor: command not found", 127), ("arbor: Command not found.", 1), ("no", 127)],
+)
+def test_where_arbor_is_on_the_other_side_can_be_told(said: str, code: int) -> None:
+    program = f"import sys; sys.stderr.write({said!r}); sys.exit({code})"
+    with closing(connect("host:kb", running(program))) as lost:
+        with pytest.raises(Interrupted, match=said) as caught:
+            list(lost.call("refs", {}))
+        assert "ARBOR_REMOTE_COMMAND=" in caught.value.hint
+
+
+def test_what_ssh_itself_could_not_do_is_told_apart() -> None:
+    program = "import sys; sys.stderr.write('connect to host h port 22: refused\\n****\\n'); sys.exit(255)"
+    said = "ssh://h/kb cannot be reached: connect to host h port 22"
+    with closing(connect("ssh://h/kb", running(program))) as lost, pytest.raises(Interrupted, match=said):
+        list(lost.call("refs", {}))
+
+
+def test_the_hints_of_another_side_are_for_who_reads_them(tmp_path: Path, ssh: ConnectOptions) -> None:
+    with pytest.raises(RemoteError) as caught:
+        clone_to(connect(f"host:{tmp_path}/nothing", ssh), tmp_path / "b")
+    assert caught.value.hint == "check the address"
 
 
 def test_a_program_that_is_absent_is_named() -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 
-from arbor.errors import ArborError, IntegrityError, LostObject, RemoteError, UsageError
+from arbor.errors import ArborError, IntegrityError, LostObject, NoKnowledgeBase, RemoteError, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.exchange.accepting import accept_push, refuse_updates
@@ -112,6 +112,8 @@ class Service:
             yield error_packet(
                 f"its history is incomplete or damaged: {error.message}", hint, error.exit_code
             )
+        except NoKnowledgeBase as error:
+            yield error_packet(error.message, "check the address", error.exit_code)
         except ArborError as error:
             yield error_packet(error.message, error.hint, error.exit_code)
 
@@ -241,7 +243,7 @@ def _require_push(may_push: bool) -> None:
     if not may_push:
         raise RemoteError(
             "pushing to this knowledge base is not allowed",
-            "ask its owner for a token that may push, and set ARBOR_TOKEN to it",
+            "ask its owner; over http that takes a token, which goes into ARBOR_TOKEN",
         )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from arbor.errors import RemoteError
 from arbor.remote.protocol.limits import Limits
+from arbor.remote.protocol.wire import Interrupted
 
 
 class Pace:
@@ -26,14 +26,14 @@ class Pace:
         """Count bytes that have moved, `elapsed_s` seconds after the first.
 
         Raises:
-            RemoteError: when the other side is too slow.
+            Interrupted: when the other side is too slow.
         """
         self._moved_bytes += size
         limits = self._limits
         if elapsed_s > limits.total_s:
-            raise RemoteError(f"the transfer took longer than {limits.total_s:.0f} seconds")
+            raise Interrupted(f"the transfer took longer than {limits.total_s:.0f} seconds")
         if size and elapsed_s > limits.grace_s and self._moved_bytes < elapsed_s * limits.min_bytes_per_s:
-            raise RemoteError(
+            raise Interrupted(
                 f"the other side {self._does} less than {limits.min_bytes_per_s:.0f} bytes a second"
             )
 
@@ -60,7 +60,7 @@ class PacedReader:
         """`size` bytes, fewer only where the stream ends.
 
         Raises:
-            RemoteError: when the other side is too slow.
+            Interrupted: when the other side is too slow.
         """
         pieces, missing = [], size
         while missing > 0:

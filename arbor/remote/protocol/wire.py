@@ -30,6 +30,18 @@ class Interrupted(RemoteError):
     """The conversation ended before its end; what has arrived whole is worth keeping for the next try."""
 
 
+class NoPacket(RemoteError):
+    """Something else came where a packet should begin.
+
+    Args:
+        begun: How it begins.
+    """
+
+    def __init__(self, begun: bytes) -> None:
+        super().__init__("the other side does not speak the arbor protocol, or sent an impossible packet")
+        self.begun = begun
+
+
 def first_line(error: BaseException) -> str:
     """What the system or a library says, in one printable line."""
     text = str(error).strip().split("\n", 1)[0][:200]
@@ -105,9 +117,7 @@ def read_packets(read: Callable[[int], bytes]) -> Packets:
             raise Interrupted(EARLY_END)
         kind, size = _HEAD.unpack(head)
         if size > _LARGEST.get(kind, -1):
-            raise RemoteError(
-                "the other side does not speak the arbor protocol, or sent an impossible packet"
-            )
+            raise NoPacket(head)
         payload = read(size)
         if len(payload) < size:
             raise Interrupted(EARLY_END)

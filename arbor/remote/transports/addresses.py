@@ -28,8 +28,8 @@ class Address:
         kind: `path`, `ssh`, `http` or `store`.
         url: How it is shown and recorded, without a secret.
         path: The path on the other side, or on this disk.
-        host, user, port: For ssh; "" and None where not given.
-        secret: A token that stood in an http URL.
+        host, user, port: For ssh and http; "" and None where not given, and no user where there is no password.
+        secret: A token or a password that stood in an http URL.
     """
 
     kind: str
@@ -88,9 +88,8 @@ def _parse_url(text: str, scheme: str) -> Address:
         shown = f"[{host}]" if ":" in host else _ascii_host(text, host)
         path = quote(parts.path.rstrip("/"), safe=_AS_THEY_ARE)
         url = urlunsplit((scheme, shown + (f":{port}" if port else ""), path, "", ""))
-        return Address(
-            "http", url, parts.path, host, "", port, unquote(parts.password or parts.username or "")
-        )
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        return Address("http", url, parts.path, host, user if password else "", port, password or user)
     if scheme in STORE_SCHEMES:
         if parts.password:
             raise UsageError("a secret does not belong into the URL of an object store")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class ConnectOptions:
         ssh_command: The ssh program and options of its own.
         remote_command: What is run on the other side of ssh.
         limits: Bounds.
+        proxies: On the way to http servers; see `arbor.remote.transports.http_proxies.find_proxy`.
     """
 
     cwd: Path | None = None
@@ -38,6 +40,7 @@ class ConnectOptions:
     ssh_command: tuple[str, ...] = ("ssh",)
     remote_command: tuple[str, ...] = ("arbor",)
     limits: Limits = DEFAULT_LIMITS
+    proxies: Mapping[str, str] = field(default_factory=dict)
 
 
 def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
@@ -64,7 +67,9 @@ def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
         )
     elif address.kind == "http":
         module = _extra("arbor.remote.transports.http_client", "http", "httpcore")
-        transport = module.HttpTransport(address.url, options.token or address.secret, options.limits)
+        given = options.token or address.secret
+        login = f"{address.user}:{given}" if address.user and given == address.secret else ""
+        transport = module.HttpTransport(address.url, given, options.limits, login, options.proxies)
     else:
         transport = _extra("arbor.remote.transports.object_storage", "s3", "obstore").open_store(address.url)
     return transport

@@ -170,9 +170,12 @@ class _Answer(Response):
 
     async def _send_all(self, send: Send) -> None:
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
         sent = 0
         async for packet in iterate_in_threadpool(self._packets):
+            if not sent:
+                # Not before the first packet, which is when the body has been read: a proxy in front, nginx among
+                # them, may pass on no more of a push once its answer has begun.
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
             await self._send(send, encode_packet(packet))
             sent += 1
             # After the first packet the body has been read, unless the request failed and this is the end.

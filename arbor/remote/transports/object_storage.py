@@ -22,8 +22,9 @@ from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import Signature
 from arbor.remote.exchange.service import Service
 from arbor.remote.protocol.limits import DEFAULT_LIMITS, Limits
-from arbor.remote.protocol.wire import Interrupted, Message, Packets, first_line, request_packets
+from arbor.remote.protocol.wire import Message, Packets, first_line, request_packets
 from arbor.remote.transports.bucket_packs import BucketStore
+from arbor.remote.transports.store_failures import store_failure
 from arbor.repo.repository import DEFAULT_BRANCH, Repository
 from arbor.store.refs import HEADS, Refs, check_ref_name
 
@@ -73,7 +74,7 @@ class StoreTransport:
             self._require_format(make=command in ("prepare", "push"), may_be_empty=command == "refs")
             yield from self._service.answer(request_packets(command, arguments, frames))
         except (obstore.exceptions.BaseError, OSError) as error:
-            raise Interrupted(f"{self.url} cannot be reached: {first_line(error)}") from error
+            raise store_failure(self.url, error) from error
 
     def _require_format(self, *, make: bool, may_be_empty: bool) -> None:
         """The bucket holds a KB, or nothing yet and may get one."""

@@ -19,6 +19,7 @@ from arbor.remote.protocol.pacing import Pace, PacedReader
 from arbor.remote.protocol.wire import (
     Interrupted,
     Message,
+    NoPacket,
     Packets,
     encode_packet,
     read_packets,
@@ -34,18 +35,30 @@ _SAID_BYTES = 4000
 _CAN_WAIT = sys.platform != "win32"  # there, pipes cannot be waited for
 
 
+_OF_SSH = 255
+"""Exit status of ssh itself, and not of what runs on the other side."""
+_NOT_FOUND = 127
+"""Exit status of a shell that does not find a command."""
+
+
 def ssh_arguments(
     address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...]
 ) -> list[str]:
     """The words that start the other side: its shell gets the path quoted, ssh nothing that looks like an option."""
-    target = f"{address.user}@{address.host}" if address.user else address.host
-    port = ["-p", str(address.port)] if address.port is not None else []
     home = address.path == "~" or address.path.startswith("~/")
     path = (
         "~/" + shlex.quote(address.path[2:]) if home and len(address.path) > 2 else shlex.quote(address.path)
     )
     command = " ".join([*map(shlex.quote, remote_command), "serve", "--stdio", "--", path])
-    return [*ssh_command, "-T", *port, "--", target, command]
+    return [*ssh_command, "-T", *_port(address), "--", _target(address), command]
+
+
+def _port(address: Address) -> tuple[str, ...]:
+    return ("-p", str(address.port)) if address.port is not None else ()
+
+
+def _target(address: Address) -> str:
+    return f"{address.user}@{address.host}" if address.user else address.host
 
 
 class SshTransport:
@@ -58,6 +71,7 @@ class SshTransport:
     ) -> None:
         self.url = address.url
         self._limits = limits
+        self._host = " ".join((*_port(address), _target(address)))
         words = ssh_arguments(address, ssh_command, remote_command)
         try:
             self._process = subprocess.Popen(
@@ -66,6 +80,7 @@ class SshTransport:
         except OSError as error:
             hint = "install an ssh client" if isinstance(error, FileNotFoundError) else ""
             raise RemoteError(f"'{words[0]}' cannot be run: {error.strerror}", hint) from error
+        self._begun = b""  # how all that it writes begins, until a packet has been found in it
         self._answered = False
         self._said = b""
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -101,7 +116,7 @@ class SshTransport:
         stdin = self._process.stdin
         assert stdin is not None
         if _CAN_WAIT and not _is_ready(stdin, selectors.EVENT_WRITE, self._wait_s):
-            raise RemoteError(f"the other side has taken nothing for {self._wait_s:.0f} seconds")
+            raise Interrupted(f"the other side has taken nothing for {self._wait_s:.0f} seconds")
         return stdin.write(view) or 0
 
     @property
@@ -111,26 +126,41 @@ class SshTransport:
 
     def _answer(self, packets: Packets) -> Packets:
         try:
-            yield from packets
+            for packet in packets:
+                self._begun = b""
+                yield packet
+        except NoPacket as error:
+            if not (said := _last_line(self._begun.split(b"\n", 1)[0])):
+                raise
+            raise RemoteError(
+                f"the other side does not speak the arbor protocol; it begins with: {said}",
+                f"a login file or a forced command may print that; what comes unasked: ssh -T {self._host} true",
+            ) from error
         except Interrupted as error:
-            raise Interrupted(f"{error.message}{self._last_words()}", error.hint) from error
+            said, code = self._last_words()
+            hint = error.hint
+            if code == _NOT_FOUND or "not found" in said.lower():
+                hint = "where arbor is on the other side is told with: ARBOR_REMOTE_COMMAND=/path/to/arbor"
+            message = error.message
+            if code == _OF_SSH and not self._answered:
+                message = f"{self.url} cannot be reached"
+            raise Interrupted(f"{message}: {said}" if said else message, hint) from error
 
-    def _last_words(self) -> str:
-        """What ssh or the other side wrote to its standard error last."""
+    def _last_words(self) -> tuple[str, int | None]:
+        """What ssh or the other side wrote last, to its standard error or in the place of packets; its exit status."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_S)
             self._listener.join(_LISTEN_S)
-        lines = self._said.decode("utf-8", "replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f": {''.join(char for char in last[:300] if char.isprintable())}" if last else ""
+        return _last_line(self._said) or _last_line(self._begun), self._process.returncode
 
     def _read_some(self) -> bytes:
         stdout = self._process.stdout
         assert stdout is not None
         if _CAN_WAIT and not _is_ready(stdout, selectors.EVENT_READ, self._wait_s):
-            raise RemoteError(f"the other side has said nothing for {self._wait_s:.0f} seconds")
+            raise Interrupted(f"the other side has said nothing for {self._wait_s:.0f} seconds")
         data = os.read(stdout.fileno(), _READ_BYTES)
-        self._answered = self._answered or bool(data)
+        if data and not self._answered:
+            self._answered, self._begun = True, data[:_SAID_BYTES]
         return data
 
     def close(self) -> None:
@@ -147,6 +177,13 @@ class SshTransport:
         self._listener.join(_LISTEN_S)
         if self._process.stderr is not None and not self._listener.is_alive():
             self._process.stderr.close()
+
+
+def _last_line(data: bytes) -> str:
+    """The last line with a word in it, as far as it can be printed."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    last = next((line.strip() for line in reversed(lines) if any(char.isalnum() for char in line)), "")
+    return "".join(char for char in last[:300] if char.isprintable())
 
 
 def _is_ready(pipe: IO[bytes], event: int, wait_s: float) -> bool:
