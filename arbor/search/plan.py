@@ -11,7 +11,7 @@ from arbor.errors import UsageError
 from arbor.index.reader import Filter, Session, matches_any
 from arbor.index.tokens import Tokenizer
 from arbor.search.beginnings import widen
-from arbor.search.common_words import STOP_WORDS
+from arbor.search.common_words import STOP_WORDS, is_stop_word
 from arbor.search.query import Condition, Query, Term, is_one_letter, is_pattern
 from arbor.text.analyzer import Unit, match_units, phrase_unit
 
@@ -211,7 +211,7 @@ def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...
 
 def _is_stop_word(unit: Unit) -> bool:
     """Whether a unit carries no subject; `can*` does, as it is `canvas` too."""
-    return unit.text in STOP_WORDS and not unit.prefix
+    return not unit.prefix and is_stop_word(unit.text)
 
 
 def _lacks_telling_words(query: Query, ranked: tuple[RankedUnit, ...]) -> bool:
