@@ -21,7 +21,16 @@ from operator import add
 from typing import NamedTuple
 
 from arbor.lazy import lazy_pattern
-from arbor.text.folding import UNSPACED, fold, fold_run, join_lines, run_replacer, spell_names
+from arbor.text.folding import (
+    INNER_CAPITAL,
+    UNSPACED,
+    find_camel_parts,
+    fold,
+    fold_run,
+    join_lines,
+    run_replacer,
+    spell_names,
+)
 from arbor.text.terms import TERMS_ID, terms
 
 __all__ = [
@@ -29,6 +38,7 @@ __all__ = [
     "TERMS_ID",
     "TOKENIZER",
     "Unit",
+    "index_name",
     "index_text",
     "match_units",
     "phrase_unit",
@@ -39,7 +49,7 @@ __all__ = [
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """The FTS5 tokenizer that this module prepares text for."""
 
-ANALYZER_ID = f"arbor-analyzer/3 {TOKENIZER}"
+ANALYZER_ID = f"arbor-analyzer/4 {TOKENIZER}"
 """Names everything that decides what an index holds; an index with another id is out of date."""
 
 _SHORT_RUN_CHARS = 4
@@ -63,6 +73,15 @@ class Unit(NamedTuple):
 def index_text(text: str) -> str:
     """Prepare a text for the full-text index; ASCII text without special names comes back as it is."""
     return spell_names(text if text.isascii() else _prepare_runs(join_lines(text)))
+
+
+def index_name(text: str) -> str:
+    """Prepare a title, headings or paths: as `index_text`, with the parts of words such as `parseRequest` at the end.
+
+    There they are in the way of no phrase. In the text of a passage they would cost more than they bring.
+    """
+    prepared = index_text(text)
+    return " ".join([prepared, *find_camel_parts(text)]) if INNER_CAPITAL.search(text) else prepared
 
 
 def _prepare_any_run(run: str) -> str:
