@@ -53,6 +53,8 @@ ANALYZER_ID = f"arbor-analyzer/4 {TOKENIZER}"
 """Names everything that decides what an index holds; an index with another id is out of date."""
 
 _SHORT_RUN_CHARS = 4
+_JOINT = "-"
+"""A sign and no space, so that a query for `C++17` asks for one phrase and not for whatever holds a 17."""
 
 _UNSPACED_RUN = lazy_pattern(f"[{UNSPACED}]++")
 _UNSPACED_PARTS = lazy_pattern(f"([{UNSPACED}]++)")
@@ -161,7 +163,7 @@ def unspaced_runs(word: str) -> list[str]:
 
 def _iter_parts(text: str) -> Iterator[tuple[str, bool]]:
     """The folded text cut into runs written without spaces (True) and what lies between them (False)."""
-    folded = spell_names(fold(join_lines(text))).replace('"', " ").replace("\0", " ")
+    folded = spell_names(fold(join_lines(text)), _JOINT).replace('"', " ").replace("\0", " ")
     for number, part in enumerate(_UNSPACED_PARTS.split(folded)):
         if part and not part.isspace():
             yield part, number % 2 == 1

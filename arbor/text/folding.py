@@ -188,12 +188,17 @@ _CAMEL_PARTS = re.compile(r"[A-Z]+\d*(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+\d*|[A-Z]+\d*
 _MOMENT = re.compile(r"T(?<=\d\d-\d\dT)(?=[0-2]\d:?\d\d)")
 
 
-def spell_names(text: str) -> str:
-    """Spell out names whose signs a tokenizer drops (`C++`, `C#` and `.NET` become words), and part moments."""
+def spell_names(text: str, joint: str = " ") -> str:
+    """Spell out names whose signs a tokenizer drops (`C++`, `C#` and `.NET` become words), and part moments.
+
+    Args:
+        text: Any.
+        joint: What parts such a name from what stands beside it, as from the 17 in `C++17`.
+    """
     text = part_moments(text)
     for sign, pattern, spelled in NAMES:
         if sign in text:
-            text = pattern.sub(spelled, text)
+            text = pattern.sub(spelled.replace(" ", joint), text)
     return text
 
 
