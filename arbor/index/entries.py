@@ -16,7 +16,7 @@ from arbor.repo.file_bytes import ObjectSource, read_document
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
-from arbor.text.analyzer import index_text
+from arbor.text.analyzer import index_name, index_text
 from arbor.text.extraction import Extraction
 from arbor.text.reading import decode_passage
 
@@ -208,16 +208,16 @@ def make_entry(
         words: What stands for them then.
     """
     title = described.title or PurePosixPath(paths[0]).stem
-    path_column = index_text("\n".join(paths))
+    path_column = index_name("\n".join(paths))
     rows: Collection[Row]
     if texts:
         lazy = PassageRows(title, path_column, headings, texts)
         rows = lazy if isinstance(texts, StoredTexts) else list(lazy)
     elif texts is None:
-        named = index_text(_all_headings(headings, title))
-        rows = [(index_text(title), named, path_column, _own_words(described, words))]
+        named = index_name(_all_headings(headings, title))
+        rows = [(index_name(title), named, path_column, _own_words(described, words))]
     else:
-        rows = [(index_text(title), "", path_column, "")]
+        rows = [(index_name(title), "", path_column, "")]
     front_matter = described.front_matter
     return Entry(
         oid, kind, described.media_type, title,
@@ -254,12 +254,12 @@ class PassageRows(Collection[Row]):
         return any(row == each for each in self)
 
     def __iter__(self) -> Iterator[Row]:
-        title_column, path_column = index_text(self._title), self._path_column
+        title_column, path_column = index_name(self._title), self._path_column
         previous: Sequence[str] | None = None
         heading_column = ""
         for above, text in zip(self._headings, self._texts, strict=True):
             if above != previous:
-                heading_column = index_text(_heading_text(above, self._title))
+                heading_column = index_name(_heading_text(above, self._title))
                 previous = above
             yield title_column, heading_column, path_column, index_text(text)
 

@@ -11,8 +11,9 @@ from arbor.errors import UsageError
 from arbor.index.reader import Filter, Session, matches_any
 from arbor.index.tokens import Tokenizer
 from arbor.search.beginnings import widen
-from arbor.search.common_words import STOP_WORDS
+from arbor.search.common_words import STOP_WORDS, is_stop_word
 from arbor.search.query import Condition, Query, Term, is_one_letter, is_pattern
+from arbor.search.spellings import other_spellings
 from arbor.text.analyzer import Unit, match_units, phrase_unit
 
 COMMON_SHARE = 0.5
@@ -90,11 +91,13 @@ def unit_expression(unit: Unit) -> str:
 
 
 def units_of(term: Term) -> list[Unit]:
-    """The units of a term, any of which may match; a phrase or a prefix is a single one."""
+    """The units of a term, any of which may match; a phrase or a prefix is a single one, if it has one spelling."""
     if term.kind == "word":
-        return match_units(term.text)
+        return [*match_units(term.text), *other_spellings(term.text)]
     unit = phrase_unit(term.text, prefix=term.is_begun)
-    return [unit] if unit else []
+    if unit is None:
+        return []
+    return [unit] if term.is_begun else [unit, *other_spellings(term.text)]
 
 
 def _required_units(term: Term, tokenizer: Tokenizer) -> list[Unit]:
@@ -102,7 +105,7 @@ def _required_units(term: Term, tokenizer: Tokenizer) -> list[Unit]:
     unit = phrase_unit(term.text, prefix=term.is_begun)
     if unit is None:
         return []
-    return widen(unit, tokenizer) if term.is_begun else [unit]
+    return widen(unit, tokenizer) if term.is_begun else [unit, *other_spellings(term.text)]
 
 
 def title_units(query: Query, tokenizer: Tokenizer) -> list[Unit]:
@@ -211,7 +214,7 @@ def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...
 
 def _is_stop_word(unit: Unit) -> bool:
     """Whether a unit carries no subject; `can*` does, as it is `canvas` too."""
-    return unit.text in STOP_WORDS and not unit.prefix
+    return not unit.prefix and is_stop_word(unit.text)
 
 
 def _lacks_telling_words(query: Query, ranked: tuple[RankedUnit, ...]) -> bool:

@@ -21,7 +21,16 @@ from operator import add
 from typing import NamedTuple
 
 from arbor.lazy import lazy_pattern
-from arbor.text.folding import UNSPACED, fold, fold_run, join_lines, run_replacer, spell_names
+from arbor.text.folding import (
+    INNER_CAPITAL,
+    UNSPACED,
+    find_camel_parts,
+    fold,
+    fold_run,
+    join_lines,
+    run_replacer,
+    spell_names,
+)
 from arbor.text.terms import TERMS_ID, terms
 
 __all__ = [
@@ -29,6 +38,7 @@ __all__ = [
     "TERMS_ID",
     "TOKENIZER",
     "Unit",
+    "index_name",
     "index_text",
     "match_units",
     "phrase_unit",
@@ -39,10 +49,12 @@ __all__ = [
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """The FTS5 tokenizer that this module prepares text for."""
 
-ANALYZER_ID = f"arbor-analyzer/3 {TOKENIZER}"
+ANALYZER_ID = f"arbor-analyzer/4 {TOKENIZER}"
 """Names everything that decides what an index holds; an index with another id is out of date."""
 
 _SHORT_RUN_CHARS = 4
+_JOINT = "-"
+"""A sign and no space, so that a query for `C++17` asks for one phrase and not for whatever holds a 17."""
 
 _UNSPACED_RUN = lazy_pattern(f"[{UNSPACED}]++")
 _UNSPACED_PARTS = lazy_pattern(f"([{UNSPACED}]++)")
@@ -63,6 +75,15 @@ class Unit(NamedTuple):
 def index_text(text: str) -> str:
     """Prepare a text for the full-text index; ASCII text without special names comes back as it is."""
     return spell_names(text if text.isascii() else _prepare_runs(join_lines(text)))
+
+
+def index_name(text: str) -> str:
+    """Prepare a title, headings or paths: as `index_text`, with the parts of words such as `parseRequest` at the end.
+
+    There they are in the way of no phrase. In the text of a passage they would cost more than they bring.
+    """
+    prepared = index_text(text)
+    return " ".join([prepared, *find_camel_parts(text)]) if INNER_CAPITAL.search(text) else prepared
 
 
 def _prepare_any_run(run: str) -> str:
@@ -142,7 +163,7 @@ def unspaced_runs(word: str) -> list[str]:
 
 def _iter_parts(text: str) -> Iterator[tuple[str, bool]]:
     """The folded text cut into runs written without spaces (True) and what lies between them (False)."""
-    folded = spell_names(fold(join_lines(text))).replace('"', " ").replace("\0", " ")
+    folded = spell_names(fold(join_lines(text)), _JOINT).replace('"', " ").replace("\0", " ")
     for number, part in enumerate(_UNSPACED_PARTS.split(folded)):
         if part and not part.isspace():
             yield part, number % 2 == 1

@@ -57,6 +57,9 @@ _EMOJI_CLASS = (
 )
 """Emoji, the signs of keys, and signs of mathematics that are read as a word, such as those of a sum or of infinity."""
 
+_PRIVATE_CLASS = "\ue000-\uf8ff\U000f0000-\U0010fffd"
+"""Pictures of icon fonts and the bullets that word processors write, which SQLite takes for letters."""
+
 
 def _find_marks(*blocks: tuple[int, int]) -> list[str]:
     codes = (code for start, stop in blocks for code in range(start, stop))
@@ -94,7 +97,10 @@ WRAPS = tuple(
 UNSPACED_CHAR = lazy_pattern(f"[{UNSPACED}]")
 
 _EMOJI = lazy_pattern(f"[{_EMOJI_CLASS}]")
-_SPECIAL = lazy_pattern(f"[{IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]")
+_PRIVATE = lazy_pattern(f"[{_PRIVATE_CLASS}]")
+_SPECIAL = lazy_pattern(
+    f"[{IGNORED}]++|[{''.join(_LETTERS)}]|[{_EMOJI_CLASS}]|[{''.join(_MARK_LETTERS)}]|[{_PRIVATE_CLASS}]"
+)
 
 
 def run_replacer(name: str, replace: Callable[[str], str]) -> Callable[[str], str]:
@@ -151,7 +157,9 @@ def _replace_special(match: re.Match[str]) -> str:
         return _LETTERS[char]
     if char in _MARK_LETTERS:
         return _MARK_LETTERS[char]
-    return f" u{ord(char)} " if _EMOJI.match(char) else ""
+    if _EMOJI.match(char):
+        return f" u{ord(char)} "
+    return " " if _PRIVATE.match(char) else ""
 
 
 def join_lines(text: str) -> str:
@@ -170,18 +178,48 @@ NAMES = (
 )
 """Names whose signs a tokenizer drops: what each holds for sure, where the signs stand, and what is written there."""
 
+INNER_CAPITAL = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
+"""What every word such as `parseRequest` has, and few others do: begun with what is rare, it is quick to rule out."""
+
+_CAMEL = re.compile(r"[a-z]\d*[A-Z]|[A-Z]{2}[a-z]")
+_CAMEL_WORD = re.compile(r"(?<![^\W_])[A-Za-z0-9]+(?![^\W_])")
+_CAMEL_PARTS = re.compile(r"[A-Z]+\d*(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+\d*|[A-Z]+\d*")
+
 _MOMENT = re.compile(r"T(?<=\d\d-\d\dT)(?=[0-2]\d:?\d\d)")
 
 
-def spell_names(text: str) -> str:
-    """Spell out names whose signs a tokenizer drops (`C++`, `C#` and `.NET` become words), and part moments."""
+def spell_names(text: str, joint: str = " ") -> str:
+    """Spell out names whose signs a tokenizer drops (`C++`, `C#` and `.NET` become words), and part moments.
+
+    Args:
+        text: Any.
+        joint: What parts such a name from what stands beside it, as from the 17 in `C++17`.
+    """
     text = part_moments(text)
     for sign, pattern, spelled in NAMES:
         if sign in text:
-            text = pattern.sub(spelled, text)
+            text = pattern.sub(spelled.replace(" ", joint), text)
     return text
 
 
 def part_moments(text: str) -> str:
     """Put a space for the T in `2024-05-31T09:30`, which would else make one word of the day and the hour."""
     return _MOMENT.sub(" ", text)
+
+
+@lru_cache(maxsize=1 << 12)
+def camel_parts(word: str) -> tuple[str, ...]:
+    """The parts of a word such as `parseHTTPRequest`: `parse`, `HTTP` and `Request`.
+
+    Nothing where it has no two, or one of them is a single letter, as in `iPhone` or `PDFs`, and for codes such as
+    `CX3CR1`.
+    """
+    parts = _CAMEL_PARTS.findall(word) if _CAMEL.search(word) else []
+    are_all = len(parts) > 1 and min(map(len, parts)) > 1 and sum(map(len, parts)) == len(word)
+    return tuple(parts) if are_all else ()
+
+
+def find_camel_parts(text: str) -> list[str]:
+    """The parts of all such words in a text, in order."""
+    words = [word for word in _CAMEL_WORD.findall(text) if not word.islower() and not word.istitle()]
+    return [part for word in words for part in camel_parts(word)]

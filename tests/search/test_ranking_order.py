@@ -153,6 +153,28 @@ def test_stop_words_are_found_when_there_is_nothing_else(shelve: Shelve) -> None
     assert library.paths('"the who" zebra') == ["who.txt"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["What is a zebra?", "zebra: what is it?", "The zebra", "zebra, (the)", "what's a zebra", "zebra AND WHO",
+     "It\u2019s the ＺＥＢＲＡ", "NOT a zebra", "\u201cthe zebra, is it"],
+)  # fmt: skip
+def test_stop_words_carry_nothing_however_they_are_written(shelve: Shelve, query: str) -> None:
+    library = shelve({
+        "1.txt": "what is it, and not a thing: the what's what", "2.txt": "the zebra", "3.txt": "it's a horse",
+        "4.txt": "or a mule", "5.txt": "sheep", "6.txt": "goats", "7.txt": "pigs",
+    })  # fmt: skip
+    assert library.paths(query) == ["2.txt"]
+    [hit] = library.search(query).hits
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["zebra"]
+
+
+def test_names_in_capitals_are_no_stop_words(shelve: Shelve) -> None:
+    files = {"who.txt": "what the WHO says", "t.txt": "T cells", "us.txt": "economy of the US"}
+    library = shelve({**files, **{f"{number}.txt": "nothing of the kind" for number in range(9)}})
+    for query, path in (("who WHO", "who.txt"), ("T lymphocytes", "t.txt"), ("US gdp", "us.txt")):
+        assert library.paths(query) == [path], query
+
+
 def test_long_queries_are_bounded_and_say_so(shelve: Shelve) -> None:
     library = shelve({f"{n}.txt": " ".join(f"word{n * 40 + k}" for k in range(40)) for n in range(20)})
     found = library.search(" ".join(f"word{number}" for number in range(10_000)))

@@ -99,6 +99,15 @@ def test_queries(library: Library, query: str, expected: set[str]) -> None:
     assert set(library.paths(query, now=NOW)) == expected
 
 
+def test_what_is_joined_to_a_name_with_signs_is_one_phrase(shelve: Shelve) -> None:
+    library = shelve(
+        {"17.md": "On the 17th day: 17.", "c.md": "C++ only", "c17.md": "In C++17 it is; C++-style."}
+    )
+    for query in ("c++17", '"C++17"', "C++-style", "c++17*"):
+        assert library.paths(query) == ["c17.md"], query
+    assert set(library.paths("c++")) == set(library.paths("c++*")) == {"c.md", "c17.md"}
+
+
 def test_a_pattern_may_also_be_the_name_itself(shelve: Shelve) -> None:
     library = shelve({"f/[draft] tree.md": "tree 1", "f/z tree.md": "tree 2", "f/what?/a*b.md": "tree 3"})
     assert library.paths('tree path:"f/[draft] tree.md"') == ["f/[draft] tree.md"]
