@@ -19,6 +19,17 @@ from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree import twins
 
+MERGE_FIELDS = {
+    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
+    "commit": "the commit HEAD stands at now",
+    "merged": "the commit that was merged",
+    "changed": "documents, and cores as core:NAME, that the merge brought",
+    "conflicts": "those to be resolved by hand",
+    "reasons": "why each of them is in conflict",
+    "stale": "distilled cores that both sides made anew and that fit the merged documents on neither side",
+}
+"""The `--json` answer of a command that has merged, see `end_merge`."""
+
 
 def finish_merge(
     session: Session, result: MergeResult, *, commit: bool, warned: Collection[str] = ()
