@@ -40,7 +40,15 @@ from arbor.remote.protocol.messages import (
     encode_fetch_answer,
     encode_results,
 )
-from arbor.remote.protocol.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
+from arbor.remote.protocol.wire import (
+    VERSION,
+    Message,
+    Packets,
+    answer_packets,
+    error_packet,
+    open_packets,
+    printable,
+)
 from arbor.remote.quarantine.receiving import held_before
 from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository, open_repository
@@ -257,5 +265,5 @@ def _push_key(message: Message) -> str:
 def decode_who(repo: Repository, message: Message) -> Signature:
     """Who pushes, for the reflog: the name is what the other side says, and marked so."""
     name = message.get("who")
-    plain = "".join(char for char in name[:100] if char.isprintable()) if isinstance(name, str) else ""
+    plain = printable(name[:100]) if isinstance(name, str) else ""
     return repo.who()._replace(name=f"push by {plain or 'unknown'}", email="")

@@ -22,6 +22,7 @@ from arbor.remote.protocol.wire import (
     NoPacket,
     Packets,
     encode_packet,
+    printable,
     read_packets,
     request_packets,
 )
@@ -183,7 +184,7 @@ def _last_line(data: bytes) -> str:
     """The last line with a word in it, as far as it can be printed."""
     lines = data.decode("utf-8", "replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if any(char.isalnum() for char in line)), "")
-    return "".join(char for char in last[:300] if char.isprintable())
+    return printable(last[:300])
 
 
 def _is_ready(pipe: IO[bytes], event: int, wait_s: float) -> bool:
