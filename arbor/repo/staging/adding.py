@@ -159,8 +159,7 @@ def _find(
         if not there and is_glob(selection):
             matcher, start = glob_matcher(selection), ""
         if matcher is not None or (fs_path.is_dir() and not fs_path.is_symlink()):
-            listing = scan(fs_root, start, tracked=tracked, tracked_below=tracked_below,
-                           use_ignore=not force)  # fmt: skip
+            listing = scan(fs_root, start, tracked=tracked, tracked_below=tracked_below, use_ignore=not force)
         else:
             listing = _single(fs_root, selection, tracked, force)
         files, skipped = listing.files, listing.skipped
