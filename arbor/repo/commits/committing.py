@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from arbor.errors import ArborError, ConflictError, UsageError, WrongType
+from arbor.errors import ArborError, ConflictError, UsageError, WrongType, first_of
 from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
@@ -96,7 +96,7 @@ def commit(
         if len(codec.check_unicode(message, "the commit message")) > MAX_MESSAGE_CHARS:
             raise UsageError(f"the commit message is longer than {MAX_MESSAGE_CHARS:,} characters")
         if stage.conflicts:
-            named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
+            named = first_of(stage.conflicts, 3)
             raise ConflictError(
                 f"still in conflict: {named}", f"resolve them, then run: {stage.what_resolves}"
             )
