@@ -27,6 +27,7 @@ from arbor.remote.protocol.wire import (
     request_packets,
 )
 from arbor.remote.transports.addresses import Address
+from arbor.store.files import in_words
 
 _FIRST_ANSWER_S = 300.0
 _READ_BYTES = 1 << 16
@@ -80,7 +81,7 @@ class SshTransport:
             )
         except OSError as error:
             hint = "install an ssh client" if isinstance(error, FileNotFoundError) else ""
-            raise RemoteError(f"'{words[0]}' cannot be run: {error.strerror}", hint) from error
+            raise RemoteError(f"'{words[0]}' cannot be run: {in_words(error)[0]}", hint) from error
         self._begun = b""  # how all that it writes begins, until a packet has been found in it
         self._answered = False
         self._said = b""

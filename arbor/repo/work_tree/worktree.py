@@ -415,7 +415,7 @@ def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tu
                 (fs_root / new).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(source, fs_root / new)
             except OSError as error:
-                raise PartlyDone(f"'{old}' cannot be moved to '{new}': {error.strerror}") from error
+                raise PartlyDone(f"'{old}' cannot be moved to '{new}': {in_words(error)[0]}") from error
             folders[source.parent] = None
             yield old, new
     finally:
