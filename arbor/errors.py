@@ -6,8 +6,14 @@ The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 not or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first of some names for a message, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 class ArborError(Exception):

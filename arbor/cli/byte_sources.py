@@ -73,13 +73,15 @@ def open_places(
             raise UsageError(f"'{text}' is no folder, bundle or remote", "run: arbor remote")
     if not offline:
         addresses += known.items()
-    for _, url in list(addresses):
-        if (session.from_here(url)).is_dir():
+    far: list[tuple[str, str]] = []
+    for name, url in addresses:
+        if session.from_here(url).is_dir():
             folders.append(session.from_here(url))
-    far = [(name, url) for name, url in addresses if not session.from_here(url).is_dir()]
-    fetch = (
-        None if offline else fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
-    )
+        else:
+            far.append((name, url))
+    fetch = None
+    if not offline:
+        fetch = fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
     places = on_demand.FarPlaces(
         connect_options(session), session.out.warning, repo if as_copies else None, dry_run=dry_run
     )

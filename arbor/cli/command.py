@@ -147,6 +147,19 @@ def no_edit_option(function: F) -> F:
                         help="Keep the prepared message, as without it.")(function)  # fmt: skip
 
 
+def merge_options(function: F) -> F:
+    """How a merge is made: `--ff-only`, `--no-ff`, `--no-commit`, `--allow-unrelated`."""
+    for option in (
+        click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
+                     help="Merge histories that have nothing in common."),
+        click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you."),
+        click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible."),
+        click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
 def signed_option(function: F) -> F:
     """`--require-signed`, `--no-require-signed`."""
     return click.option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,6 @@ STATUS_WORDS = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "
 STATUS_STYLES = {"A": "green", "M": "yellow", "D": "red", "R": "cyan", "U": "red"}
 LABEL_STYLES = {"NOVEL": "magenta", "EXTENDED": "cyan", "CORROBORATED": "green"}
 _LABEL_CELLS = 12
-_NAMES_SHOWN = 3
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -139,17 +138,6 @@ def note_rest(out: Output, total: int, what: str = "more") -> None:
 def fact_line(out: Output, label: str, value: str) -> None:
     """One thing that is known of what is shown, below its name."""
     out.line(f"  {out.style(label.ljust(_LABEL_CELLS), 'cyan')}{value}")
-
-
-def first_of(names: Sequence[str], most: int, shown: Callable[[str], str]) -> str:
-    """The first names as they are shown, and a sign for more."""
-    return ", ".join(map(shown, names[:most])) + (" …" if len(names) > most else "")
-
-
-def few(names: Sequence[str]) -> str:
-    """The first names, made safe before, and how many more there are."""
-    more = len(names) - _NAMES_SHOWN
-    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def origin_fields(origin: CoreOrigin) -> dict[str, Any]:

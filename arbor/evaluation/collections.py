@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from arbor.errors import UsageError
+from arbor.store.files import in_words
 
 CORPUS = "corpus.jsonl"
 QUERIES = "queries.jsonl"
@@ -228,7 +229,7 @@ def _iter_lines(path: Path) -> Iterator[tuple[int, str]]:
                     yield number, text
     except OSError as error:
         raise UsageError(
-            f"cannot read {path}: {error.strerror}",
+            f"cannot read {path}: {in_words(error)[0]}",
             f"a collection is a folder with {CORPUS}, {QUERIES} and {' or '.join(QRELS)}",
         ) from error
 

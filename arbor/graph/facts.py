@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from arbor.graph.commonplace import commonplace_terms
 from arbor.graph.markup import consensus_text
 from arbor.lazy import lazy_module
-from arbor.processes import map_forked
+from arbor.processes import batches, map_forked
 from arbor.text.analyzer import terms
 
 if TYPE_CHECKING:
@@ -141,10 +141,9 @@ def gather_facts(sources: Sequence[T], read: Callable[[T], DocumentFacts]) -> li
     Returns:
         In the order of `sources`.
     """
-    batches = [sources[start : start + _BATCH] for start in range(0, len(sources), _BATCH)]
     gathered: list[DocumentFacts] = []
     words: dict[str, str] = {}
-    for part in map_forked(lambda batch: [read(source) for source in batch], batches):
+    for part in map_forked(lambda batch: [read(source) for source in batch], batches(sources, _BATCH)):
         # One string for each word: what comes out of another process shares none.
         gathered += [
             replace(facts, terms=tuple(map(words.setdefault, facts.terms, facts.terms))) for facts in part

@@ -25,7 +25,7 @@ from arbor.store.refs import HEADS, TAGS
 if TYPE_CHECKING:
     from arbor.remote import cloning, fetching, on_demand, pushing, refspecs
     from arbor.remote.cloning import CloneOptions, CloneResult
-    from arbor.remote.exchange import demanding, transfer
+    from arbor.remote.exchange import demanding, enumerating, transfer
     from arbor.remote.fetching import FetchOptions, FetchResult
     from arbor.remote.pushing import PushResult, PushSpec
     from arbor.remote.quarantine.receiving import TransferProgress
@@ -42,6 +42,7 @@ else:
     bundle_check = lazy_module("arbor.remote.transports.bundle_check")
     cloning = lazy_module("arbor.remote.cloning")
     demanding = lazy_module("arbor.remote.exchange.demanding")
+    enumerating = lazy_module("arbor.remote.exchange.enumerating")
     fetching = lazy_module("arbor.remote.fetching")
     on_demand = lazy_module("arbor.remote.on_demand")
     pushing = lazy_module("arbor.remote.pushing")
@@ -284,7 +285,7 @@ class ShareDesk:
         refs = [self._full_name(name) for name in names] or [
             name for prefix in (HEADS, TAGS) for name in self._repo.refs.iter_names(prefix)
         ]
-        return bundle.bundle_refs(self._repo, refs), [resolve(self._repo, text) for text in exclude]
+        return enumerating.shown_refs(self._repo, refs), [resolve(self._repo, text) for text in exclude]
 
     def verify_bundle(self, fs_path: StrPath) -> BundleReport:
         """Check a bundle in full, against what is here.

@@ -101,7 +101,7 @@ class FetchResult:
 
 def fetch(
     repo: Repository, transport: Transport, remote: str, options: FetchOptions, transfer: TransferOptions
-) -> FetchResult:  # fmt: skip
+) -> FetchResult:
     """Bring refs and what they need from another KB.
 
     Args:

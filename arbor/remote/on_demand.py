@@ -65,14 +65,14 @@ class FarPlaces:
 
         def fetch(oids: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
             try:
-                return list(fetch_chunks(transport(), oids))
+                return list(fetch_chunks(transport(), oids, self._options.limits))
             except ArborError as error:
                 self._warn(f"{name}: {error.message}")
                 return []
 
         def ask(oids: Sequence[bytes]) -> Kept:
             try:
-                return ask_kept(transport(), oids)
+                return ask_kept(transport(), oids, self._options.limits)
             except ArborError as error:
                 self._warn(f"{name}: {error.message}")
                 return Kept(frozenset(), b"")

@@ -69,7 +69,9 @@ def fenced(text: str) -> str:
 def exit_codes_page() -> str:
     """What each exit code means, from the errors."""
     kinds = [
-        kind for kind in vars(errors).values() if isinstance(kind, type) and kind is not errors.ArborError
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.ArborError) and kind is not errors.ArborError
     ]
     rows = [(0, "", "Done.")]
     rows += [(kind.exit_code, kind.__name__, first_line(kind)) for kind in kinds]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.harness import Cli
@@ -215,3 +217,16 @@ def test_when_a_commit_was_written(kb: Cli) -> None:
     assert kb("log", "-1", "--format=%as %ae").out == "2022-01-02 g@example.org\n"
     assert "is not a date" in kb("commit", "--amend", "-m", "x", "--date", "someday", code=2).err
     assert "before 1970" in kb("commit", "--amend", "-m", "x", "--date", "0001-01-01T00:00+00:00", code=2).err
+
+
+def test_histories_with_nothing_in_common_are_pulled_when_that_is_asked_for(kb: Cli, tmp_path: Path) -> None:
+    other = Cli(tmp_path / "other")
+    other.folder.mkdir()
+    other("init")
+    other.write("theirs.md", "# Theirs\n")
+    other("add", ".")
+    other("commit", "-m", "theirs")
+    kb("pull", str(other.folder), code=2)
+    kb("pull", "--allow-unrelated-histories", str(other.folder))
+    assert (kb.folder / "theirs.md").read_text() == "# Theirs\n"
+    assert (kb.folder / "notes/proofs.md").exists()

@@ -195,7 +195,11 @@ def test_a_bug_is_called_one(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [kind for kind in vars(errors).values() if isinstance(kind, type) and kind is not errors.ArborError],
+    [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.ArborError) and kind is not errors.ArborError
+    ],
 )
 def test_every_error_ends_with_its_exit_code(
     kind: type[errors.ArborError], kb: Cli, monkeypatch: pytest.MonkeyPatch

@@ -11,10 +11,11 @@ import pytest
 
 from arbor.errors import ArborError, IntegrityError, RemoteError, UsageError
 from arbor.remote.exchange import planning
+from arbor.remote.exchange.enumerating import shown_refs
 from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.on_demand import bring_documents
 from arbor.remote.pushing import PushSpec, push
-from arbor.remote.transports.bundle import Bundle, bundle_refs, create_bundle
+from arbor.remote.transports.bundle import Bundle, create_bundle
 from arbor.remote.transports.bundle_check import verify_bundle
 from arbor.remote.transports.connecting import ConnectOptions, connect
 from arbor.repo.commits import branching
@@ -27,9 +28,7 @@ from tests.remote.people import assert_whole, change, clone_to, fetch_from, make
 def bundle(
     repo: Repository, fs_path: Path, exclude: list[bytes] | None = None, filter_text: str = ""
 ) -> Path:
-    refs = bundle_refs(
-        repo, [name for name in repo.refs.iter_names() if not name.startswith("refs/remotes/")]
-    )
+    refs = shown_refs(repo, [name for name in repo.refs.iter_names() if not name.startswith("refs/remotes/")])
     create_bundle(repo, fs_path, refs, exclude=exclude or [], filter_text=filter_text)
     return fs_path
 

@@ -8,15 +8,16 @@ from pathlib import Path
 import msgpack
 from blake3 import blake3
 
+from arbor.remote.exchange.enumerating import shown_refs
 from arbor.remote.exchange.service import Service
 from arbor.remote.protocol.wire import encode_packet, end_packet, message_packet, read_packets
-from arbor.remote.transports.bundle import bundle_refs, create_bundle
+from arbor.remote.transports.bundle import create_bundle
 from tests.remote.people import make_kb, notes
 
 
 def test_a_bundle_is_laid_out_as_documented(tmp_path: Path) -> None:
     repo = make_kb(tmp_path / "a", notes(3))
-    create_bundle(repo, tmp_path / "x", bundle_refs(repo, ["refs/heads/main"]))
+    create_bundle(repo, tmp_path / "x", shown_refs(repo, ["refs/heads/main"]))
     data = (tmp_path / "x").read_bytes()
     assert data[:8] == b"ARBBNDL1"
     (size,) = struct.unpack("<I", data[8:12])

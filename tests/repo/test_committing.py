@@ -170,15 +170,6 @@ def test_the_policy_in_force_is_recorded(tmp_path: Path) -> None:
     assert second["policy"] == kb.document("arbor.toml").file_hash
 
 
-def test_a_stage_that_moved_meanwhile_is_noticed(tmp_path: Path) -> None:
-    kb = new_kb(tmp_path, {"a.md": "a"})
-    stamp = kb.repo.stage().stamp
-    write(tmp_path, {"b.md": "b"})
-    kb.add()
-    with pytest.raises(ConflictError, match="has changed"):
-        committing.commit(kb.repo, "x", expect=stamp)
-
-
 def test_what_was_made_for_another_head_is_not_recorded(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.md": "one\n"})
     root, oid = kb.repo.head_root(), kb.snapshot().get("a.md")
@@ -187,21 +178,6 @@ def test_what_was_made_for_another_head_is_not_recorded(tmp_path: Path) -> None:
         committing.commit(kb.repo, "git abc", instead=Stage(root, {"d/c.md": oid}))
     committing.commit(kb.repo, "git abc", instead=Stage(kb.repo.head_root(), {"d/c.md": oid}))
     assert set(read_all(kb)) == {"a.md", "b.md", "c.md"}
-
-
-def test_what_is_asked_before_the_ref_moves_can_stop_the_commit(tmp_path: Path) -> None:
-    kb = new_kb(tmp_path, {"a.md": "a"})
-    write(tmp_path, {"b.md": "b"})
-    kb.add()
-
-    def stop(root: bytes) -> None:
-        raise ConflictError("no")
-
-    with pytest.raises(ConflictError):
-        committing.commit(kb.repo, "x", before_move=stop)
-    assert len(list(kb.log())) == 1
-    assert short(kb.status().staged) == ["A b.md"]
-    assert kb.verify().ok
 
 
 def test_a_commit_that_died_after_its_ref_moved_leaves_nothing_staged(

@@ -39,7 +39,7 @@ FIELDS = {
     help="Measure a ranking profile, with what it brings and costs; may be repeated.",
 )
 @json_option
-def command(session: Session, folder: str, profiles: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
+def command(session: Session, folder: str, profiles: tuple[str, ...], as_json: bool) -> None:
     """Measure search quality on a test collection.
 
     FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (or qrels/test.tsv), as the BEIR collections do; the

@@ -265,7 +265,7 @@ def _say_nothing_found(session: Session, paths: Sequence[str], *, chosen_by_text
 
 def _draw(
     session: Session, found: Iterable[CommitInfo], form: _Form, *, has_choice: bool, first_parent: bool
-) -> None:  # fmt: skip
+) -> None:
     """The commits beside lanes; parents that are not shown end their lane."""
     if has_choice:
         raise UsageError(

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, no_edit_option, offline_option, quiet_option
+from arbor.cli.command import (
+    arbor_command,
+    json_option,
+    merge_options,
+    no_edit_option,
+    offline_option,
+    quiet_option,
+)
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.cli.showing.cold_view import cold_noticed
 from arbor.cli.showing.hooks_view import run_post_hook
-from arbor.cli.showing.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
+from arbor.cli.showing.merge_view import MERGE_FIELDS, check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.errors import UsageError
 from arbor.repo.commits.shorthands import BEFORE
 from arbor.repo.forgetting import cold_needs
 from arbor.repo.merge import merging
 
-FIELDS = {
+FIELDS = MERGE_FIELDS | {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit), conflict or left (--abort)",
-    "commit": "the commit HEAD stands at now",
     "merged": 'the commit that was merged; "" after revert --continue and --abort',
-    "changed": "documents, and cores as core:NAME, that the merge brought",
-    "conflicts": "those to be resolved by hand",
-    "reasons": "why each of them is in conflict",
-    "stale": "distilled cores that both sides made anew and that fit the merged documents on neither side",
 }
 
 
 @arbor_command("merge", fields=FIELDS)
 @click.argument("revision", required=False, metavar="REV", type=REVISION)
-@click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
-@click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
-@click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
+@merge_options
 @click.option("--abort", is_flag=True, help="Leave a merge in progress: what it staged is taken back.")
 @click.option("--continue", "goes_on", is_flag=True, help="Commit a merge whose conflicts are resolved.")
-@click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
-              help="Merge histories that have nothing in common.")  # fmt: skip
 @click.option("-X", "--strategy-option", "favour", type=click.Choice(["ours", "theirs"]), default=None,
               help="Take this side where both changed the same lines.")  # fmt: skip
 @click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")

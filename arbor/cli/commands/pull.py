@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
+from arbor.cli.command import arbor_command, json_option, merge_options, quiet_option, signed_option
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
 from arbor.cli.showing.cold_view import cold_noticed
 from arbor.cli.showing.hooks_view import run_post_hook
-from arbor.cli.showing.merge_view import end_merge, finish_merge
+from arbor.cli.showing.merge_view import MERGE_FIELDS, end_merge, finish_merge
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.forgetting import cold_needs
@@ -24,25 +24,13 @@ if TYPE_CHECKING:
 else:
     fetching = lazy_module("arbor.remote.fetching")
 
-FIELDS = {
-    "fetched": "the fetch, with the keys of arbor fetch",
-    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
-    "commit": "the commit HEAD stands at now",
-    "merged": "the commit that was merged",
-    "changed": "documents, and cores as core:NAME, that the merge brought",
-    "conflicts": "those to be resolved by hand",
-    "reasons": "why each of them is in conflict",
-    "stale": "distilled cores that both sides made anew and that fit the merged documents on neither side",
-}
+FIELDS = {"fetched": "the fetch, with the keys of arbor fetch", **MERGE_FIELDS}
 
 
 @arbor_command("pull", fields=FIELDS)
 @click.argument("remote", required=False, metavar="[REMOTE]")
 @click.argument("names", nargs=-1, metavar="[BRANCH|TAG]")
-@click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
-@click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
-@click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
-@click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
+@merge_options
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )

@@ -15,7 +15,7 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import count, short, verify_fields
-from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, UsageError
+from arbor.errors import ArborError, IntegrityError, NoKnowledgeBase, UsageError, first_of
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -191,9 +191,8 @@ def _summarise(out: Output, damaged: Sequence[Finding]) -> None:
     out.line(f"and {len(damaged) - _MAX_FINDINGS:,} more things; --json names them all")
     paths = sorted({path for finding in damaged for _, path in finding.affects})
     if paths:
-        named = ", ".join(map(quote_path, paths[:_MAX_AFFECTED]))
-        more = f" and {len(paths) - _MAX_AFFECTED:,} more" if len(paths) > _MAX_AFFECTED else ""
-        out.line(f"in all they touch {count(len(paths), 'document')}: {named}{more}")
+        named = first_of([*map(quote_path, paths)], _MAX_AFFECTED)
+        out.line(f"in all they touch {count(len(paths), 'document')}: {named}")
 
 
 def _show_finding(out: Output, finding: Finding) -> None:

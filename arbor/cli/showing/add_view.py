@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from arbor.cli.failures import EXIT_PARTLY
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.views import count, few
+from arbor.cli.views import count
+from arbor.errors import first_of
 
 if TYPE_CHECKING:
     from arbor.repo.staging.adding import AddResult
@@ -22,7 +23,7 @@ _NO_DOCUMENTS = {
         "knowledge bases inside this one",
     ),
 }
-_MAX_LISTED = 20
+_MAX_LISTED, _NAMED = 20, 3
 
 
 def report_skipped(session: Session, result: AddResult, named: set[str], *, quiet: bool) -> int:
@@ -44,5 +45,7 @@ def report_skipped(session: Session, result: AddResult, named: set[str], *, quie
             path for path, why in result.skipped if why == reason and path.rstrip("/") not in named
         )
         if passed:
-            out.note(f"left out {count(len(passed), *what)}: {few([*map(session.shown, passed)])}")
+            out.note(
+                f"left out {count(len(passed), *what)}: {first_of([*map(session.shown, passed)], _NAMED)}"
+            )
     return EXIT_PARTLY if failed else 0

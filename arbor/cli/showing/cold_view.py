@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator
 
 from arbor.cli.session import Session
-from arbor.cli.views import count, first_of
+from arbor.cli.views import count
+from arbor.errors import first_of
 from arbor.repo.tiers import read_tiers
 
 _NAMED = 5
@@ -29,6 +30,6 @@ def cold_noticed(session: Session) -> Iterator[None]:
         and not os.path.lexists(repo.fs_root / change.key)
     ]  # fmt: skip
     if paths:
-        named = first_of(paths, _NAMED, session.shown)
+        named = first_of([*map(session.shown, paths)], _NAMED)
         session.out.warning(f"{count(len(paths), 'document')} cold here, so no file is written: {named}")
         session.out.hint("bring them back with: arbor rehydrate-cold PATH")

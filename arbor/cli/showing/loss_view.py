@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arbor.cli.session import Session
-from arbor.cli.views import first_of
+from arbor.errors import first_of
 from arbor.repo.work_tree import moving
 
 _MAX_NAMED = 5
@@ -27,5 +27,5 @@ def lost_changes(session: Session) -> list[str]:
 def warn_of_loss(session: Session, lost: Sequence[str]) -> None:
     """Name some of them, if there are any."""
     if lost:
-        named = first_of(lost, _MAX_NAMED, session.shown)
+        named = first_of([*map(session.shown, lost)], _MAX_NAMED)
         session.out.warning(f"changes that were not committed are lost: {named}")

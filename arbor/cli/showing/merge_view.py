@@ -12,12 +12,23 @@ from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
 from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.showing.ripple_view import ripple_line
-from arbor.cli.views import count, first_of, short
-from arbor.errors import ConflictError, UsageError
+from arbor.cli.views import count, short
+from arbor.errors import ConflictError, UsageError, first_of
 from arbor.repo.merge.merging import MergeResult, committing
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree import twins
+
+MERGE_FIELDS = {
+    "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
+    "commit": "the commit HEAD stands at now",
+    "merged": "the commit that was merged",
+    "changed": "documents, and cores as core:NAME, that the merge brought",
+    "conflicts": "those to be resolved by hand",
+    "reasons": "why each of them is in conflict",
+    "stale": "distilled cores that both sides made anew and that fit the merged documents on neither side",
+}
+"""The `--json` answer of a command that has merged, see `end_merge`."""
 
 
 def finish_merge(
@@ -55,7 +66,7 @@ def say_left(session: Session, command: str, *, as_json: bool) -> None:
     """Say that a merge or revert is left, and which files still differ: edited before it, or unstaged since."""
     differ = [change.path for change in session.open().status().unstaged]
     if differ:
-        named = first_of(differ, _MAX_NAMED, session.shown)
+        named = first_of([*map(session.shown, differ)], _MAX_NAMED)
         session.out.note(
             f"the {command} is left; nothing is staged, and these files differ as they did: {named}"
         )
@@ -115,7 +126,7 @@ def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResu
 def _tell_stale(session: Session, result: MergeResult) -> None:
     """Say which distilled cores a merge has left stale: making them again is all there is to do."""
     if result.stale:
-        named = first_of(result.stale, _MAX_NAMED, clean_line)
+        named = first_of([*map(clean_line, result.stale)], _MAX_NAMED)
         session.out.note(f"distilled on both sides, and stale after the merge: {named}")
         session.out.hint("make them again with: arbor distill PATH --with DISTILLER")
 

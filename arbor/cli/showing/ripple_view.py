@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.views import LABEL_STYLES, count
+from arbor.errors import first_of
 
 if TYPE_CHECKING:
     from arbor.graph.checking import Finding
@@ -79,11 +80,8 @@ def ripple_line(session: Session, ripple: Ripple) -> str:
     else:
         reached = "reached no other document"
     changed = f"{count(len(others), 'label')} changed" if others else "no label changed"
-    named = ", ".join(_change_text(session, change) for change in others[:_SHOWN])
-    rest = " …" if len(others) > _SHOWN else ""
-    return (
-        f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{rest}{_newcomers(ripple)}"
-    )
+    named = first_of([_change_text(session, change) for change in others], _SHOWN)
+    return f"ripple: {first}{more} {reached}; {changed}{': ' + named if named else ''}{_newcomers(ripple)}"
 
 
 def finding_lines(

@@ -11,6 +11,7 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, clean_words, pad, quote_path, truncate, wrap
 from arbor.cli.session import Session
 from arbor.cli.views import LABEL_STYLES, count, origin_fields, short
+from arbor.errors import first_of
 
 if TYPE_CHECKING:
     from arbor.search.results import ChunkPlace, Hit, PassageHit, Score, Scores, SearchResult
@@ -213,8 +214,7 @@ def _origins(session: Session, indent: str, hit: Hit) -> Iterator[str]:
 
 def _some(session: Session, paths: Sequence[str]) -> str:
     """The first of some paths, and how many more there are."""
-    more = f" and {len(paths) - _MAX_PATHS:,} more" if len(paths) > _MAX_PATHS else ""
-    return ", ".join(map(session.shown, paths[:_MAX_PATHS])) + more
+    return first_of([*map(session.shown, paths)], _MAX_PATHS)
 
 
 def _heading(title: str, heading: Sequence[str]) -> str:

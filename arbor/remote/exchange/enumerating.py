@@ -13,13 +13,14 @@ from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit
 from arbor.objects.passages import chunk_oids
-from arbor.remote.protocol.messages import AT, COLD, FULL
+from arbor.remote.protocol.messages import AT, COLD, FULL, RemoteRef
 from arbor.remote.quarantine.ledger_walk import Fresh, fresh_part
-from arbor.repo.commits.history import ancestors, parents_first, ref_commits
+from arbor.repo.commits.history import ancestors, parents_first, peel, ref_commits
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import read_tiers
+from arbor.store.refs import HEADS
 from arbor.store.sequential import SequentialReader
 
 
@@ -179,6 +180,16 @@ def _passage_filter(text: str) -> Callable[[str], bool]:
         folder = DOCUMENTS + text[len(AT) :]
         return lambda key: key in (folder, policy) or key.startswith(folder + "/")
     return lambda key: True
+
+
+def shown_refs(repo: Repository, names: Iterable[str]) -> list[RemoteRef]:
+    """The refs of these full names, in order, as they are shown to others."""
+    found = []
+    for name in sorted(set(names)):
+        oid = repo.refs.read(name)
+        if oid is not None:
+            found.append(RemoteRef(name, oid, oid if name.startswith(HEADS) else peel(repo, oid)))
+    return found
 
 
 def check_wants(repo: Repository, wants: Iterable[bytes]) -> None:

@@ -13,7 +13,7 @@ from arbor.errors import ArborError, IntegrityError, LostObject, NoKnowledgeBase
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.exchange.accepting import accept_push, refuse_updates
-from arbor.remote.exchange.enumerating import check_wants, known_commits
+from arbor.remote.exchange.enumerating import check_wants, known_commits, shown_refs
 from arbor.remote.exchange.planning import plan_answer
 from arbor.remote.exchange.sending import (
     FramePart,
@@ -30,7 +30,6 @@ from arbor.remote.protocol.messages import (
     FetchAnswer,
     FetchRequest,
     RefResult,
-    RemoteRef,
     decode_bytes,
     decode_count,
     decode_fetch_request,
@@ -40,9 +39,16 @@ from arbor.remote.protocol.messages import (
     encode_fetch_answer,
     encode_results,
 )
-from arbor.remote.protocol.wire import VERSION, Message, Packets, answer_packets, error_packet, open_packets
+from arbor.remote.protocol.wire import (
+    VERSION,
+    Message,
+    Packets,
+    answer_packets,
+    error_packet,
+    open_packets,
+    printable,
+)
 from arbor.remote.quarantine.receiving import held_before
-from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository, open_repository
 from arbor.repo.tiers import read_tiers
 from arbor.repo.upkeep.gc import read_waiting
@@ -204,12 +210,8 @@ class Service:
 def advertise(repo: Repository) -> Advertisement:
     """The branches and tags of a KB, and the branch that HEAD follows."""
     head = repo.refs.head()
-    refs = []
-    for name in repo.refs.iter_names():
-        oid = repo.refs.read(name) if name.startswith((HEADS, TAGS)) else None
-        if oid is not None:
-            refs.append(RemoteRef(name, oid, peel(repo, oid) if name.startswith(TAGS) else oid))
-    return Advertisement(head if isinstance(head, str) else "", tuple(sorted(refs, key=lambda ref: ref.name)))
+    names = [name for name in repo.refs.iter_names() if name.startswith((HEADS, TAGS))]
+    return Advertisement(head if isinstance(head, str) else "", tuple(shown_refs(repo, names)))
 
 
 def _chunks(repo: Repository, oids: tuple[bytes, ...]) -> Packets:
@@ -257,5 +259,5 @@ def _push_key(message: Message) -> str:
 def decode_who(repo: Repository, message: Message) -> Signature:
     """Who pushes, for the reflog: the name is what the other side says, and marked so."""
     name = message.get("who")
-    plain = "".join(char for char in name[:100] if char.isprintable()) if isinstance(name, str) else ""
+    plain = printable(name[:100]) if isinstance(name, str) else ""
     return repo.who()._replace(name=f"push by {plain or 'unknown'}", email="")

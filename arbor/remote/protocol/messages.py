@@ -19,7 +19,7 @@ from arbor.remote.protocol.limits import (
     MAX_UPDATES,
     MAX_WANTS,
 )
-from arbor.remote.protocol.wire import VERSION, Message
+from arbor.remote.protocol.wire import VERSION, Message, printable
 from arbor.store.refs import HEADS, TAGS, check_ref_name
 
 AT = "at:"
@@ -255,7 +255,7 @@ def _built(what: str, make: Callable[[], T]) -> T:
         return make()
     except UsageError as error:
         # A name that may not be used is quoted in it, as the other side wrote it.
-        plain = "".join(char if char.isprintable() else "?" for char in error.message[:MAX_ERROR_CHARS])
+        plain = printable(error.message[:MAX_ERROR_CHARS], "?")
         raise RemoteError(f"the other side sent a broken '{what}' message: {plain}") from error
     except (ValueError, TypeError, KeyError) as error:
         raise RemoteError(f"the other side sent a broken '{what}' message") from error

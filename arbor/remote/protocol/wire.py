@@ -44,8 +44,12 @@ class NoPacket(RemoteError):
 
 def first_line(error: BaseException) -> str:
     """What the system or a library says, in one printable line."""
-    text = str(error).strip().split("\n", 1)[0][:200]
-    return "".join(char for char in text if char.isprintable()) or type(error).__name__
+    return printable(str(error).strip().split("\n", 1)[0][:200]) or type(error).__name__
+
+
+def printable(text: str, instead: str = "") -> str:
+    """A text of the other side's without control characters, or with something in place of each."""
+    return "".join(char if char.isprintable() else instead for char in text)
 
 
 class PacketKind(IntEnum):
@@ -248,5 +252,4 @@ def _error_of(payload: bytes) -> RemoteError:
 
 
 def _one_line(text: Any) -> str:
-    plain = text if isinstance(text, str) else ""
-    return "".join(char if char.isprintable() else " " for char in plain[:MAX_ERROR_CHARS])
+    return printable(text[:MAX_ERROR_CHARS], " ") if isinstance(text, str) else ""

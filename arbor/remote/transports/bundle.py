@@ -40,7 +40,6 @@ from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder, is_special, temporary_path
-from arbor.store.refs import HEADS
 
 if TYPE_CHECKING:
     from arbor.remote.transports import unpacked_bundle
@@ -81,7 +80,7 @@ def create_bundle(
         repo: Where from.
         fs_path: The file; replaced as a whole when the bundle is complete. A link leads on, and a pipe or a device
             is written into.
-        refs: What to write, see `bundle_refs`.
+        refs: What to write, see `shown_refs`.
         exclude: Commits that the receiver has already.
         filter_text: Which passages.
 
@@ -133,16 +132,6 @@ def _plan(
     follows = head if isinstance(head, str) and any(ref.name == head for ref in refs) else ""
     shown = Advertisement(follows, tuple(refs), prerequisites)
     return BundleInfo(shown, filter_text, answer.cold, answer.objects), parts
-
-
-def bundle_refs(repo: Repository, names: Sequence[str]) -> list[RemoteRef]:
-    """The refs of these full names, in order."""
-    found = []
-    for name in sorted(set(names)):
-        oid = repo.refs.read(name)
-        if oid is not None:
-            found.append(RemoteRef(name, oid, oid if name.startswith(HEADS) else peel(repo, oid)))
-    return found
 
 
 def _write(file: BinaryIO, info: BundleInfo, frames: Iterable[bytes]) -> None:

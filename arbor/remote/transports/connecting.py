@@ -71,7 +71,8 @@ def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
         login = f"{address.user}:{given}" if address.user and given == address.secret else ""
         transport = module.HttpTransport(address.url, given, options.limits, login, options.proxies)
     else:
-        transport = _extra("arbor.remote.transports.object_storage", "s3", "obstore").open_store(address.url)
+        module = _extra("arbor.remote.transports.object_storage", "s3", "obstore")
+        transport = module.open_store(address.url, options.limits)
     return transport
 
 

@@ -10,6 +10,7 @@ import httpcore
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.remote.protocol.wire import printable
 
 if TYPE_CHECKING:
     from urllib import request
@@ -48,9 +49,7 @@ def _parse_proxy(address: str, host: str) -> httpcore.Proxy:
     if not proxy_host or parts.scheme not in _DEFAULT_PORT:
         scheme, mark, rest = address.rpartition("://")
         # Without what stands before the @, which may be a password.
-        shown = "".join(
-            char for char in (scheme + mark + rest.rpartition("@")[2])[:200] if char.isprintable()
-        )
+        shown = printable((scheme + mark + rest.rpartition("@")[2])[:200])
         raise UsageError(
             f"'{shown}' is no proxy that can be used: its address begins with http:// or https://",
             f"to go without one: NO_PROXY={host}",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from arbor.errors import RemoteError
-from arbor.remote.protocol.wire import HTTP_PATH, UNKNOWN_NAME, Interrupted
+from arbor.remote.protocol.wire import HTTP_PATH, UNKNOWN_NAME, Interrupted, printable
 
 EXPLAINED = (400, 403)
 """Refusals whose content says more than their status."""
@@ -39,8 +39,7 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
     """
     if 300 <= status < 400:
         place = headers.get(b"location", b"")[:200].decode("latin-1").removesuffix(HTTP_PATH)
-        shown = "".join(char for char in place if char.isprintable())
-        return RemoteError(f"{url} redirects to '{shown}', which is not followed",
+        return RemoteError(f"{url} redirects to '{printable(place)}', which is not followed",
                            "give the address where the knowledge base is")  # fmt: skip
     if status == _FORBIDDEN and begun.startswith(UNKNOWN_NAME.encode()):
         return RemoteError(f"the server at {url} does not answer to this name",

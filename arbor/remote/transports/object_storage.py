@@ -33,7 +33,7 @@ _GONE = b"\n"
 _MAX_REF_BYTES = 256
 
 
-def open_store(url: str) -> StoreTransport:
+def open_store(url: str, limits: Limits) -> StoreTransport:
     """The transport of an object store's URL; credentials are those of the provider's own environment.
 
     Raises:
@@ -43,7 +43,7 @@ def open_store(url: str) -> StoreTransport:
         bucket = from_url(url)
     except (obstore.exceptions.BaseError, ValueError, OSError) as error:
         raise RemoteError(f"'{url}' cannot be opened: {first_line(error)}") from error
-    return StoreTransport(bucket, url)
+    return StoreTransport(bucket, url, limits)
 
 
 class StoreTransport:

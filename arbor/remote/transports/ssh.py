@@ -22,10 +22,12 @@ from arbor.remote.protocol.wire import (
     NoPacket,
     Packets,
     encode_packet,
+    printable,
     read_packets,
     request_packets,
 )
 from arbor.remote.transports.addresses import Address
+from arbor.store.files import in_words
 
 _FIRST_ANSWER_S = 300.0
 _READ_BYTES = 1 << 16
@@ -79,7 +81,7 @@ class SshTransport:
             )
         except OSError as error:
             hint = "install an ssh client" if isinstance(error, FileNotFoundError) else ""
-            raise RemoteError(f"'{words[0]}' cannot be run: {error.strerror}", hint) from error
+            raise RemoteError(f"'{words[0]}' cannot be run: {in_words(error)[0]}", hint) from error
         self._begun = b""  # how all that it writes begins, until a packet has been found in it
         self._answered = False
         self._said = b""
@@ -183,7 +185,7 @@ def _last_line(data: bytes) -> str:
     """The last line with a word in it, as far as it can be printed."""
     lines = data.decode("utf-8", "replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if any(char.isalnum() for char in line)), "")
-    return "".join(char for char in last[:300] if char.isprintable())
+    return printable(last[:300])
 
 
 def _is_ready(pipe: IO[bytes], event: int, wait_s: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from arbor.remote.protocol.wire import Interrupted, first_line
+from arbor.remote.protocol.wire import Interrupted, first_line, printable
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>")
@@ -41,5 +41,4 @@ def store_failure(url: str, error: Exception) -> Interrupted:
         hint = "is there such a bucket? it is made with the provider's own tools"
     elif status and status[1] in _REFUSED and not hint:
         hint = _CREDENTIALS
-    shown = "".join(char for char in said if char.isprintable())
-    return Interrupted(f"{url} cannot be reached: {shown or first_line(error)}", hint)
+    return Interrupted(f"{url} cannot be reached: {printable(said) or first_line(error)}", hint)

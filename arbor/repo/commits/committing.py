@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from arbor.errors import ArborError, ConflictError, UsageError, WrongType
+from arbor.errors import ArborError, ConflictError, UsageError, WrongType, first_of
 from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
@@ -60,8 +60,8 @@ def interrupts_told(repo: Repository) -> Iterator[None]:
 
 def commit(
     repo: Repository, message: str, *, allow_empty: bool = False, amend: bool = False,
-    author: Signature | str | None = None, before_move: Callable[[bytes], None] | None = None,
-    sign: Callable[[bytes], str] | None = None, expect: bytes | None = None, instead: Stage | None = None,
+    author: Signature | str | None = None, sign: Callable[[bytes], str] | None = None,
+    instead: Stage | None = None,
 ) -> NewCommit:  # fmt: skip
     """Record the stage.
 
@@ -71,9 +71,7 @@ def commit(
         allow_empty: Also when nothing is staged.
         amend: Replace the last commit instead of following it.
         author: Who wrote it, when that is somebody else than the committer; as text like `Ada <ada@example.org>`.
-        before_move: Called with the new ledger root before the ref moves; what it raises stops the commit.
         sign: Gives the armoured signature over the commit's bytes.
-        expect: The stage stamp that must still hold, when the caller has looked at the stage before.
         instead: What to record on top of HEAD instead of the stage, which stays but for the keys that this changes.
 
     Raises:
@@ -85,8 +83,6 @@ def commit(
     with repo.changing_stage() as current:
         waiting = current if instead is not None else None
         stage = instead or current
-        if expect is not None and stage.stamp != expect:
-            raise ConflictError("the stage has changed while the hooks ran", "run the command again")
         head = repo.refs.head_oid()
         if instead is not None and instead.base != repo.ledger_root(head):
             raise ConflictError("HEAD has moved since it was read", "run the command again")
@@ -100,11 +96,11 @@ def commit(
         if len(codec.check_unicode(message, "the commit message")) > MAX_MESSAGE_CHARS:
             raise UsageError(f"the commit message is longer than {MAX_MESSAGE_CHARS:,} characters")
         if stage.conflicts:
-            named = ", ".join(stage.conflicts[:3]) + (" …" if len(stage.conflicts) > 3 else "")
+            named = first_of(stage.conflicts, 3)
             raise ConflictError(
                 f"still in conflict: {named}", f"resolve them, then run: {stage.what_resolves}"
             )
-        return _record(repo, stage, head, message, allow_empty, amend, written_by, before_move, sign, waiting)
+        return _record(repo, stage, head, message, allow_empty, amend, written_by, sign, waiting)
 
 
 def parse_author(text: str) -> tuple[str, str]:
@@ -140,8 +136,7 @@ def _refuse_emptied(repo: Repository, old: Commit, root: bytes) -> None:
 
 def _record(
     repo: Repository, stage: Stage, head: bytes | None, message: str, allow_empty: bool, amend: bool,
-    author: Signature | None, before_move: Callable[[bytes], None] | None, sign: Callable[[bytes], str] | None,
-    waiting: Stage | None,
+    author: Signature | None, sign: Callable[[bytes], str] | None, waiting: Stage | None,
 ) -> NewCommit:  # fmt: skip
     old = repo.commit(head) if head is not None else None
     who = repo.who()
@@ -158,8 +153,6 @@ def _record(
         if sign is not None:
             made = replace(made, seal=sign(encode_commit(made)))
         oid = writer.add(Kind.COMMIT, encode_commit(made))
-    if before_move is not None:
-        before_move(root)
     reason = f"commit{' (amend)' if amend else ' (merge)' if stage.merge_parents else '' if head else ' (initial)'}"
     repo.refs.move_head(head, oid, who, f"{reason}: {message.splitlines()[0]}")
     if waiting is None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from arbor.errors import ColdDocument
+from arbor.errors import ColdDocument, first_of
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.revisions import resolve
@@ -152,10 +152,9 @@ def refuse_absent(needs: Sequence[Need]) -> None:
     required = [need for need in needs if need.required]
     if not required:
         return
-    some = ", ".join(f"'{need.path}' in {need.revision}" for need in required[:_NAMED])
-    rest = f" and {len(required) - _NAMED:,} more" if len(required) > _NAMED else ""
+    named = first_of([f"'{need.path}' in {need.revision}" for need in required], _NAMED)
     what = "the document is cold" if len(required) == 1 else f"{len(required):,} documents are cold"
-    raise cold_error(f"{what}: {some}{rest}", required)
+    raise cold_error(f"{what}: {named}", required)
 
 
 def cold_error(message: str, needs: Sequence[Need]) -> ColdDocument:

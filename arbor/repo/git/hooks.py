@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arbor.errors import ConflictError
 from arbor.lazy import lazy_module
+from arbor.store.files import in_words
 
 if TYPE_CHECKING:
     import subprocess
@@ -55,7 +56,7 @@ def run_hook(folder: Path, fs_root: Path | None, name: str, arguments: Sequence[
                 stderr=subprocess.STDOUT, process_group=0 if is_leader else None,
             )  # fmt: skip
         except OSError as error:
-            return HookOutcome(126, f"it cannot be run: {error.strerror}")
+            return HookOutcome(126, f"it cannot be run: {in_words(error)[0]}")
         try:
             code = process.wait(TIMEOUT_S)
         except BaseException as error:

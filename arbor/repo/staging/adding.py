@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arbor.errors import UsageError
+from arbor.errors import UsageError, first_of
 from arbor.lazy import lazy_module
 from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
 from arbor.repo.folders import Folders
@@ -159,8 +159,7 @@ def _find(
         if not there and is_glob(selection):
             matcher, start = glob_matcher(selection), ""
         if matcher is not None or (fs_path.is_dir() and not fs_path.is_symlink()):
-            listing = scan(fs_root, start, tracked=tracked, tracked_below=tracked_below,
-                           use_ignore=not force)  # fmt: skip
+            listing = scan(fs_root, start, tracked=tracked, tracked_below=tracked_below, use_ignore=not force)
         else:
             listing = _single(fs_root, selection, tracked, force)
         files, skipped = listing.files, listing.skipped
@@ -231,8 +230,7 @@ def _foreign_to_windows(added: Sequence[str]) -> list[tuple[str, str]]:
     if not faults:
         return []
     (path, fault), others = faults[0], [path for path, _ in faults[1:]]
-    named = ", ".join(others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
-    more = f"; nor can {len(others)} more: {named}" if others else ""
+    more = f"; nor can {first_of(others, _NAMED)}" if others else ""
     return [(path, f"it cannot be checked out on Windows ({fault}){more}")]
 
 

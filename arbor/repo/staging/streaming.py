@@ -15,6 +15,7 @@ from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Manifest, encode_document, encode_manifest
 from arbor.repo.staging.ingest import ORIGINAL_PIECE_BYTES, document_of
 from arbor.repo.work_tree.file_states import FileState, state_of
+from arbor.repo.work_tree.worktree import READ_FLAGS
 from arbor.store.pack_writer import PackWriter
 from arbor.text.encodings import can_decode
 from arbor.text.extraction import ChunkPolicy
@@ -33,10 +34,7 @@ def store_large_file(
         UsageError: when it is no regular file or changes while it is read.
         OSError: as the system says.
     """
-    flags = (
-        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    )
-    with os.fdopen(os.open(fs_path, flags), "rb") as file:
+    with os.fdopen(os.open(fs_path, READ_FLAGS), "rb") as file:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
             raise UsageError(f"'{name}' is not a regular file")

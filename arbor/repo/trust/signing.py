@@ -20,6 +20,7 @@ from arbor.objects.model import Commit, Tag, decode_commit, decode_tag, encode_c
 from arbor.repo.config import Settings
 from arbor.repo.repository import Repository
 from arbor.repo.trust.ssh_signatures import NAMESPACE, SshSignature, parse_signature, signed_blob
+from arbor.store.files import in_words
 
 if TYPE_CHECKING:
     import subprocess
@@ -173,7 +174,9 @@ def read_allowed_signers(settings: Settings) -> bytes | None:
     try:
         data = fs_path.read_bytes()
     except OSError as error:
-        raise UsageError(f"the allowed-signers file '{fs_path}' cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"the allowed-signers file '{fs_path}' cannot be read: {in_words(error)[0]}"
+        ) from error
     if len(data) > _MAX_ALLOWED_BYTES:
         raise UsageError(f"the allowed-signers file '{fs_path}' is larger than {_MAX_ALLOWED_BYTES} bytes")
     return data

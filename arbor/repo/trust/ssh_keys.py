@@ -24,6 +24,7 @@ from arbor.repo.trust.ssh_signatures import (
     signed_blob,
     write_strings,
 )
+from arbor.store.files import in_words
 
 AVAILABLE = importlib.util.find_spec("cryptography") is not None
 """Whether keys can be used without another program."""
@@ -53,7 +54,7 @@ def sign_with_key(key_path: Path, data: bytes) -> str | None:
         content = key_path.read_bytes()
     except OSError as error:
         hint = "name a key with: arbor config sign.key PATH"
-        raise UsageError(f"'{key_path}' cannot sign: {error.strerror}", hint) from error
+        raise UsageError(f"'{key_path}' cannot sign: {in_words(error)[0]}", hint) from error
     try:
         key = serialization.load_ssh_private_key(content, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -80,7 +81,7 @@ def sign_raw(key_path: Path, data: bytes) -> tuple[bytes, bytes]:
     try:
         key = serialization.load_ssh_private_key(key_path.read_bytes(), None)
     except OSError as error:
-        raise UsageError(f"'{key_path}' cannot sign: {error.strerror}", hint) from error
+        raise UsageError(f"'{key_path}' cannot sign: {in_words(error)[0]}", hint) from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise UsageError(f"'{key_path}' cannot sign a checkpoint: it cannot be read", hint) from error
     if not isinstance(key, ed25519.Ed25519PrivateKey):

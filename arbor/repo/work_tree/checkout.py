@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arbor.errors import ConflictError
+from arbor.errors import ConflictError, first_of
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.folders import folders_above
@@ -115,8 +115,7 @@ def refuse_edited(repo: Repository, stage: Stage, changes: Sequence[Change]) -> 
 def _refuse(blocked: Sequence[str], hint: str = _IN_THE_WAY) -> None:
     """Raises ConflictError where there are files that would be overwritten."""
     if blocked:
-        names = ", ".join(blocked[:_NAMED]) + (" …" if len(blocked) > _NAMED else "")
-        raise ConflictError(f"local changes would be overwritten: {names}", hint)
+        raise ConflictError(f"local changes would be overwritten: {first_of(blocked, _NAMED)}", hint)
 
 
 def carried_along(fs_root: Path, changes: Iterable[Change], absent: frozenset[bytes]) -> dict[str, str]:

@@ -218,7 +218,7 @@ def _has_hash(fs_path: Path, wanted: bytes) -> bool:
 
 def move_to(
     repo: Repository, stage: Stage, move: Move, move_ref: Callable[[], object], *, force: bool = False
-) -> None:  # fmt: skip
+) -> None:
     """Bring work tree, stage and ref to the version whose root `move.stage` has as its base.
 
     Staged changes elsewhere are kept, not with `force`; what is staged as it will be is no longer a change.

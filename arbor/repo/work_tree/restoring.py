@@ -1,4 +1,4 @@
-"""Changes to stage and work tree that are not adds: restore, remove, move."""
+"""Changes to stage and work tree that are neither adds nor moves: restore, remove."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from arbor.errors import first_of
 from arbor.objects.paths import collision_key
 from arbor.repo.commits.history import merge_bases
 from arbor.repo.folders import folders_above, folders_of
@@ -131,6 +132,5 @@ def twin_warnings(twins: Twins, what: str = "names") -> list[str]:
     """One warning for all of them; none where there are none."""
     if not twins:
         return []
-    named = ", ".join(f"'{left}' and '{right}'" for left, right in twins[:_NAMED])
-    more = " …" if len(twins) > _NAMED else ""
-    return [f"{what} that are one on a file system without case or with Unicode form D: {named}{more}"]
+    named = first_of([f"'{left}' and '{right}'" for left, right in twins], _NAMED)
+    return [f"{what} that are one on a file system without case or with Unicode form D: {named}"]

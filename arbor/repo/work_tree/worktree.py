@@ -24,9 +24,10 @@ from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, in_words, temporar
 _ON_WINDOWS = os.name == "nt"
 _READ_TRIES = 3
 _PIECE_BYTES = 1 << 20
-_READ_FLAGS = (
+READ_FLAGS = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 )
+"""A file is read without following a symlink in its place, and without waiting on a pipe or device."""
 
 
 @dataclass(slots=True)
@@ -263,7 +264,7 @@ def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes,
         OSError: as the system says.
     """
     for _ in range(_READ_TRIES):
-        handle = os.open(fs_path, _READ_FLAGS)
+        handle = os.open(fs_path, READ_FLAGS)
         try:
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
@@ -289,7 +290,7 @@ def hash_of_file(fs_path: Path) -> bytes:
         OSError: as the system says.
     """
     hasher = blake3()
-    handle = os.open(fs_path, _READ_FLAGS)
+    handle = os.open(fs_path, READ_FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise UsageError(f"'{fs_path}' is not a regular file")
@@ -414,7 +415,7 @@ def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tu
                 (fs_root / new).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(source, fs_root / new)
             except OSError as error:
-                raise PartlyDone(f"'{old}' cannot be moved to '{new}': {error.strerror}") from error
+                raise PartlyDone(f"'{old}' cannot be moved to '{new}': {in_words(error)[0]}") from error
             folders[source.parent] = None
             yield old, new
     finally:

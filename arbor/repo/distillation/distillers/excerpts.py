@@ -13,18 +13,23 @@ _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 _MAX_USED = 64
 
 
-class FirstSentence:
-    """The first sentence of the prose."""
+class _Excerpt:
+    """What distillers that quote have in common: the document alone decides what they give."""
 
-    name = "first-sentence"
-    version = 1
     deterministic = True
-    defaults: Parameters = MappingProxyType({"max_chars": 300})
 
     def uses_statistics(self, parameters: Parameters) -> bool:
         """Never."""
         del parameters
         return False
+
+
+class FirstSentence(_Excerpt):
+    """The first sentence of the prose."""
+
+    name = "first-sentence"
+    version = 1
+    defaults: Parameters = MappingProxyType({"max_chars": 300})
 
     def distill(
         self, source: Source, parameters: Parameters, statistics: Statistics | None
@@ -40,18 +45,12 @@ class FirstSentence:
         return None
 
 
-class Lead:
+class Lead(_Excerpt):
     """The first paragraphs of the prose."""
 
     name = "lead"
     version = 1
-    deterministic = True
     defaults: Parameters = MappingProxyType({"paragraphs": 2, "max_chars": 1200})
-
-    def uses_statistics(self, parameters: Parameters) -> bool:
-        """Never."""
-        del parameters
-        return False
 
     def distill(
         self, source: Source, parameters: Parameters, statistics: Statistics | None
@@ -73,18 +72,12 @@ class Lead:
         return Distillate(cut("\n\n".join(taken), int(parameters["max_chars"])) + "\n", tuple(used))
 
 
-class Outline:
+class Outline(_Excerpt):
     """The headings, as a list whose depth is theirs."""
 
     name = "outline"
     version = 1
-    deterministic = True
     defaults: Parameters = MappingProxyType({"max_depth": 4, "max_lines": 200})
-
-    def uses_statistics(self, parameters: Parameters) -> bool:
-        """Never."""
-        del parameters
-        return False
 
     def distill(
         self, source: Source, parameters: Parameters, statistics: Statistics | None
