@@ -1,4 +1,4 @@
-"""What a power cut must not take is on the disk in time: bytes before the name that leads to them, names before the end.
+"""What a power cut must not take is on the disk in time: bytes before the name that leads to them, and then the name.
 
 No test can cut the power. What is looked at is the order of the calls that make something durable.
 """
