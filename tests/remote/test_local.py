@@ -20,6 +20,7 @@ from arbor.remote.transports.connecting import connect
 from arbor.repo.commits import branching
 from arbor.repo.repository import open_repository
 from arbor.repo.tiers import read_tiers
+from arbor.repo.trust import witness
 from arbor.repo.trust.witness import Seen, read_witnessed
 from arbor.repo.work_tree.file_states import FileState
 from arbor.repo.work_tree.fresh_files import FreshFiles
@@ -511,3 +512,14 @@ def test_a_full_disk_in_the_middle_of_a_transfer_is_called_so_and_names_the_plac
                 act()
     assert not (tmp_path / "c").exists()
     fetch_from(held, tmp_path / "a")
+
+
+def test_of_very_many_addresses_the_longest_unused_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness, "_MAX_ADDRESSES", 2)
+    repo = make_kb(tmp_path, notes(1))
+    with repo.lock():
+        for url in ("http://a", "http://b", "http://c"):
+            witness.remember(repo, url, {"refs/heads/main": repo.refs.head_oid()})
+    assert [bool(read_witnessed(repo.folder, f"http://{name}")) for name in "abc"] == [False, True, True]

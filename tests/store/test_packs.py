@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from blake3 import blake3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -383,6 +384,13 @@ def test_a_frame_whose_table_lies_is_refused(rows: list[tuple[int, int]]) -> Non
         header = pack_format.FrameHeader(count, len(raw), len(payload), pack_format.blake3(payload).digest(8))
         with pytest.raises(IntegrityError):
             pack_format.decode_frame(header, payload)
+
+
+def test_a_sound_header_of_something_else_is_no_frame() -> None:
+    frame = encode_frame([(Kind.CHUNK, b"words")])
+    head = b"GRAM" + frame[4 : pack_format.HEADER_BYTES - 8]
+    assert pack_format.decode_frame_header(frame) is not None
+    assert pack_format.decode_frame_header(head + blake3(head).digest(8)) is None
 
 
 def test_trailers() -> None:
