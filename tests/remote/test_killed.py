@@ -96,7 +96,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     env = {name: value for name, value in os.environ.items() if not name.startswith("ARBOR_")}
     env |= {
         "PYTHONPATH": str(REPOSITORY),
-        "ARBOR_SSH": f"{sys.executable} {script}",
+        "ARBOR_SSH": f"{sys.executable} -I -S {script}",
         "ARBOR_AUTHOR_NAME": "Ada",
         "ARBOR_AUTHOR_EMAIL": "ada@example.org",
     }
@@ -146,7 +146,7 @@ def check_second_try(place: Path, ref: str, tip: bytes | None, sent: int, missin
     shutil.rmtree(place)
 
 
-@pytest.mark.parametrize("number", rounds(17))
+@pytest.mark.parametrize("number", rounds(9))
 def test_clone_killed(bench: Bench, number: int) -> None:
     url = f"host:{bench.folder}/full"
     seconds, total = timed(bench, bench.folder, "clone", "--bare", url, "undisturbed")
@@ -167,7 +167,7 @@ def test_clone_killed(bench: Bench, number: int) -> None:
         shutil.rmtree(target)
 
 
-@pytest.mark.parametrize("number", rounds(17))
+@pytest.mark.parametrize("number", rounds(9))
 def test_fetch_killed(bench: Bench, number: int) -> None:
     def fresh(name: str) -> Path:
         place = bench.folder / name
@@ -190,7 +190,7 @@ def test_fetch_killed(bench: Bench, number: int) -> None:
         check_second_try(place, "refs/remotes/origin/main", tip, sent, total - held + total // 20)
 
 
-@pytest.mark.parametrize("number", rounds(17))
+@pytest.mark.parametrize("number", rounds(9))
 def test_push_killed(bench: Bench, number: int) -> None:
     source = bench.folder / "full"
 
