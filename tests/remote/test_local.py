@@ -523,3 +523,15 @@ def test_of_very_many_addresses_the_longest_unused_are_forgotten(
         for url in ("http://a", "http://b", "http://c"):
             witness.remember(repo, url, {"refs/heads/main": repo.refs.head_oid()})
     assert [bool(read_witnessed(repo.folder, f"http://{name}")) for name in "abc"] == [False, True, True]
+
+
+def test_a_branch_there_never_stands_at_a_tag(tmp_path: Path) -> None:
+    source, there = make_kb(tmp_path / "a", notes(1)), make_kb(tmp_path / "b", bare=True)
+    branching.create_tag(source, "v1", message="one")
+    tag = source.refs.read("refs/tags/v1")
+    assert tag is not None
+    transport = connect(str(tmp_path / "b"))
+    [pushed] = push(source, transport, "", [PushSpec(f"{HEADS}main", tag)]).refs
+    transport.close()
+    assert (pushed.status, pushed.reason) == ("rejected", "a branch stands at a commit, not at a tag")
+    assert there.refs.read(f"{HEADS}main") is None

@@ -278,6 +278,21 @@ def test_a_second_copy_is_taken_when_the_first_is_damaged(tmp_path: Path) -> Non
         path.write_bytes(whole)
 
 
+def test_a_listing_that_falls_between_two_packs_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = write_pack(tmp_path, sample(3))
+    write_pack(tmp_path, sample(3, seed=2))
+    real, listed = os.listdir, []
+
+    def early(folder: Path) -> list[str]:
+        listed.append(folder)
+        return real(folder) if len(listed) > 1 else [first.name]
+
+    monkeypatch.setattr(os, "listdir", early)
+    assert len(ObjectStore(tmp_path).packs()) == 2
+
+
 def test_a_pack_that_is_gone_does_not_answer_from_memory(tmp_path: Path) -> None:
     write_pack(tmp_path, sample(50, seed=1))
     path, oids = write_pack(tmp_path, sample(20, seed=2))
