@@ -75,6 +75,12 @@ def test_a_name_that_both_use_is_no_quotation() -> None:
     assert not is_copy(runs_of(one), runs_of(other))
 
 
+def test_three_words_that_both_use_are_no_quotation() -> None:
+    one = fact("a", "slow start threshold " + " ".join(f"alpha{number}" for number in range(40)))
+    other = fact("b", " ".join(f"beta{number}" for number in range(40)) + " slow start threshold")
+    assert not is_copy(runs_of(one), runs_of(other))
+
+
 def test_texts_without_runs_are_no_copies() -> None:
     assert not is_copy(runs_of(fact("a", "")), runs_of(fact("b", "")))
     assert not is_copy(runs_of(fact("a", "coral")), runs_of(fact("b", "coral")))

@@ -31,6 +31,7 @@ from arbor.remote.protocol.wire import (
     end_packet,
     error_packet,
     message_packet,
+    open_packets,
     read_packets,
 )
 from arbor.remote.transports.bundle import BundleTransport
@@ -515,3 +516,11 @@ def test_a_link_in_the_work_tree_is_not_followed_by_a_pull(tmp_path: Path) -> No
 def test_an_address_from_settings_is_checked_like_a_typed_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         connect("ssh://-oProxyCommand=touch%20x/kb")
+
+
+@pytest.mark.parametrize("said", [0, 2])
+def test_frames_are_as_many_as_the_end_says(said: int) -> None:
+    packets = [message_packet({}), Packet(PacketKind.FRAME, b"frame"), end_packet(said)]
+    _, frames = open_packets(iter(packets))
+    with pytest.raises(RemoteError, match="another number of frames"):
+        list(frames)

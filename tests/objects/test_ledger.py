@@ -88,6 +88,15 @@ def check_whole_tree(nodes: Nodes, root: bytes) -> None:
         after = part.last_key
 
 
+def test_a_node_does_not_reach_back_before_the_one_beside_it() -> None:
+    node = Node(0, (("d/b.md", bytes(32)), ("d/c.md", bytes(32))), ())
+    child = Child("d/c.md", object_id(Kind.NODE, ledger.encode_node(node)), 2)
+    ledger.check_child(child, node, 0, "d/a.md")
+    for before in ("d/b.md", "d/bb.md"):
+        with pytest.raises(IntegrityError, match="does not fit its parent"):
+            ledger.check_child(child, node, 0, before)
+
+
 @given(CONTENT)
 def test_a_ledger_holds_what_it_was_given(content: dict[str, bytes]) -> None:
     nodes = Nodes()

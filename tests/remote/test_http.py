@@ -105,6 +105,14 @@ def ask(method: str, url: str, path: str = "/arbor", body: object = b"", **heade
         connection.close()
 
 
+def test_a_token_is_taken_as_a_bearer_alone(tmp_path: Path) -> None:
+    make_kb(tmp_path / "a", notes(1))
+    with serving(tmp_path / "a", read_tokens=("r1",)) as url:
+        assert post(url, Authorization="Bearer r1") == post(url, Authorization="bearer r1") == 200
+        for sent in ("Basic r1", "r1", "Token r1", "Bearer", "Bearer  r1"):
+            assert post(url, Authorization=sent) == 401, sent
+
+
 def post(url: str, path: str = "/arbor", **headers: str) -> int:
     return ask("POST", url, path, **headers)[0]
 

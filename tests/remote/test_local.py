@@ -21,6 +21,7 @@ from arbor.remote.transports.connecting import connect
 from arbor.repo.commits import branching
 from arbor.repo.repository import open_repository
 from arbor.repo.tiers import read_tiers
+from arbor.repo.trust import witness
 from arbor.repo.trust.witness import Seen, read_witnessed
 from arbor.repo.upkeep.gc import collect
 from arbor.repo.work_tree.file_states import FileState
@@ -525,3 +526,26 @@ def test_a_full_disk_in_the_middle_of_a_transfer_is_called_so_and_names_the_plac
                 act()
     assert not (tmp_path / "c").exists()
     fetch_from(held, tmp_path / "a")
+
+
+def test_of_very_many_addresses_the_longest_unused_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness, "_MAX_ADDRESSES", 2)
+    repo = make_kb(tmp_path, notes(1))
+    with repo.lock():
+        for url in ("http://a", "http://b", "http://c"):
+            witness.remember(repo, url, {"refs/heads/main": repo.refs.head_oid()})
+    assert [bool(read_witnessed(repo.folder, f"http://{name}")) for name in "abc"] == [False, True, True]
+
+
+def test_a_branch_there_never_stands_at_a_tag(tmp_path: Path) -> None:
+    source, there = make_kb(tmp_path / "a", notes(1)), make_kb(tmp_path / "b", bare=True)
+    branching.create_tag(source, "v1", message="one")
+    tag = source.refs.read("refs/tags/v1")
+    assert tag is not None
+    transport = connect(str(tmp_path / "b"))
+    [pushed] = push(source, transport, "", [PushSpec(f"{HEADS}main", tag)]).refs
+    transport.close()
+    assert (pushed.status, pushed.reason) == ("rejected", "a branch stands at a commit, not at a tag")
+    assert there.refs.read(f"{HEADS}main") is None

@@ -22,6 +22,7 @@ from arbor.remote.transports.local import LocalTransport
 from arbor.repo.repository import open_repository
 from arbor.repo.upkeep.gc import collect
 from arbor.repo.work_tree.status import get_status
+from arbor.store.lock import writer_lock
 from tests.remote.people import assert_whole, change, clone_to, fetch_from, make_kb, notes, push_to
 
 
@@ -208,7 +209,14 @@ def test_collecting_removes_what_nobody_went_on_with(tmp_path: Path) -> None:
     collect(repo)
     assert len(incoming(repo.folder)) == 1
     [place] = repo.folder.glob("incoming-*")
-    collect(repo, now=time.time() + 20 * 24 * 3600)
+    os.utime(place, (1, 1))
+    collect(repo)
+    assert place.exists(), "what is in it is new"
+    later = time.time() + 20 * 24 * 3600
+    with writer_lock(place / "lock", wait_s=0):
+        collect(repo, now=later)
+    assert place.exists(), "somebody was filling it"
+    collect(repo, now=later)
     assert not place.exists()
     assert_whole(repo)
 

@@ -14,7 +14,7 @@ from arbor.remote.transports.connecting import ConnectOptions
 from tests.remote.people import make_kb, notes
 from tests.remote.test_http import serving
 
-REAL_NOTES = 400
+REAL_NOTES = 150
 WRITER = ConnectOptions(token="writer")
 
 
@@ -93,7 +93,7 @@ def test_two_people_share_a_kb(tmp_path: Path, way: str) -> None:
 
 @pytest.mark.slow
 def test_real_notes_come_through_every_way_alike(tmp_path: Path, shared_data: Path) -> None:
-    """Some hundred notes of a public vault, with emoji, ampersands and commas in their names."""
+    """Notes of a public vault, with emoji, ampersands and commas in their names."""
     with ExitStack() as stack:
         ada = stack.enter_context(arbor.init(tmp_path / "ada"))
         with tarfile.open(shared_data / "kb/obsidian-hub.tar.gz") as archive:

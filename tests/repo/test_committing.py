@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import arbor
-from arbor.errors import ConflictError, UsageError
+from arbor.errors import ConflictError, UsageError, WrongType
 from arbor.objects import ledger, merkle
 from arbor.objects.model import Commit
 from arbor.repo.commits import committing
@@ -278,3 +278,15 @@ def test_a_commit_is_made_where_the_stage_cannot_be_removed(
     write(tmp_path, {"b.md": "b\n"})
     kb.add()
     assert short(kb.commit("third", index=False).changes) == ["A b.md"]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"name": b"Grace"}, {"email": None}, {"seconds": "5"}, {"offset_minutes": 1.5}]
+)
+def test_an_author_has_the_types_of_a_signature(tmp_path: Path, changed: dict[str, object]) -> None:
+    kb = new_kb(tmp_path, {"a.md": "a\n"})
+    write(tmp_path, {"a.md": "b\n"})
+    kb.add()
+    with pytest.raises(WrongType, match="author"):
+        committing.commit(kb.repo, "second", author=signature()._replace(**changed))
+    assert len(list(kb.log())) == 1

@@ -12,9 +12,10 @@ import arbor
 from arbor.errors import ConflictError, UsageError
 from arbor.kb import KnowledgeBase
 from arbor.repo.merge import merging
+from arbor.repo.merge.merge_ledgers import _merge_value
 from arbor.repo.merge.merge_text import holds_markers
 from arbor.repo.merge.merging import MergeResult
-from tests.repo.kit import new_kb, record, write
+from tests.repo.kit import files_in, new_kb, record, write
 
 TEXT = "".join(f"line {n}\n" for n in range(30))
 
@@ -724,3 +725,23 @@ def test_what_either_side_wrote_is_there_after_a_merge(tmp_path: Path, seed: int
     if result.conflicts:
         kb.branches.abort_merge()
         assert kb.status().clean
+
+
+def test_what_both_keep_under_no_path_is_the_same_whoever_merges() -> None:
+    """Of two values for one key both sides take the same."""
+    assert _merge_value(b"a", b"b") == _merge_value(b"b", b"a") == b"b"
+    assert _merge_value(None, b"b") == _merge_value(b"b", None) == b"b"
+    assert _merge_value(None, None) is None
+
+
+def test_a_conflict_does_not_overwrite_what_was_edited_meanwhile(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"a.md": "line\n"})
+    kb.branches.switch("side", create=True)
+    record(kb, {"a.md": "their line\n"})
+    kb.branches.switch("main")
+    record(kb, {"a.md": "our line\n"})
+    write(tmp_path, {"a.md": "edited\n"})
+    with pytest.raises(ConflictError, match="local changes would be overwritten"):
+        kb.branches.merge("side")
+    assert files_in(tmp_path)["a.md"] == b"edited\n"
+    assert kb.repo.stage().is_empty

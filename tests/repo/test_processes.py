@@ -101,6 +101,12 @@ def test_children_end_at_once_when_nobody_waits_for_them(forked: bool) -> None:
         os.waitpid(-1, os.WNOHANG)
 
 
+def test_ctrl_c_is_for_the_one_who_waits(forked: bool) -> None:
+    blocked = set(map_forked(lambda _: signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()), [1, 2]))
+    assert blocked == {forked}
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def test_work_is_done_in_other_processes_where_it_can_be(forked: bool) -> None:
     pids = set(map_forked(lambda _: os.getpid(), list(range(8))))
     assert (os.getpid() in pids) == (not forked)

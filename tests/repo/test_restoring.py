@@ -491,3 +491,16 @@ def test_mv_of_what_has_no_file_any_more_moves_nothing(tmp_path: Path) -> None:
             kb.mv(sources, target)
     assert kb.status().staged == ()
     assert {"a.md", "x/y/d.md"} <= files_in(tmp_path).keys()
+
+
+def test_a_folder_that_holds_more_than_documents_makes_no_room_for_one(tmp_path: Path) -> None:
+    kb = new_kb(tmp_path, {"x/a.md": "a\n"})
+    kb.branches.switch("side", create=True)
+    kb.rm(["x"], recursive=True)
+    record(kb, {"x": "a document\n"})
+    kb.branches.switch("main")
+    os.mkfifo(tmp_path / "x/pipe")
+    with pytest.raises(ConflictError, match="would be overwritten: x"):
+        kb.branches.switch("side")
+    assert files_in(tmp_path) == {"x/a.md": b"a\n"}
+    assert (tmp_path / "x/pipe").exists()

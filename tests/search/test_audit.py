@@ -11,12 +11,14 @@ import pytest
 
 from arbor.errors import IntegrityError
 from arbor.index.access import index_path
-from arbor.objects import merkle
+from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind, object_id
+from arbor.objects.ledger import Child, Node
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.tiers import Tiers
 from arbor.search import audit
 from arbor.search.results import AuditMode, Hit
+from arbor.store.odb import ObjectStore
 from tests.search.conftest import Library, Shelve
 
 STRICT, HYBRID, VISUAL = AuditMode.STRICT, AuditMode.HYBRID, AuditMode.VISUAL
@@ -317,3 +319,20 @@ def test_words_of_the_title_are_words_of_the_query(shelve: Shelve, query: str, l
     if label is STRICT:
         assert hit.highlights
         assert hit.reasons[-1].startswith("in the text: ")
+
+
+@pytest.mark.parametrize("says", [{"count": 7}, {"last_key": "d/z.md"}])
+def test_a_node_that_is_not_what_its_parent_says_proves_nothing(
+    tmp_path: Path, says: dict[str, object]
+) -> None:
+    store = ObjectStore(tmp_path)
+    with store.writer() as writer:
+        leaf = Node(0, (("d/a.md", bytes(32)), ("d/b.md", bytes(32))), ())
+        child = Child("d/b.md", writer.add(Kind.NODE, ledger.encode_node(leaf)), 2)
+        roots = [
+            writer.add(Kind.NODE, ledger.encode_node(Node(1, (), (each,))))
+            for each in (child, child._replace(**says))
+        ]
+    assert audit.Auditor().is_in_ledger(Snapshot(store, roots[0]), "a.md", bytes(32))
+    with pytest.raises(IntegrityError, match="does not fit its parent"):
+        audit.Auditor().is_in_ledger(Snapshot(store, roots[1]), "a.md", bytes(32))

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.errors import UsageError
+from arbor.search.plan import quote
 from arbor.search.query import (
     MAX_QUERY_CHARS,
     Condition,
@@ -307,3 +308,7 @@ def test_wide_signs_in_a_text_are_nothing_to_tell() -> None:
         "「東京」",
     ):
         assert parse_query(text, NOW).notes == ()
+
+
+def test_nothing_in_a_quoted_text_has_a_meaning_of_its_own() -> None:
+    assert quote('say "a*" AND\0b') == '"say ""a*"" AND b"'

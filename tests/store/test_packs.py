@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from blake3 import blake3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -277,6 +278,21 @@ def test_a_second_copy_is_taken_when_the_first_is_damaged(tmp_path: Path) -> Non
         path.write_bytes(whole)
 
 
+def test_a_listing_that_falls_between_two_packs_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = write_pack(tmp_path, sample(3))
+    write_pack(tmp_path, sample(3, seed=2))
+    real, listed = os.listdir, []
+
+    def early(folder: Path) -> list[str]:
+        listed.append(folder)
+        return real(folder) if len(listed) > 1 else [first.name]
+
+    monkeypatch.setattr(os, "listdir", early)
+    assert len(ObjectStore(tmp_path).packs()) == 2
+
+
 def test_a_pack_that_is_gone_does_not_answer_from_memory(tmp_path: Path) -> None:
     write_pack(tmp_path, sample(50, seed=1))
     path, oids = write_pack(tmp_path, sample(20, seed=2))
@@ -383,6 +399,13 @@ def test_a_frame_whose_table_lies_is_refused(rows: list[tuple[int, int]]) -> Non
         header = pack_format.FrameHeader(count, len(raw), len(payload), pack_format.blake3(payload).digest(8))
         with pytest.raises(IntegrityError):
             pack_format.decode_frame(header, payload)
+
+
+def test_a_sound_header_of_something_else_is_no_frame() -> None:
+    frame = encode_frame([(Kind.CHUNK, b"words")])
+    head = b"GRAM" + frame[4 : pack_format.HEADER_BYTES - 8]
+    assert pack_format.decode_frame_header(frame) is not None
+    assert pack_format.decode_frame_header(head + blake3(head).digest(8)) is None
 
 
 def test_trailers() -> None:

@@ -121,6 +121,13 @@ def test_a_line_end_of_two_bytes_is_not_cut() -> None:
         assert not any(passage.endswith("\r") for passage in passages)
 
 
+def test_blank_lines_beyond_the_cap_begin_the_next_passage() -> None:
+    text = b"x" * (SMALL.cap_bytes - 2) + b"\n" * 7 + b"y" * 500
+    sizes = [len(passage.data) for passage in chunk_text(text, SMALL)]
+    assert sizes[0] == SMALL.cap_bytes
+    assert max(sizes) == SMALL.cap_bytes
+
+
 def test_fenced_code_stays_whole() -> None:
     code = "```py\n" + "a = 1\n\n" * 20 + "```\n"
     passages = chunk_markdown(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arbor.repo.work_tree import moving
+from arbor.repo.work_tree import checkout, moving
 from tests.cli.harness import IDENTITY, Cli
 
 TEXT = "# A\n\nRivers and stones.\n"
@@ -73,6 +73,14 @@ def test_the_file_goes_along(cli: Cli, act: Callable[[Cli], str]) -> None:
     assert is_whole(cli, "x/c.md")
     cli("rehydrate", "x/c.md")
     assert cli("cat", "x/c.md").out == TEXT
+
+
+def test_a_file_that_changes_while_it_goes_along_stays(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = checkout.check_out
+    monkeypatch.setattr(checkout, "check_out", lambda root, path, _: real(root, path, iter([b"edited\n"])))
+    assert "changed just now" in cli("switch", "moved", code=13).err
+    assert files(cli).items() >= {"a.md": TEXT}.items()
+    assert "x/c.md" not in files(cli)
 
 
 def test_there_and_back(cli: Cli) -> None:

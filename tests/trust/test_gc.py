@@ -60,6 +60,14 @@ def test_garbage_goes_after_the_grace_period_only(make_kb: MakeKb) -> None:
     assert b"".join(kb.cat("b.md", "HEAD~1")) == b"short\n"
 
 
+def test_a_clock_that_was_ahead_does_not_keep_garbage_for_longer(make_kb: MakeKb) -> None:
+    kb = make_kb({"a.md": "one\n"})
+    garbage = with_garbage(kb)
+    collect(kb.repo, now=9000 * DAY)
+    assert collect(kb.repo, now=1000 * DAY).waiting == len(garbage)
+    assert collect(kb.repo, now=1015 * DAY).dropped == len(garbage)
+
+
 def test_what_is_reached_again_is_kept(make_kb: MakeKb) -> None:
     kb = make_kb({"a.md": "one\n"})
     garbage = with_garbage(kb)
@@ -192,6 +200,44 @@ def test_old_packs_stay_where_the_new_one_lacks_something(
     fresh = ObjectStore(store.folder)
     assert fresh.get(lost)
     fresh.close()
+
+
+def test_an_object_that_another_pack_only_says_it_has_is_kept(tmp_path: Path) -> None:
+    shared, garbage = b"in both " * 20, b"nobody needs it"
+    for folder, others in (("one", [garbage]), ("two", [b"another"])):
+        (tmp_path / folder).mkdir()
+        with ObjectStore(tmp_path / folder).writer() as writer:
+            oid = writer.add(Kind.CHUNK, shared)
+            for data in others:
+                writer.add(Kind.CHUNK, data)
+    damage(ObjectStore(tmp_path / "two"), oid)
+    for path in (tmp_path / "two").iterdir():
+        path.rename(tmp_path / "one" / path.name)
+    store = ObjectStore(tmp_path / "one")
+    assert drop_objects(store, {object_id(Kind.CHUNK, garbage)}).dropped == 1
+    assert store.get(oid) == (Kind.CHUNK, shared)
+
+
+def test_old_packs_stay_where_the_new_one_does_not_read_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ObjectStore(tmp_path)
+    with store.writer() as writer:
+        oids = [writer.add(Kind.CHUNK, data) for data in (b"one" * 30, b"two" * 30)]
+    seal = PackWriter.seal
+
+    def seal_badly(writer: PackWriter) -> str | None:
+        name = seal(writer)
+        path = tmp_path / f"{name}.pack"
+        data = bytearray(path.read_bytes())
+        data[-40] ^= 1  # in the trailer: every object can still be read
+        path.write_bytes(data)
+        return name
+
+    monkeypatch.setattr(PackWriter, "seal", seal_badly)
+    with pytest.raises(IntegrityError, match="does not read back"):
+        drop_objects(store, {oids[0]})
+    assert ObjectStore(tmp_path).get(oids[0]) == (Kind.CHUNK, b"one" * 30)
 
 
 def test_packs_that_fit_are_not_rewritten(make_kb: MakeKb) -> None:

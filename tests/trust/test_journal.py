@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from pathlib import Path
@@ -128,6 +129,18 @@ def test_a_crash_between_line_and_head_is_made_good(tmp_path: Path, monkeypatch:
     assert (report.records, report.faults) == (4, ())
     assert journal.append("gc", {"dropped": 2}).sequence == 5
     assert journal.check().faults == ()
+
+
+def test_a_record_beyond_the_end_that_skips_a_number_is_not_taken_up(tmp_path: Path) -> None:
+    journal = filled(tmp_path, 2)
+    last = list(journal.records())[-1]
+    row = {"act": "gc", "details": {}, "prev": last.hash.hex(), "seq": last.sequence + 2, "time": 1}
+    body = json.dumps(row, separators=(",", ":")).encode()
+    with (tmp_path / JOURNAL_FILE).open("ab") as file:
+        file.write(body + b"\t" + journal_module._hash(body).hex().encode() + b"\n")
+    assert len(list(journal.records())) == 3
+    with pytest.raises(IntegrityError, match="goes on after its end"):
+        journal.append("gc", {})
 
 
 def test_a_torn_last_line_is_harmless_and_goes(tmp_path: Path) -> None:

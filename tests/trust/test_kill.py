@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import arbor
+from arbor import KnowledgeBase
 from arbor.errors import ArborError
 from arbor.objects.ids import Kind, file_hash
 from arbor.repo.desk import TrustDesk
@@ -27,20 +29,30 @@ from tests.trust.conftest import fill, long_note
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to be killed at a chosen moment")
 
 
-def work_forever(folder: Path, archive: Path) -> None:
-    """What the child does until it is killed: every act that changes what is stored, over and over."""
-    kb = arbor.open(folder)
+def work(kb: KnowledgeBase, archive: Path, number: int) -> None:
+    """Every act that changes what is stored, once."""
     desk = TrustDesk(kb.repo)
-    number = 0
-    while True:
-        number += 1
-        desk.evict([""], places=[archive])
-        desk.rehydrate((), places=[archive])
-        with contextlib.suppress(ArborError):
-            kb.add_bytes(
-                f"extra/{number % 3}.md", f"# Extra {number} {os.getpid()}\n".encode(), overwrite=True
-            )
-        collect(kb.repo, grace_s=0)
+    desk.evict([""], places=[archive])
+    desk.rehydrate((), places=[archive])
+    with contextlib.suppress(ArborError):
+        kb.add_bytes(f"extra/{number % 3}.md", f"# Extra {number} {os.getpid()}\n".encode(), overwrite=True)
+    collect(kb.repo, grace_s=0)
+
+
+def work_forever(folder: Path, archive: Path) -> None:
+    """What the child does until it is killed."""
+    kb = arbor.open(folder)
+    for number in itertools.count(1):
+        work(kb, archive, number)
+
+
+def time_to_work_s(folder: Path, archive: Path) -> float:
+    """Seconds that all acts take now: on a busy machine the moments must lie further apart to fall into each."""
+    copy = shutil.copytree(folder, folder.with_name("timed"))
+    began = time.perf_counter()
+    with arbor.open(copy) as kb:
+        work(kb, archive, 1)
+    return time.perf_counter() - began
 
 
 def killed_after(seconds: float, folder: Path, archive: Path) -> None:
@@ -95,8 +107,9 @@ def run(tmp_path: Path, moments: int, seed: int) -> None:
     }
     shuffled = random.Random(seed)
     wanted = {"evict", "rehydrate", "gc"}
-    for number in range(4 * moments):  # a busy machine needs more of them before each act was reached
-        killed_after(shuffled.uniform(0.0, 0.2 * (1 + number // moments)), folder, archive)
+    longest_s = 1.5 * time_to_work_s(folder, archive)
+    for number in range(6 * moments):  # a machine that grows busier needs more before each act was reached
+        killed_after(shuffled.uniform(0.0, longest_s * (1 + number // moments)), folder, archive)
         assert_nothing_is_lost(folder, archive, hashes)
         if number + 1 >= moments and wanted <= acts_of(folder):
             break

@@ -144,6 +144,30 @@ def test_no_byte_of_a_proof_can_be_changed(kb: KnowledgeBase, kind: str) -> None
     assert not accepted(data + b"\x00")
 
 
+@pytest.mark.parametrize("bound", ["MAX_PROOF_BYTES", "MAX_KEY_CHARS_TOTAL", "MAX_PATH_NODES"])
+def test_a_proof_is_read_to_its_bounds(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    data = encode_proof(every_kind(kb)["passage"])
+    size = {
+        "MAX_PROOF_BYTES": len(data),
+        "MAX_KEY_CHARS_TOTAL": sum(len(key) for key in keys_of(decode_proof(data))),
+        "MAX_PATH_NODES": len(decode_proof(data).nodes),
+    }[bound]
+    monkeypatch.setattr(f"arbor.objects.proofs.{bound}", size)
+    assert decode_proof(data)
+    monkeypatch.setattr(f"arbor.objects.proofs.{bound}", size - 1)
+    with pytest.raises(IntegrityError):
+        decode_proof(data)
+
+
+def keys_of(proof: Proof) -> list[str]:
+    nodes = map(ledger.decode_node, proof.nodes)
+    return [
+        key for node in nodes for key in (*dict(node.entries), *(child.last_key for child in node.children))
+    ]
+
+
 def leaves_of(value: Any, trail: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     if isinstance(value, dict):
         return [leaf for key in value for leaf in leaves_of(value[key], (*trail, key))]
