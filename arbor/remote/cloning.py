@@ -179,8 +179,12 @@ def _new_folder(
             chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack") if is_cut else ())
         ):
             _clear(target, existed=existed)
-        elif isinstance(stop, KeyboardInterrupt):
-            stop.add_note(f"what has come so far is in '{target}': the same command goes on from there")
+        else:
+            kept = f"what has come so far is in '{target}': the same command goes on from there"
+            if isinstance(stop, KeyboardInterrupt):
+                stop.add_note(kept)
+            elif isinstance(stop, Interrupted):
+                stop.hint = stop.hint or kept
         raise
 
 
