@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from arbor.errors import RemoteError
-from arbor.remote.protocol.wire import HTTP_PATH, UNKNOWN_NAME, Interrupted
+from arbor.remote.protocol.wire import CROWDED, HTTP_PATH, UNKNOWN_NAME, Interrupted
 
-EXPLAINED = (400, 403)
+EXPLAINED = (400, 403, 503)
 """Refusals whose content says more than their status."""
 PROXY_LOGIN_HINT = "they belong into the proxy's address, as in HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT"
-_BAD_REQUEST, _FORBIDDEN = EXPLAINED
+_BAD_REQUEST, _FORBIDDEN, _UNAVAILABLE = EXPLAINED
 _UNAUTHORIZED = 401
-_BUSY = (429, 503)
+_BUSY = 429
 _UNREACHED = (502, 504)
 _TOO_LARGE = 413
 _PROXY_LOGIN = 407
@@ -56,8 +56,10 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
         return RemoteError(f"{url} does not allow this", "set ARBOR_TOKEN, or ask its owner for a token")
     if status == _PROXY_LOGIN:
         return RemoteError(f"the proxy on the way to {url} asks for a name and a password", PROXY_LOGIN_HINT)
-    if status in _BUSY:
-        return Interrupted(f"{url} has too much to do now (status {status})", "try again in a moment")
+    if status in (_BUSY, _UNAVAILABLE):
+        is_busy = status == _BUSY or begun.startswith(CROWDED.encode())
+        state = "has too much to do now" if is_busy else "is out of service, or has too much to do"
+        return Interrupted(f"{url} {state} (status {status})", "try again in a moment")
     if status in _UNREACHED:
         return Interrupted(
             f"a proxy on the way to {url} gets no answer from what is behind it (status {status})",
