@@ -170,6 +170,14 @@ def test_http_goes_through_the_proxy_of_the_environment(tmp_path: Path, cli: Cli
         assert len(middle.heads) == seen
 
 
+def test_a_proxy_that_fails_is_named(tmp_path: Path) -> None:
+    """As tinyproxy does, with a page of its own, where it cannot connect."""
+    with between([says("500 Unable to connect")]) as middle:
+        options = ConnectOptions(proxies={"http": middle.address})
+        with pytest.raises(RemoteError, match=f"through the proxy {middle.address} with status 500"):
+            clone_to(connect("http://kb.example/x", options), tmp_path / "b")
+
+
 def test_https_goes_through_a_tunnel(tmp_path: Path) -> None:
     with between([says("407 Proxy Authentication Required")]) as middle:
         proxies = {"all": f"http://me:s%3Acret@{middle.address}"}

@@ -124,7 +124,9 @@ class HttpTransport:
             if may_repeat and self._login and not self._sends_login and asks_for_login(status, headers):
                 raise _LoginWanted
             begun = next(chunks, b"") if status in EXPLAINED else b""
-            raise refusal(self.url, status, headers, begun, with_login=self._sends_login)
+            raise refusal(
+                self.url, status, headers, begun, with_login=self._sends_login, way=self._by_proxy()
+            )
         if headers.get(b"content-type") != CONTENT_TYPE.encode() or b"content-encoding" in headers:
             raise RemoteError(f"{self.url} is not served by arbor")
 

@@ -27,7 +27,9 @@ def asks_for_login(status: int, headers: Headers) -> bool:
     return status == _UNAUTHORIZED and headers.get(b"www-authenticate", b"").lower().startswith(b"basic")
 
 
-def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login: bool) -> RemoteError:
+def refusal(
+    url: str, status: int, headers: Headers, begun: bytes, *, with_login: bool, way: str = ""
+) -> RemoteError:
     """The error of an answer whose status is not 200.
 
     Args:
@@ -36,6 +38,7 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
         headers: Of the answer.
         begun: How its content begins, b"" where that was not read.
         with_login: Whether a name and a password were sent.
+        way: The proxy that it was asked through, in words.
     """
     if 300 <= status < 400:
         place = headers.get(b"location", b"")[:200].decode("latin-1").removesuffix(HTTP_PATH)
@@ -73,4 +76,4 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
     hint = "is there a knowledge base at this address?"
     if status == _BAD_REQUEST and url.startswith("http:") and b"https" in begun.lower():
         hint = f"its address is https:{url.removeprefix('http:')}"
-    return RemoteError(f"{url} answers with status {status}", hint)
+    return RemoteError(f"{url} answers{way} with status {status}", hint)
