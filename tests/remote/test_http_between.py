@@ -170,6 +170,17 @@ def test_http_goes_through_the_proxy_of_the_environment(tmp_path: Path, cli: Cli
         assert len(middle.heads) == seen
 
 
+HALF = says("200 OK", "Content-Type: application/x-arbor-packets", body="cut").replace(
+    b"Length: 3", b"Length: 50"
+)
+
+
+@pytest.mark.parametrize("answer", [b"", HALF, b"HTTP/1.1 200 OK\r\nno header\r\n\r\n"])
+def test_a_conversation_that_breaks_off_was_one(tmp_path: Path, answer: bytes) -> None:
+    with between([answer]) as middle, pytest.raises(Interrupted, match="broke off the conversation"):
+        clone_to(f"http://{middle.address}", tmp_path / "b")
+
+
 def test_a_proxy_that_fails_is_named(tmp_path: Path) -> None:
     """As tinyproxy does, with a page of its own, where it cannot connect."""
     with between([says("500 Unable to connect")]) as middle:

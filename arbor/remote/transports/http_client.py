@@ -92,9 +92,9 @@ class HttpTransport:
             ) from error
         except _FAILURES as error:
             said = first_line(error)
-            raise Interrupted(
-                f"{self.url} cannot be reached{self._by_proxy()}: {said}", _failure_hint(said)
-            ) from error
+            is_made = not isinstance(error, (httpcore.ConnectError, OSError))
+            what = "broke off the conversation" if is_made else "cannot be reached"
+            raise Interrupted(f"{self.url} {what}{self._by_proxy()}: {said}", _failure_hint(said)) from error
 
     def _post(self, body: bytes | Iterator[bytes]) -> Packets:
         """The packets of the answer to one request.
