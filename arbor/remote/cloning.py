@@ -46,6 +46,7 @@ class CloneOptions:
         checkout: Whether files are written.
         tags: Whether tags come too.
         require_signed: Whether the new KB demands signatures of what it fetches later, too.
+        identity: Name and e-mail address of who clones, for the reflog; None where nobody says.
     """
 
     bare: bool = False
@@ -55,6 +56,7 @@ class CloneOptions:
     checkout: bool = True
     tags: bool = True
     require_signed: bool = False
+    identity: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ def clone(
     check_remote_name(options.remote)
     with _new_folder(target, transport, options, transfer.filter) as folder:
         repo = Repository(folder, None if options.bare else target)
+        repo.identity = options.identity
         with contextlib.closing(repo):
             shown = advertised(transport)
             require_prerequisites(shown, ())

@@ -662,3 +662,12 @@ def test_a_push_that_came_second_says_what_to_run(ada: Cli, monkeypatch: pytest.
     done = ada("push", "../bare", "main", code=13)
     assert "it has moved there since it was read" in done.err
     assert "hint: run: arbor pull" in done.err
+
+
+def test_a_clone_is_recorded_with_the_name_of_who_makes_it(ada: Cli) -> None:
+    folder = ada.folder.parent
+    ada("push", "-u", "origin", "main")
+    made = run_process(folder, "clone", "-q", str(folder / "bare"), "mine")
+    assert made.returncode == 0, made.stderr
+    [move] = other(ada, "mine")("reflog", "--json").json["moves"]
+    assert move["who"] == "Ada Lovelace"
