@@ -6,6 +6,7 @@ import getpass
 import os
 import platform
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,16 @@ def set_identity(kb: KnowledgeBase) -> bool:
     Returns:
         False where nobody has said who they are, so that the login name had to do.
     """
-    name = os.environ.get("ARBOR_AUTHOR_NAME") or kb.config_get("user.name")
-    email = os.environ.get("ARBOR_AUTHOR_EMAIL") or kb.config_get("user.email")
-    kb.repo.identity = (
-        str(name or _login_name()),
-        str(email or f"{_login_name()}@{platform.node() or 'localhost'}"),
-    )
-    return bool(name)
+    kb.repo.identity, is_known = find_identity(kb.config_get)
+    return is_known
+
+
+def find_identity(setting: Callable[[str], object]) -> tuple[tuple[str, str], bool]:
+    """((name, e-mail address), whether somebody has said the name) of who is at work; see `set_identity`."""
+    name = os.environ.get("ARBOR_AUTHOR_NAME") or setting("user.name")
+    email = os.environ.get("ARBOR_AUTHOR_EMAIL") or setting("user.email")
+    identity = str(name or _login_name()), str(email or f"{_login_name()}@{platform.node() or 'localhost'}")
+    return identity, bool(name)
 
 
 def _login_name() -> str:

@@ -42,6 +42,7 @@ class CloneOptions:
         checkout: Whether files are written.
         tags: Whether tags come too.
         require_signed: Whether the new KB demands signatures of what it fetches later, too.
+        identity: Name and e-mail address of who clones, for the reflog; None where nobody says.
     """
 
     bare: bool = False
@@ -51,6 +52,7 @@ class CloneOptions:
     checkout: bool = True
     tags: bool = True
     require_signed: bool = False
+    identity: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ def clone(
     check_remote_name(options.remote)
     with _new_folder(target, transport, options, transfer.filter) as folder:
         repo = Repository(folder, None if options.bare else target)
+        repo.identity = options.identity
         with contextlib.closing(repo):
             shown = advertised(transport)
             require_prerequisites(shown, ())
@@ -161,8 +164,12 @@ def _new_folder(
             chain(folder.glob(f"{INCOMING_PREFIX}*/frames"), folder.glob("packs/*.pack") if is_cut else ())
         ):
             _clear(target, existed=existed)
-        elif isinstance(stop, KeyboardInterrupt):
-            stop.add_note(f"what has come so far is in '{target}': the same command goes on from there")
+        else:
+            kept = f"what has come so far is in '{target}': the same command goes on from there"
+            if isinstance(stop, KeyboardInterrupt):
+                stop.add_note(kept)
+            elif isinstance(stop, Interrupted):
+                stop.hint = stop.hint or kept
         raise
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from arbor.errors import StorageError
 from arbor.kb import KnowledgeBase
+from arbor.remote.exchange import accepting, service
 from arbor.store.refs import Refs
 from tests.cli.harness import Cli, allow_new_key, command_line, process_environment, run_process
 
@@ -649,3 +650,24 @@ def test_a_clone_is_made_where_there_is_no_room_for_its_index(
     assert done.out.startswith("cloned into ")
     assert "its search index follows with the first search: the disk is full" in done.err
     assert other(ada, "copy")("search", "second", "--porcelain").out
+
+
+def test_a_push_that_came_second_says_what_to_run(ada: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another push moves the branch between the look at it and the move."""
+    ada.write("later.md", "# Later\n")
+    ada.commit("Later")
+    monkeypatch.setattr(
+        service, "refuse_updates", lambda repo, updates: {update.name: accepting.MOVED for update in updates}
+    )
+    done = ada("push", "../bare", "main", code=13)
+    assert "it has moved there since it was read" in done.err
+    assert "hint: run: arbor pull" in done.err
+
+
+def test_a_clone_is_recorded_with_the_name_of_who_makes_it(ada: Cli) -> None:
+    folder = ada.folder.parent
+    ada("push", "-u", "origin", "main")
+    made = run_process(folder, "clone", "-q", str(folder / "bare"), "mine")
+    assert made.returncode == 0, made.stderr
+    [move] = other(ada, "mine")("reflog", "--json").json["moves"]
+    assert move["who"] == "Ada Lovelace"

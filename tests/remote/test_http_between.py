@@ -106,7 +106,8 @@ def says(status: str, *lines: str, body: str = "") -> bytes:
         (says("502 Bad Gateway"), Interrupted, "gets no answer", "arbor serve"),
         (says("504 Gateway Time-out"), Interrupted, "gets no answer", "arbor serve"),
         (says("429 Too Many"), Interrupted, "too much to do", "again"),
-        (says("503 Busy"), Interrupted, "too much to do", "again"),
+        (says("503 Busy", body="too many requests at once; try again"), Interrupted, "has too much to do now", "again"),
+        (says("503 Service Unavailable", body="<html>"), Interrupted, "is out of service, or", "again"),
         (says("401 No", 'WWW-Authenticate: Basic realm="kb"'), RemoteError, "a name and", "NAME:PASSWORD"),
         (says("401 No", "WWW-Authenticate: Bearer"), RemoteError, "not allow", "ask its owner for a token"),
         (says("407 Who"), RemoteError, "the proxy on the way", "HTTPS_PROXY="),
@@ -167,6 +168,25 @@ def test_http_goes_through_the_proxy_of_the_environment(tmp_path: Path, cli: Cli
         cli("clone", url, "c", env={"http_proxy": middle.address, "NO_PROXY": "x.example, 127.0.0.1"})
         cli("clone", url, "d", env={"https_proxy": middle.address})
         assert len(middle.heads) == seen
+
+
+HALF = says("200 OK", "Content-Type: application/x-arbor-packets", body="cut").replace(
+    b"Length: 3", b"Length: 50"
+)
+
+
+@pytest.mark.parametrize("answer", [b"", HALF, b"HTTP/1.1 200 OK\r\nno header\r\n\r\n"])
+def test_a_conversation_that_breaks_off_was_one(tmp_path: Path, answer: bytes) -> None:
+    with between([answer]) as middle, pytest.raises(Interrupted, match="broke off the conversation"):
+        clone_to(f"http://{middle.address}", tmp_path / "b")
+
+
+def test_a_proxy_that_fails_is_named(tmp_path: Path) -> None:
+    """As tinyproxy does, with a page of its own, where it cannot connect."""
+    with between([says("500 Unable to connect")]) as middle:
+        options = ConnectOptions(proxies={"http": middle.address})
+        with pytest.raises(RemoteError, match=f"through the proxy {middle.address} with status 500"):
+            clone_to(connect("http://kb.example/x", options), tmp_path / "b")
 
 
 def test_https_goes_through_a_tunnel(tmp_path: Path) -> None:

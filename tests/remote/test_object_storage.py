@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import obstore
 import pytest
 from obstore.store import MemoryStore
 
 from arbor.errors import ArborError, ConflictError, RemoteError
+from arbor.remote.exchange import accepting
 from arbor.remote.exchange.chunks import fetch_chunks
 from arbor.remote.exchange.transfer import TransferOptions
 from arbor.remote.pushing import PushSpec, push
@@ -82,6 +84,31 @@ def test_two_writers_of_one_ref(tmp_path: Path) -> None:
     assert one.read("refs/heads/main") is None
     one.move("refs/heads/main", None, oids[3], who, "")
     assert one.read("refs/heads/main") == oids[3]
+
+
+def test_of_two_pushes_at_once_the_later_is_told_to_fetch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both find the branch as it was, and only one can replace it: as two people with moto and Azurite did."""
+    bucket = MemoryStore()
+    first = make_kb(tmp_path / "a", notes(3))
+    push_to(first, StoreTransport(bucket, "memory://x"))
+    clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
+    second = open_repository(tmp_path / "b")
+    change(first, {"a.md": "a\n"})
+    change(second, {"b.md": "b\n"})
+    move = BucketRefs.move
+
+    def move_after_the_other(*words: Any) -> None:
+        monkeypatch.setattr(BucketRefs, "move", move)
+        assert push_to(second, StoreTransport(bucket, "memory://x")).refs[0].status == "forward"
+        move(*words)
+
+    monkeypatch.setattr(BucketRefs, "move", move_after_the_other)
+    refused = push_to(first, StoreTransport(bucket, "memory://x")).refs[0]
+    assert (refused.status, refused.reason) == ("rejected", accepting.MOVED)
+    fetch_from(first, StoreTransport(bucket, "memory://x"))
+    assert first.refs.read("refs/remotes/origin/main") == second.refs.head_oid()
 
 
 def test_no_name_of_a_ref_is_a_folder_of_another(tmp_path: Path) -> None:

@@ -91,6 +91,32 @@ def test_of_what_the_other_side_complains_of_only_the_end_is_kept() -> None:
         assert len(chatty._said) <= 4000  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("h:~/my kb", "~/'my kb'"),
+        ("h:~", "~/"),
+        ("ssh://h/~", "~/"),
+        ("ssh://h/~/", "~/"),
+        ("ssh://h/~bob/kb", "~bob/kb"),
+        ("h:~bob", "~bob/"),
+        ("h:~$(touch x)/kb", "'~$(touch x)/kb'"),
+        ("h:~bob;x", "'~bob;x'"),
+        ("h:a/~", "'a/~'"),
+        ("h:./~bob", "'./~bob'"),
+    ],
+)
+def test_a_home_folder_is_for_the_shell_over_there(text: str, path: str) -> None:
+    command = ssh_arguments(parse_address(text), ("ssh",), ("arbor",))[-1]
+    assert command == f"arbor serve --stdio -- {path}"
+
+
+def test_an_address_without_a_folder_says_so() -> None:
+    with pytest.raises(UsageError, match="names no folder") as caught:
+        parse_address("ssh://h")
+    assert caught.value.hint.endswith("ssh://h/~")
+
+
 def test_a_banner_in_the_place_of_packets_is_shown(tmp_path: Path) -> None:
     """As of a login file that greets, a forced command, and `nologin`."""
     greets = f"print('Welcome to kb1!', flush=True); import sys; sys.path.insert(0, {str(REPOSITORY)!r})"

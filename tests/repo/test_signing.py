@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import shutil
 import subprocess
 from dataclasses import replace
@@ -11,11 +13,21 @@ import pytest
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Commit, Signature, encode_commit
-from arbor.repo.trust import ssh_keys
+from arbor.repo.trust import signing, ssh_keys
 from arbor.repo.trust.signing import check_seal, require_signed, sign_bytes
-from arbor.repo.trust.ssh_signatures import parse_signature
+from arbor.repo.trust.ssh_signatures import (
+    NAMESPACE,
+    SshSignature,
+    format_signature,
+    parse_signature,
+    signed_blob,
+    write_strings,
+)
 
 pytest.importorskip("cryptography")
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
 DATA = b"what is signed"
 WHEN = 1_700_000_000
 KEYGEN = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
@@ -135,3 +147,66 @@ def test_commits_without_a_good_signature_are_refused(tmp_path: Path) -> None:
             require_signed({b"\x02" * 32: commit}, allowed(key))
     with pytest.raises(IntegrityError, match="allowed-signers"):
         require_signed({b"\x02" * 32: signed}, None)
+
+
+def device_seal(data: bytes) -> tuple[str, bytes, bytes]:
+    """(seal, its key's sort, its key's blob) as a security key makes them. Source: OpenSSH's PROTOCOL.u2f."""
+    key, sort = ed25519.Ed25519PrivateKey.generate(), b"sk-ssh-ed25519@openssh.com"
+    public = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    blob = write_strings(sort, public, b"ssh:")
+    touched = b"\x01" + (7).to_bytes(4, "big")
+    signed = signed_blob(SshSignature(blob, NAMESPACE, "sha512", b""), data)
+    made = key.sign(hashlib.sha256(b"ssh:").digest() + touched + hashlib.sha256(signed).digest())
+    seal = format_signature(SshSignature(blob, NAMESPACE, "sha512", write_strings(sort, made) + touched))
+    return seal, sort, blob
+
+
+@KEYGEN
+def test_the_signature_of_a_security_key_is_checked_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    seal, sort, blob = device_seal(DATA)
+    file = b"ada " + sort + b" " + base64.b64encode(blob) + b"\n"
+    assert check_seal(DATA, seal, file, WHEN).state == "good"
+    assert check_seal(b"other", seal, file, WHEN).state == "bad"
+    monkeypatch.setattr(signing, "KEYGEN", "no-such-program")
+    report = check_seal(DATA, seal, file, WHEN)
+    assert (report.state, report.reason) == ("unknown", "ssh-keygen is not here to check it")
+
+
+@KEYGEN
+def test_a_certificate_signs_nothing_and_no_signature_of_one_is_called_wrong(tmp_path: Path) -> None:
+    key, authority = make_key(tmp_path), make_key(tmp_path, "authority")
+    subprocess.run(
+        ["ssh-keygen", "-q", "-s", str(authority), "-I", "ada", "-n", "ada", str(key.with_suffix(".pub"))],
+        check=True,
+    )
+    certificate = tmp_path / "key-cert.pub"
+    shutil.copy(key, tmp_path / "key-cert")  # where the program looks for its private half without an agent
+    with pytest.raises(UsageError, match="is a certificate"):
+        sign_bytes(DATA, certificate)
+    done = subprocess.run(
+        ["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(certificate)],
+        input=DATA, capture_output=True, check=True,
+    )  # fmt: skip
+    report = check_seal(DATA, done.stdout.decode(), allowed(key), WHEN)
+    assert report.state == "unknown"
+    assert "certificate" in report.reason
+
+
+@KEYGEN
+@pytest.mark.parametrize("comment", ["Ada's laptop", 'ada"s laptop', "ada # 1", "\\"])
+def test_the_comment_of_a_key_may_be_anything(tmp_path: Path, comment: str) -> None:
+    key = make_key(tmp_path)
+    kind, text, *_ = key.with_suffix(".pub").read_text().split()
+    file = f'"ada example",a#1@x namespaces="arbor" {kind} {text} {comment}\n'.encode()
+    report = check_seal(DATA, sign_bytes(DATA, key), file, WHEN)
+    assert (report.state, report.signer) == ("good", "ada example,a#1@x")
+    assert check_seal(DATA, sign_bytes(DATA, key), b"# " + file, WHEN).state == "unknown"
+
+
+@KEYGEN
+def test_a_key_that_only_an_agent_could_use_says_how_it_gets_there(tmp_path: Path) -> None:
+    key = make_key(tmp_path)
+    key.rename(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="cannot sign") as caught:
+        sign_bytes(DATA, key.with_suffix(".pub"))
+    assert caught.value.hint == f"let your agent hold it: ssh-add {key}"

@@ -267,3 +267,10 @@ def test_the_commands(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert "the history has 2 commits" in cli("verify", "--checkpoint", str(note), code=12).err
     assert cli("verify", "--checkpoint", str(note), "--json", code=12).json["checkpoint"]["state"] == "short"
     assert "cannot be read" in cli("verify", "--checkpoint", str(tmp_path / "absent"), code=2).err
+
+
+def test_a_signed_checkpoint_bears_the_name_of_who_signs(kb: KnowledgeBase, tmp_path: Path) -> None:
+    assert kb.fs_root is not None
+    kb.config_set("sign.key", str(key_file(tmp_path, Key.generate())))
+    env = {"ARBOR_AUTHOR_NAME": "Ada", "ARBOR_AUTHOR_EMAIL": "ada@kb.example"}
+    assert "\n\u2014 ada@kb.example " in Cli(kb.fs_root)("log", "--checkpoint", env=env).out

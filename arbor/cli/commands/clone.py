@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
-from arbor.cli.identity import user_config_path
+from arbor.cli.identity import find_identity, user_config_path
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, transfer_bar, warn_of_secret
@@ -85,13 +85,15 @@ def command(
         raise UsageError("--cold, --at and --filter cannot be combined")
     connecting_options = connect_options(session)
     target = session.from_here(folder or _folder_name(url, bare=bare))
+    settings = config.Settings(user_config_path())
     options = cloning.CloneOptions(
         bare=bare, branch=branch, remote=origin, checkout=not no_checkout, tags=not no_tags,
+        identity=find_identity(settings.get)[0],
     )  # fmt: skip
     with transfer_bar(session, "receiving") as bar:
         result = desk.clone_kb(
             url, target, options, filter_text=chosen, connecting=connecting_options, progress=bar,
-            settings=config.Settings(user_config_path()), require_signed=require_signed,
+            settings=settings, require_signed=require_signed,
         )  # fmt: skip
     if not (bare or no_index or no_checkout or not result.commit):
         whole = (

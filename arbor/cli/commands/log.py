@@ -12,6 +12,7 @@ import click
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
 from arbor.cli.completing import REVISION
+from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.showing.diff_view import (
@@ -178,6 +179,7 @@ def _show_checkpoint(session: Session, revision: str, *, as_json: bool) -> None:
     kb = session.open()
     trust = kb.trust
     found = trust.checkpoint(revision)
+    set_identity(kb)  # whose name a signed one bears
     try:
         note = trust.checkpoint_note(revision)
     except UsageError as error:  # the key is for commits, and can sign these

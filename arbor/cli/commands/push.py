@@ -13,7 +13,7 @@ from arbor.cli.sharing import connect_options, full_tags, push_fields, show_push
 from arbor.cli.views import count
 from arbor.errors import ConflictError, UsageError
 from arbor.lazy import lazy_module
-from arbor.remote.exchange.accepting import CHECKED_OUT, NOT_FORWARD
+from arbor.remote.exchange.accepting import CHECKED_OUT, MOVED, NOT_FORWARD
 from arbor.remote.pushing import STALE
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def command(
     if result.rejected:
         if not as_json:
             first = result.rejected[0]
-            hint = "run: arbor pull" if first.reason in (NOT_FORWARD, STALE) else ""
+            hint = "run: arbor pull" if first.reason in (NOT_FORWARD, STALE, MOVED) else ""
             if first.reason == CHECKED_OUT:
                 hint = (
                     "make one that both can push to: arbor clone --bare . FOLDER; or pull from the other side"

@@ -101,7 +101,8 @@ def _move(repo: Repository, update: RefUpdate, who: Signature) -> str:
     try:
         repo.refs.move(update.name, update.old or None, update.new or None, who, "push")
     except ArborError as error:
-        return error.message
+        # In an object store nobody else is locked out: another push can have come first until this very moment.
+        return MOVED if (repo.refs.read(update.name) or b"") != update.old else error.message
     head = repo.refs.head()
     unborn = isinstance(head, str) and repo.refs.read(head) is None
     if repo.fs_root is None and update.new and unborn and update.name.startswith(HEADS):

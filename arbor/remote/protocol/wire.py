@@ -20,6 +20,8 @@ CONTENT_TYPE = "application/x-arbor-packets"
 HTTP_PATH = "/arbor"
 UNKNOWN_NAME = "this server is not known under that name"
 """How an http server's refusal begins where the Host header names none of its names."""
+CROWDED = "too many requests at once; try again"
+"""How an http server's refusal begins where it is the server itself that has too much to do."""
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 EARLY_END = "the other side ended the connection early"
 _HEAD = struct.Struct("<BI")

@@ -112,10 +112,10 @@ def _ssh(text: str, host: str, user: str, port: int | None, path: str) -> Addres
     fits = _HOST.match(host) and (not user or _USER.match(user))
     if not fits or host.startswith("-") or user.startswith("-"):
         raise UsageError(f"'{text}' has an impossible host or user name")
-    if not path or path.startswith("-"):
-        raise UsageError(
-            f"'{text}' has no path, or one that looks like an option", "write ./-name for a folder -name"
-        )
+    if not path:
+        raise UsageError(f"'{text}' names no folder on that machine", f"the home folder there is {text}/~")
+    if path.startswith("-"):
+        raise UsageError(f"'{text}' has a path that looks like an option", "write ./-name for a folder -name")
     return Address("ssh", text, path, host, user, port)
 
 

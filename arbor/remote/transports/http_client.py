@@ -91,9 +91,9 @@ class HttpTransport:
             ) from error
         except _FAILURES as error:
             said = first_line(error)
-            raise Interrupted(
-                f"{self.url} cannot be reached{self._by_proxy()}: {said}", _failure_hint(said)
-            ) from error
+            is_made = not isinstance(error, (httpcore.ConnectError, OSError))
+            what = "broke off the conversation" if is_made else "cannot be reached"
+            raise Interrupted(f"{self.url} {what}{self._by_proxy()}: {said}", _failure_hint(said)) from error
 
     def _post(self, body: bytes | Iterator[bytes]) -> Packets:
         """The packets of the answer to one request.
@@ -123,7 +123,9 @@ class HttpTransport:
             if may_repeat and self._login and not self._sends_login and asks_for_login(status, headers):
                 raise _LoginWanted
             begun = next(chunks, b"") if status in EXPLAINED else b""
-            raise refusal(self.url, status, headers, begun, with_login=self._sends_login)
+            raise refusal(
+                self.url, status, headers, begun, with_login=self._sends_login, way=self._by_proxy()
+            )
         if headers.get(b"content-type") != CONTENT_TYPE.encode() or b"content-encoding" in headers:
             raise RemoteError(f"{self.url} is not served by arbor")
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from arbor.errors import RemoteError
-from arbor.remote.protocol.wire import HTTP_PATH, UNKNOWN_NAME, Interrupted, printable
+from arbor.remote.protocol.wire import CROWDED, HTTP_PATH, UNKNOWN_NAME, Interrupted, printable
 
-EXPLAINED = (400, 403)
+EXPLAINED = (400, 403, 503)
 """Refusals whose content says more than their status."""
 PROXY_LOGIN_HINT = "they belong into the proxy's address, as in HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT"
-_BAD_REQUEST, _FORBIDDEN = EXPLAINED
+_BAD_REQUEST, _FORBIDDEN, _UNAVAILABLE = EXPLAINED
 _UNAUTHORIZED = 401
-_BUSY = (429, 503)
+_BUSY = 429
 _UNREACHED = (502, 504)
 _TOO_LARGE = 413
 _PROXY_LOGIN = 407
@@ -27,7 +27,9 @@ def asks_for_login(status: int, headers: Headers) -> bool:
     return status == _UNAUTHORIZED and headers.get(b"www-authenticate", b"").lower().startswith(b"basic")
 
 
-def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login: bool) -> RemoteError:
+def refusal(
+    url: str, status: int, headers: Headers, begun: bytes, *, with_login: bool, way: str = ""
+) -> RemoteError:
     """The error of an answer whose status is not 200.
 
     Args:
@@ -36,6 +38,7 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
         headers: Of the answer.
         begun: How its content begins, b"" where that was not read.
         with_login: Whether a name and a password were sent.
+        way: The proxy that it was asked through, in words.
     """
     if 300 <= status < 400:
         place = headers.get(b"location", b"")[:200].decode("latin-1").removesuffix(HTTP_PATH)
@@ -55,8 +58,10 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
         return RemoteError(f"{url} does not allow this", "set ARBOR_TOKEN, or ask its owner for a token")
     if status == _PROXY_LOGIN:
         return RemoteError(f"the proxy on the way to {url} asks for a name and a password", PROXY_LOGIN_HINT)
-    if status in _BUSY:
-        return Interrupted(f"{url} has too much to do now (status {status})", "try again in a moment")
+    if status in (_BUSY, _UNAVAILABLE):
+        is_busy = status == _BUSY or begun.startswith(CROWDED.encode())
+        state = "has too much to do now" if is_busy else "is out of service, or has too much to do"
+        return Interrupted(f"{url} {state} (status {status})", "try again in a moment")
     if status in _UNREACHED:
         return Interrupted(
             f"a proxy on the way to {url} gets no answer from what is behind it (status {status})",
@@ -70,4 +75,4 @@ def refusal(url: str, status: int, headers: Headers, begun: bytes, *, with_login
     hint = "is there a knowledge base at this address?"
     if status == _BAD_REQUEST and url.startswith("http:") and b"https" in begun.lower():
         hint = f"its address is https:{url.removeprefix('http:')}"
-    return RemoteError(f"{url} answers with status {status}", hint)
+    return RemoteError(f"{url} answers{way} with status {status}", hint)

@@ -31,6 +31,7 @@ from arbor.remote.protocol.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.protocol.pacing import Pace, PacedReader
 from arbor.remote.protocol.wire import (
     CONTENT_TYPE,
+    CROWDED,
     EARLY_END,
     HTTP_PATH,
     UNKNOWN_NAME,
@@ -48,7 +49,6 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LOOK_AFTER = 16
 _POLL_S = 0.01
 _TWO_LENGTHS = "a request says its length in one way\n"
-_CROWDED = "too many requests at once; try again\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def build_app(fs_path: Path, options: ServeOptions, connections: Connections) ->
             except RemoteError as error:
                 return Response(encode_packet(error_packet(error.message)), media_type=CONTENT_TYPE)
             if question is None:
-                return PlainTextResponse(_CROWDED, 503)
+                return PlainTextResponse(f"{CROWDED}\n", 503)
             read = io.BytesIO(question).read
         return _Answer(
             request, service.answer(read_packets(read), may_push=may_push), connections, options.limits
@@ -158,7 +158,7 @@ class _Answer(Response):
         address = self._request.client.host if self._request.client else ""
         with self._connections.answering(address) as fits:
             if not fits:
-                await PlainTextResponse(_CROWDED, 503)(scope, receive, send)
+                await PlainTextResponse(f"{CROWDED}\n", 503)(scope, receive, send)
                 return
             try:
                 await self._send_all(send)

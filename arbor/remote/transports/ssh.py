@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import shlex
 import subprocess
@@ -37,6 +38,8 @@ _SAID_BYTES = 4000
 _CAN_WAIT = sys.platform != "win32"  # there, pipes cannot be waited for
 
 
+_HOME = re.compile(r"^(~[A-Za-z0-9_.+-]*)(?:/(.*))?$", re.DOTALL)
+"""The home folder of whoever logs in, or of somebody named, and a path below it: for the shell there to put in."""
 _OF_SSH = 255
 """Exit status of ssh itself, and not of what runs on the other side."""
 _NOT_FOUND = 127
@@ -47,10 +50,8 @@ def ssh_arguments(
     address: Address, ssh_command: tuple[str, ...], remote_command: tuple[str, ...]
 ) -> list[str]:
     """The words that start the other side: its shell gets the path quoted, ssh nothing that looks like an option."""
-    home = address.path == "~" or address.path.startswith("~/")
-    path = (
-        "~/" + shlex.quote(address.path[2:]) if home and len(address.path) > 2 else shlex.quote(address.path)
-    )
+    home = _HOME.match(address.path)
+    path = f"{home[1]}/{shlex.quote(home[2]) if home[2] else ''}" if home else shlex.quote(address.path)
     command = " ".join([*map(shlex.quote, remote_command), "serve", "--stdio", "--", path])
     return [*ssh_command, "-T", *_port(address), "--", _target(address), command]
 

@@ -1,13 +1,15 @@
 """Signatures on commits and tags, in the format of `ssh-keygen -Y sign`, checked against an allowed-signers file.
 
 A signature signs the object's encoding with an empty seal, in the namespace `arbor`. Where the `cryptography` library
-is installed, signatures are made and checked without another program; elsewhere by `ssh-keygen`.
+is installed, signatures of keys in files are made and checked without another program; elsewhere, and those of security
+keys, by `ssh-keygen`.
 Source: OpenSSH's PROTOCOL.sshsig and ssh-keygen(1), section ALLOWED SIGNERS.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,8 +74,15 @@ def sign_bytes(data: bytes, key_path: Path) -> str:
     done = _run(words, data)
     if done is None or done.returncode:
         reason = "ssh-keygen is not installed" if done is None else _last_line(done.stderr)
-        raise UsageError(f"'{key_path}' cannot sign: {reason}", "name a key with: arbor config sign.key PATH")
-    return done.stdout.decode("ascii", "replace")
+        hint = "name a key with: arbor config sign.key PATH"
+        if "passphrase" in reason or "No private key" in reason:
+            hint = f"let your agent hold it: ssh-add {shlex.quote(str(key_path).removesuffix('.pub'))}"
+        raise UsageError(f"'{key_path}' cannot sign: {reason}", hint)
+    seal = done.stdout.decode("ascii", "replace")
+    if ssh_keys.is_certificate(ssh_keys.sort_of(parse_signature(seal).public_key)):
+        raise UsageError(f"'{key_path}' is a certificate, and signatures are by keys alone",
+                         "name the key itself with: arbor config sign.key PATH")  # fmt: skip
+    return seal
 
 
 def check_seal(data: bytes, seal: str, allowed: bytes | None, seconds: int) -> SealReport:
@@ -92,11 +101,17 @@ def check_seal(data: bytes, seal: str, allowed: bytes | None, seconds: int) -> S
     except IntegrityError as error:
         return SealReport("bad", reason=error.message)
     key = fingerprint(signature.public_key)
+    sort = ssh_keys.sort_of(signature.public_key)
+    if ssh_keys.is_certificate(sort):
+        return SealReport("unknown", "", key, "it was made with a certificate, which says nothing here")
     right = _is_right(signature, seal, data)
     if right is None:
-        return SealReport(
-            "unknown", "", key, "neither the cryptography library nor ssh-keygen is here to check it"
+        missing = (
+            "ssh-keygen is not"
+            if ssh_keys.AVAILABLE
+            else "neither the cryptography library nor ssh-keygen is"
         )
+        return SealReport("unknown", "", key, f"{missing} here to check it")
     if not right:
         return SealReport("bad", "", key, "the signature does not fit what it signs")
     if allowed is None:
@@ -112,7 +127,7 @@ def fingerprint(public_key: bytes) -> str:
 
 def _is_right(signature: SshSignature, seal: str, data: bytes) -> bool | None:
     """Whether the key made this signature; None where nothing here can tell."""
-    if ssh_keys.AVAILABLE:
+    if ssh_keys.AVAILABLE and not ssh_keys.is_of_device(ssh_keys.sort_of(signature.public_key)):
         return ssh_keys.verify_with_key(signature, signed_blob(signature, data))
     with tempfile.TemporaryDirectory(prefix="arbor-") as folder:
         fs_path = Path(folder, "seal")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import importlib.util
 import re
-import shlex
 from collections.abc import Iterator
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -30,6 +29,8 @@ AVAILABLE = importlib.util.find_spec("cryptography") is not None
 """Whether keys can be used without another program."""
 _ED25519 = "ssh-ed25519"
 _HASH = "sha512"
+_WORDS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+')
+"""Of a line: spaces may stand in double quotes. A comment is anything, such as half a pair of quotes."""
 _TIME = re.compile(r"^(\d{8})(\d{4}(?:\d{2})?)?(Z?)$")
 
 if AVAILABLE:
@@ -115,13 +116,28 @@ def ed25519_signers(allowed: bytes) -> Iterator[tuple[bytes, bytes]]:
             yield row[2], public
 
 
+def sort_of(public_key: bytes) -> str:
+    """The sort of a key as its blob names it, such as `ssh-ed25519`; "" where it names none."""
+    length = int.from_bytes(public_key[:4], "big")
+    name = public_key[4 : 4 + length]
+    return name.decode("ascii") if len(name) == length and name.isascii() else ""
+
+
+def is_of_device(sort: str) -> bool:
+    """Whether a key lies in a security key, whose signatures the library does not check."""
+    return sort.startswith("sk-")
+
+
+def is_certificate(sort: str) -> bool:
+    """Whether a key comes with what an authority says of it."""
+    return sort.endswith("-cert-v01@openssh.com")
+
+
 def verify_with_key(signature: SshSignature, blob: bytes) -> bool:
     """Whether the key in a signature made it over these bytes; False for keys of an unknown or weak sort."""
     try:
         name, *_ = read_strings(signature.public_key)
-        algorithm, raw, *rest = read_strings(signature.signature)
-        if rest and not name.startswith(b"sk-"):
-            return False
+        algorithm, raw = read_strings(signature.signature)
         text = name + b" " + base64.b64encode(signature.public_key)
         key = serialization.load_ssh_public_key(text)
         return _verify(key, name.decode("ascii"), algorithm.decode("ascii"), raw, blob)
@@ -164,13 +180,10 @@ def find_signer(allowed: bytes, public_key: bytes, namespace: str, seconds: int)
 
 def _parse_line(line: str) -> tuple[str, dict[str, str], bytes] | None:
     """(principals, options, key blob) of one line; None for comments and lines that cannot be read."""
-    try:
-        words = shlex.split(line, comments=True, posix=False)
-    except ValueError:
-        return None
+    words = [] if line.lstrip().startswith("#") else _WORDS.findall(line)
     if len(words) < 3:
         return None
-    principals, rest = words[0].strip('"'), words[1:]
+    principals, rest = words[0].replace('"', ""), words[1:]
     options: dict[str, str] = {}
     if not _is_key_type(rest[0]):
         for option in re.findall(r'[^,="]+(?:="[^"]*")?', rest[0]):
