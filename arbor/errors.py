@@ -6,8 +6,7 @@ The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 not or 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 
 class ArborError(Exception):
@@ -28,7 +27,7 @@ class ArborError(Exception):
         self.hint = hint
         self.path = path
 
-    def __reduce__(self) -> tuple[Callable[..., ArborError], tuple[Any, ...], dict[str, Any]]:
+    def __reduce__(self) -> tuple[object, ...]:
         """How it is copied and pickled: made of what it holds, since not all kinds are made of a message alone."""
         kind = type(self)
         return kind.__new__, (kind, *self.args), self.__dict__
