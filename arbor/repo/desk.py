@@ -244,7 +244,19 @@ class TrustDesk:
         self, name: str, text: str, sources: Sequence[tuple[StrPath, int | None, int | None]], *,
         title: str = "", by: str = "",
     ) -> CoreInfo:  # fmt: skip
-        """Stage a core that a person or an agent wrote; see `arbor.repo.distillation.cores.add_core`."""
+        """Stage a core that a person or an agent wrote.
+
+        Args:
+            name: What to call it; one that is called so is replaced.
+            text: What it says.
+            sources: (path or `core:NAME`, first line, last line) of what it comes from; None and None for all of it.
+            title: Its title; from the text without one.
+            by: Who wrote it: a person or an agent.
+
+        Raises:
+            UsageError: when there is no text, no source, or a source or line is not there.
+            ColdDocument: when a source is cold here.
+        """
         passages = [(text_of(path), first, last) for path, first, last in sources]
         oid = cores.add_core(self.repo, name, text, passages, title=title, by=by)
         return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])
