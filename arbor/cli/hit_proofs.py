@@ -8,7 +8,6 @@ from arbor.cli.session import Session
 from arbor.errors import ArborError
 from arbor.objects.proof_json import proof_fields
 from arbor.repo.desk import TrustDesk
-from arbor.repo.snapshot import CORE_MARK
 
 
 def attach_proofs(session: Session, fields: dict[str, Any]) -> dict[str, Any]:
@@ -21,10 +20,7 @@ def attach_proofs(session: Session, fields: dict[str, Any]) -> dict[str, Any]:
 def _proof(trust: TrustDesk, hit: dict[str, Any], rev: str | None) -> dict[str, Any] | None:
     if rev is None or hit["chunk"] is None or hit["audit"] == "VISUAL":
         return None
-    is_core = hit["kind"] == "core"
-    path = hit["path"].removeprefix(CORE_MARK if is_core else "./")
     try:
-        room = "core" if is_core else "document"
-        return proof_fields(trust.prove_passage(path, hit["chunk"]["index"], bytes.fromhex(rev), room=room))
+        return proof_fields(trust.prove_passage(hit["path"], hit["chunk"]["index"], bytes.fromhex(rev)))
     except ArborError:
         return None
