@@ -231,9 +231,8 @@ class ObjectStore:
         self.refresh()
 
     def close(self) -> None:
-        """Close every pack."""
+        """Let go of every pack: each is closed when the last thread that still reads in it is done."""
         with self._mutex:
-            for pack in self._packs.values():
-                pack.close()
             self._packs = {}
+            self._recent = self._packs, None
             self._loaded = False
