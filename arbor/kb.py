@@ -266,7 +266,7 @@ class KnowledgeBase:
         """Bring documents back to the stage's or a revision's version, in the stage, the work tree, or both.
 
         Raises:
-            UsageError: when a path matches nothing, or the revision is unknown.
+            UsageError: when a path matches nothing, or the revision is unknown. ColdDocument: when one is cold here.
         """
         commit = revisions.resolve_start(self.repo, source) if source is not None else None
         return restoring.restore(self.repo, self.resolve_paths(paths, cwd), source=commit, staged=staged,

@@ -55,7 +55,8 @@ class TrustDesk:
 
         Raises:
             UsageError: when there is no such document, core, line or passage.
-            IntegrityError: when an object on the way is damaged, or absent because it is cold.
+            ColdDocument: when the passage is cold here; `sharing.bring_back` asks the remotes.
+            IntegrityError: when an object on the way is damaged.
         """
         commit_oid = self._commit(revision)
         snapshot = self.repo.snapshot(commit_oid)
@@ -70,7 +71,8 @@ class TrustDesk:
 
         Raises:
             UsageError: when there is no such document, core or passage.
-            IntegrityError: when an object on the way is damaged, or absent because it is cold.
+            ColdDocument: when the passage is cold here; `sharing.bring_back` asks the remotes.
+            IntegrityError: when an object on the way is damaged.
         """
         name = text_of(path)
         key = ledger_key(name)
@@ -266,7 +268,6 @@ class TrustDesk:
 
         Raises:
             UsageError: when there is no text, no source, or a source or line is not there.
-            ColdDocument: when a source is cold here.
         """
         passages = [(text_of(path), first, last) for path, first, last in sources]
         oid = cores.add_core(self.repo, name, text, passages, title=title, by=by)

@@ -98,6 +98,7 @@ class BranchDesk:
         Raises:
             UsageError: when the revision is unknown or the histories are unrelated.
             ConflictError: when local changes are in the way, or a demanded fast-forward is impossible.
+            ColdDocument: when versions that must be read are cold here; with its `documents` brought back it goes on.
         """
         result = merging.merge(self._repo, revision, fast_forward=fast_forward, unrelated=unrelated,
                                only_fast_forward=only_fast_forward, message=message, favour=favour)  # fmt: skip
