@@ -6,8 +6,8 @@ The exit codes are part of the interface: 1 the answer is no, 2 usage, 3 not or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 
 def first_of(names: Sequence[str], most: int) -> str:
@@ -34,7 +34,7 @@ class ArborError(Exception):
         self.hint = hint
         self.path = path
 
-    def __reduce__(self) -> tuple[Callable[..., ArborError], tuple[Any, ...], dict[str, Any]]:
+    def __reduce__(self) -> tuple[object, ...]:
         """How it is copied and pickled: made of what it holds, since not all kinds are made of a message alone."""
         kind = type(self)
         return kind.__new__, (kind, *self.args), self.__dict__

@@ -103,7 +103,7 @@ def clone(
     connecting: ConnectOptions | None = None, progress: receiving.TransferProgress | None = None,
     user_config: StrPath | None = None, require_signed: bool | None = None,
 ) -> KnowledgeBase:  # fmt: skip
-    """Make a knowledge base in a new folder from another one, and open it; see `arbor.remote.cloning.clone`.
+    """Make a knowledge base in a new folder from another one, and open it.
 
     Args:
         url: A folder, a bundle file, or an address (`ssh://`, `host:path`, `https://`, an object store's).
@@ -114,8 +114,11 @@ def clone(
         connecting: Tokens, programs and limits.
         progress: Called with (objects so far, objects in all or 0, bytes so far).
         user_config: The user's own settings file, where it should count.
-        require_signed: Refuse a history with a commit that is not signed, now and in later fetches; None leaves it to
-            these settings.
+        require_signed: Refuse commits that are not signed, now and in later fetches; None leaves it to these settings.
+
+    Raises:
+        UsageError, RemoteError: when the folder is not empty or no such branch is there; when the other side fails.
+        IntegrityError: when what comes is damaged, or unsigned where that is demanded; the folder is as before then.
     """
     chosen, own, target = options or cloning.CloneOptions(), lasting_path(user_config), Path(path).resolve()
     share_desk.clone_kb(os.fspath(url), target, chosen, filter_text=filter_text,
@@ -210,7 +213,9 @@ class KnowledgeBase:
         self, paths: Paths = ("",), *, update: bool = False, force: bool = False, dry_run: bool = False,
         cwd: StrPath | None = None, progress: Progress | None = None,
     ) -> AddResult:  # fmt: skip
-        """Stage files, folders or globs; see `arbor.repo.staging.adding.add`.
+        """Stage files, folders or globs, all without paths; with `dry_run` only say what would happen.
+
+        With `update` only what is tracked, removals included; with `force` also what is ignored or over the size limit.
 
         Raises:
             UsageError: when a path matches nothing. Locked: when another writer holds the lock.
@@ -221,7 +226,7 @@ class KnowledgeBase:
     def add_bytes(
         self, path: StrPath, data: bytes, *, source_uri: str = "", overwrite: bool = False
     ) -> AddResult:
-        """Stage bytes under a path and write them to the work tree.
+        """Stage bytes under a path and write them to the work tree, with `overwrite` over what is there.
 
         Raises:
             UsageError: when the path may not be used, or holds something else already.
@@ -232,7 +237,7 @@ class KnowledgeBase:
         self, paths: Paths, *, cached: bool = False, force: bool = False, recursive: bool = False,
         dry_run: bool = False, ignore_unmatched: bool = False, cwd: StrPath | None = None,
     ) -> tuple[str, ...]:  # fmt: skip
-        """Remove documents from the stage and the work tree; their paths.
+        """Remove documents from the stage and, but for `cached`, from the work tree; their paths.
 
         Raises:
             UsageError: when a path matches nothing, unless that is ignored. ConflictError: when changes would be lost.
@@ -257,10 +262,10 @@ class KnowledgeBase:
         self, paths: Paths, *, source: str | None = None, staged: bool = False, worktree: bool = True,
         cwd: StrPath | None = None,
     ) -> RestoreResult:  # fmt: skip
-        """Bring documents back to the stage's or a revision's version.
+        """Bring documents back to the stage's or a revision's version, in the stage, the work tree, or both.
 
         Raises:
-            UsageError: when a path matches nothing, or the revision is unknown.
+            UsageError: when a path matches nothing, or the revision is unknown. ColdDocument: when one is cold here.
         """
         commit = revisions.resolve_start(self.repo, source) if source is not None else None
         return restoring.restore(self.repo, self.resolve_paths(paths, cwd), source=commit, staged=staged,
@@ -444,11 +449,7 @@ class KnowledgeBase:
     def consensus_history(
         self, path: StrPath, *, limit: int = 20, progress: Told | None = None
     ) -> list[desk.HistoryPoint]:
-        """How the consensus on a document moved over the last commits of this branch (200 at most), newest first.
-
-        Raises:
-            UsageError: for a limit below 0.
-        """
+        """How the consensus on a document moved over this branch's last commits, 200 at most, newest first."""
         return desk.ConsensusDesk(self.repo).history(text_of(path), limit, progress)
 
     def ripple(self, span: str | None = None, *, progress: Told | None = None) -> Ripple:

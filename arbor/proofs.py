@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import IntegrityError, UsageError, WrongType
 from arbor.objects.ids import OID_BYTES, Kind, file_hash, object_id
 from arbor.objects.model import Document
 from arbor.objects.proof_json import format_proof_json, parse_proof_json
@@ -33,6 +33,7 @@ from arbor.objects.proofs import (
 
 __all__ = ["ConsistencyProof", "Proof", "Verified", "format_json", "format_msgpack", "parse", "verify"]
 
+_NO_PROOF = "this is not a proof made by arbor"
 _ENCODINGS = frozenset({
     "utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030", "big5hkscs", "cp932", "euc_jp",
     "iso2022_jp", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp874", "koi8_r",
@@ -107,11 +108,10 @@ def verify(
 
     Raises:
         IntegrityError: when the proof does not hold, or not for this root, commit or text.
-        UsageError: when `root` or `commit` is not an oid.
+        UsageError: when `root` or `commit` is not an oid, or a text can be none.
+        WrongType: when something is given as a proof or text that is of another type.
     """
-    if isinstance(proof, dict):
-        proof = _spelled(proof)
-    parsed = parse(proof) if isinstance(proof, (bytes, str)) else decode_proof(encode_proof(proof))
+    parsed = _parsed(proof)
     wanted_root, wanted_commit = _anchor(root, "root"), _anchor(commit, "commit")
     if isinstance(parsed, ConsistencyProof):
         if text is not None:
@@ -127,12 +127,38 @@ def verify(
     return _verified(said, _name(wanted_root, wanted_commit), _matched(said, text))
 
 
+def _parsed(proof: AnyProof | bytes | str | dict[str, Any]) -> AnyProof:
+    """The proof as a reader has it who gets its bytes, whatever was put into its fields."""
+    if isinstance(proof, dict):
+        proof = _spelled(proof)
+    if not isinstance(proof, (Proof, ConsistencyProof)):
+        return parse(proof)
+    try:
+        return decode_proof(encode_proof(proof))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise IntegrityError(_NO_PROOF) from error
+
+
+def _made_proof(proof: object) -> AnyProof:
+    if not isinstance(proof, (Proof, ConsistencyProof)):
+        raise WrongType(f"'proof' must be a proof, not {type(proof).__name__}")
+    return proof
+
+
+def _bytes_or_text(what: str, value: object) -> bytes | str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, str):
+        return value
+    raise WrongType(f"{what} must be bytes or text, not {type(value).__name__}")
+
+
 def _spelled(fields: dict[str, Any]) -> str:
     """The JSON text of an object; raises IntegrityError where it has none."""
     try:
         return json.dumps(fields)
     except (TypeError, ValueError, RecursionError) as error:
-        raise IntegrityError("this is not a proof made by arbor") from error
+        raise IntegrityError(_NO_PROOF) from error
 
 
 def parse(data: bytes | str) -> AnyProof:
@@ -140,7 +166,9 @@ def parse(data: bytes | str) -> AnyProof:
 
     Raises:
         IntegrityError: when it is neither.
+        WrongType: when it is no bytes and no text.
     """
+    data = _bytes_or_text("a proof, where it is not a Proof,", data)
     head = data[:256].lstrip() if isinstance(data, str) else data[:256].lstrip(b" \t\r\n")
     if isinstance(data, str) or head[:1] == b"{":
         return parse_proof_json(data)
@@ -153,12 +181,12 @@ def format_json(proof: AnyProof, *, indent: int | None = 2) -> str:
     Raises:
         UsageError: for another indent: a reader takes only a few spellings of a proof.
     """
-    return format_proof_json(proof, indent=indent)
+    return format_proof_json(_made_proof(proof), indent=indent)
 
 
 def format_msgpack(proof: AnyProof) -> bytes:
     """A proof as MessagePack, for machines."""
-    return encode_proof(proof)
+    return encode_proof(_made_proof(proof))
 
 
 def _anchor(value: bytes | str | None, what: str) -> bytes | None:
@@ -181,7 +209,11 @@ def _matched(said: Statement, text: bytes | str | None) -> str:
     """What a given text is equal to."""
     if text is None:
         return ""
-    data = text.encode("utf-8") if isinstance(text, str) else text
+    given = _bytes_or_text("'text'", text)
+    try:
+        data = given.encode("utf-8") if isinstance(given, str) else given
+    except UnicodeEncodeError as error:
+        raise UsageError("the text to compare with is not valid Unicode", "give its bytes") from error
     if said.document_value is None:
         raise UsageError("a proof of absence holds no text")
     if said.passage is not None and data == said.passage:

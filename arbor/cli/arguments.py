@@ -12,6 +12,7 @@ from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo.commits.revisions import UnknownRevision
+from arbor.repo.snapshot import CORE_MARK, CORES
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -63,7 +64,10 @@ def find_place(session: Session, text: str) -> Place:
 
 
 def _where_it_was(session: Session, path: str | None, text: str) -> str:
-    fs_root = session.open().fs_root
+    kb, core = session.open(), text.removeprefix(CORE_MARK)
+    if core != text and kb.snapshot().find_key(CORES + core) is not None:
+        return f"it is a core; run: arbor core show {typed_path(core)}"
+    fs_root = kb.fs_root
     if path is not None and fs_root is not None and (fs_root / path).is_file():
         return f"it is in the folder but not tracked; run: arbor add {typed_path(text)}"
     return f"it may be in an earlier version; run: arbor log -- {typed_path(text)}"

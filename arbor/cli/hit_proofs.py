@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from arbor.cli.session import Session
 from arbor.errors import ArborError
 from arbor.objects.proof_json import proof_fields
-from arbor.repo.snapshot import CORE_MARK
 
 if TYPE_CHECKING:
     from arbor.repo.desk import TrustDesk
@@ -23,10 +22,7 @@ def attach_proofs(session: Session, fields: dict[str, Any]) -> dict[str, Any]:
 def _proof(trust: TrustDesk, hit: dict[str, Any], rev: str | None) -> dict[str, Any] | None:
     if rev is None or hit["chunk"] is None or hit["audit"] == "VISUAL":
         return None
-    is_core = hit["kind"] == "core"
-    path = hit["path"].removeprefix(CORE_MARK if is_core else "./")
     try:
-        room = "core" if is_core else "document"
-        return proof_fields(trust.prove_passage(path, hit["chunk"]["index"], bytes.fromhex(rev), room=room))
+        return proof_fields(trust.prove_passage(hit["path"], hit["chunk"]["index"], bytes.fromhex(rev)))
     except ArborError:
         return None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arbor.errors import ConflictError, IntegrityError
-from arbor.index.disk_errors import REINDEX, in_own_words
+from arbor.index.disk_errors import REINDEX, in_own_words, is_unopened
 from arbor.index.schema import Stamp, connect_to_read, file_identity, read_stamp
 
 if TYPE_CHECKING:
@@ -156,7 +156,13 @@ class IndexReader:
                 raise IndexMoved("the search index was closed while it was in use", "search again")
             if self._idle:
                 return self._idle.pop()
-        return connect_to_read(self.fs_path, immutable=self._immutable)
+        try:
+            return connect_to_read(self.fs_path, immutable=self._immutable)
+        except sqlite3.DatabaseError as error:
+            if is_unopened(error):  # one more thread than before, and the cache was deleted meanwhile
+                raise IndexMoved("the search index went while it was in use", "search again") from error
+            damaged = IndexDamaged(f"the search index is damaged: {error}", REINDEX)
+            raise in_own_words(error, self.fs_path, damaged) from error
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._mutex:

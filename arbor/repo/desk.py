@@ -27,7 +27,7 @@ from arbor.repo.forgetting.rehydrating import RehydrateReport
 from arbor.repo.forgetting.tiering import Criteria, TierReport
 from arbor.repo.importing import updating
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORE_MARK, Snapshot
+from arbor.repo.snapshot import CORE_MARK, CORES, Snapshot, ledger_key
 from arbor.repo.trust import checkpoint_notes, checkpoints, proving
 from arbor.repo.trust.checkpoint_notes import CheckpointReport
 from arbor.repo.upkeep import gc
@@ -55,7 +55,8 @@ class TrustDesk:
 
         Raises:
             UsageError: when there is no such document, core, line or passage.
-            IntegrityError: when an object on the way is damaged, or absent because it is cold.
+            ColdDocument: when the passage is cold here; `sharing.bring_back` asks the remotes.
+            IntegrityError: when an object on the way is damaged.
         """
         commit_oid = self._commit(revision)
         snapshot = self.repo.snapshot(commit_oid)
@@ -64,8 +65,20 @@ class TrustDesk:
         return proving.prove(self.repo, commit_oid, found.path, index, room=found.room)
 
     def prove_passage(self, path: StrPath, index: int, commit_oid: bytes, *, room: str = "document") -> Proof:
-        """A proof for the passage at a position, as a search hit names it."""
-        return proving.prove(self.repo, commit_oid, text_of(path), index, room=room)
+        """A proof for the passage at a position, as `path`, `chunk.index` and `rev` of a search name it.
+
+        A `core:NAME` means that core, where there is one; a document that is called so is `./core:NAME` to searches.
+
+        Raises:
+            UsageError: when there is no such document, core or passage.
+            ColdDocument: when the passage is cold here; `sharing.bring_back` asks the remotes.
+            IntegrityError: when an object on the way is damaged.
+        """
+        name = text_of(path)
+        key = ledger_key(name)
+        if room == "document" and self.repo.snapshot(commit_oid).find_key(key) is not None:
+            room, name = ("core" if key.startswith(CORES) else room), key.partition("/")[2]
+        return proving.prove(self.repo, commit_oid, name, index, room=room)
 
     def prove_absent(self, path: StrPath, revision: str | None = None) -> Proof:
         """A proof that there is nothing at a path, or no core of the name in `core:NAME`.
@@ -244,7 +257,18 @@ class TrustDesk:
         self, name: str, text: str, sources: Sequence[tuple[StrPath, int | None, int | None]], *,
         title: str = "", by: str = "",
     ) -> CoreInfo:  # fmt: skip
-        """Stage a core that a person or an agent wrote; see `arbor.repo.distillation.cores.add_core`."""
+        """Stage a core that a person or an agent wrote.
+
+        Args:
+            name: What to call it; one that is called so is replaced.
+            text: What it says.
+            sources: (path or `core:NAME`, first line, last line) of what it comes from; None and None for all of it.
+            title: Its title; from the text without one.
+            by: Who wrote it: a person or an agent.
+
+        Raises:
+            UsageError: when there is no text, no source, or a source or line is not there.
+        """
         passages = [(text_of(path), first, last) for path, first, last in sources]
         oid = cores.add_core(self.repo, name, text, passages, title=title, by=by)
         return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])
@@ -255,7 +279,9 @@ class TrustDesk:
 
     def restore_core(self, name: str, revision: str = "HEAD") -> CoreInfo:
         """Stage a core as it is in a revision, which also resolves a conflict; raises UsageError where it is not."""
-        oid = cores.restore_core(self.repo, name, self._snapshot(revision))
+        snapshot = self._snapshot(revision)
+        name = cores.core_name(name, lambda each: snapshot.find_key(CORES + each) is not None)
+        oid = cores.restore_core(self.repo, name, snapshot)
         return cores.read_core(self.repo.store, name, oid, self._cores_of(None)[1])
 
     def cores(self, revision: str | None = None) -> list[CoreInfo]:
@@ -264,8 +290,9 @@ class TrustDesk:
         return [cores.read_core(self.repo.store, name, oid, find) for name, oid in found.items()]
 
     def core(self, name: str, revision: str | None = None) -> CoreInfo:
-        """One core; raises UsageError when there is none of this name."""
+        """One core, by its name or as `core:NAME`; raises UsageError when there is none of this name."""
         found, find = self._cores_of(revision)
+        name = cores.core_name(name, found.__contains__)
         if name not in found:
             raise UsageError(f"there is no core '{name}'", "run: arbor core list")
         return cores.read_core(self.repo.store, name, found[name], find)
@@ -288,6 +315,7 @@ class TrustDesk:
         commit = self.repo.refs.head_oid() if revision is None else self._commit(revision)
         snapshot = self.repo.snapshot(commit)
         found = dict(snapshot.cores())
+        names = [cores.core_name(name, found.__contains__) for name in names]
         unknown = [name for name in names if name not in found]
         if unknown:
             raise UsageError(

@@ -142,11 +142,13 @@ class Repository:
         return self.ledger_root(self.refs.head_oid())
 
     def snapshot(self, commit_oid: bytes | None) -> Snapshot:
-        """The documents of a commit."""
+        """The documents of a commit, as far as they are stored now."""
+        self.store.follow()
         return Snapshot(self.store, self.ledger_root(commit_oid))
 
     def stage(self) -> Stage:
         """What is staged now, without what HEAD holds already."""
+        self.store.follow()
         head = self.refs.head_oid()
         head_root = self.ledger_root(head)
         stage = read_stage(self.folder, head_root)

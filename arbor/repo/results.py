@@ -50,7 +50,7 @@ class TextDiff:
 
     Attributes:
         status: `A`, `M`, `D` or `R`.
-        path, old_path: Where it is, and where it was before a rename.
+        path, old_path: Where it is, and where it was before a rename; the same where it is none.
         similarity: Percent of common bytes for a rename.
         lines: A unified diff without line ends; empty when it was not asked for.
         added, removed: Lines added and removed.

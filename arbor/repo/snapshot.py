@@ -65,6 +65,8 @@ class Snapshot:
             UsageError: when there is no document there.
         """
         oid = self.find(path)
+        if oid is None and path.startswith(CORE_MARK) and self.find_key(ledger_key(path)) is not None:
+            raise UsageError(f"'{path}' is a core and no document", "run: arbor core list")
         if oid is None:
             raise UsageError(
                 f"there is no document '{path}' in this revision", "run: arbor status, or arbor log -- PATH"

@@ -143,7 +143,7 @@ class SearchResult:
         query: As typed.
         mode: The least proof that was asked for.
         ledger_root: The version that was searched.
-        rev: The commit that was searched, b"" where the caller named none.
+        rev: The commit that was searched, b"" before the first one and for a stale answer.
         trace: Names this retrieval: the same version, query, mode and hits have the same trace.
         hits: Best first.
         withheld: How many better or equal hits were not shown, by reason.

@@ -80,15 +80,18 @@ def _wait_for(handle: int, wait_s: float) -> bool:
     status, ticket = os.fstat(handle), object()
     key, deadline = (status.st_dev, status.st_ino), time.monotonic() + wait_s
     queue = _queues.setdefault(key, deque())
-    queue.append(ticket)
     try:
+        queue.append(
+            ticket
+        )  # within, as an interrupt may come right after it: a ticket left behind bars all others
         while not (queue[0] is ticket and _try_lock(handle)):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(_POLL_S)
         return True
     finally:
-        queue.remove(ticket)
+        if ticket in queue:
+            queue.remove(ticket)
         if not queue:
             _queues.pop(key, None)
 

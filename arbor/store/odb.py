@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ else:
 
 _NODE_CACHE = 4096
 _REFRESH_TRIES = 8
+_TICK_NS = 2_000_000_000
+"""No file system counts the times of folders more coarsely."""
 _PACK_NAME = re.compile(r"[0-9a-f]{64}\.pack\Z")
 
 
@@ -51,6 +54,7 @@ class ObjectStore:
         self.folder = folder
         self._packs: dict[str, Pack] = {}
         self._loaded = False
+        self._listed_ns: int | None = None
         self._recent: tuple[dict[str, Pack], Pack | None] = self._packs, None
         self._mutex = threading.Lock()
         self._nodes: dict[bytes, ledger.Node] = {}
@@ -64,7 +68,7 @@ class ObjectStore:
     def refresh(self) -> bool:
         """Look at the folder again; whether there is a pack that was not known."""
         with self._mutex:
-            known, fresh = dict(self._packs), False
+            known, fresh, listed_ns = dict(self._packs), False, self._changed_ns()
             for _ in range(_REFRESH_TRIES):
                 found = self._list_packs()
                 known = {name: pack for name, pack in known.items() if name in found}
@@ -77,8 +81,23 @@ class ObjectStore:
                 except FileNotFoundError:
                     continue  # a pack was merged while the folder was read: its successor may not be listed yet
             self._packs = dict(sorted(known.items(), key=lambda item: (-item[1].index.count, item[0])))
-            self._loaded = True
+            self._loaded, self._listed_ns = True, listed_ns
             return fresh
+
+    def follow(self) -> None:
+        """Look at the folder again where it has changed since: what others removed from it is not stored any more.
+
+        Without this an open file would still give it, and keep its place on the disk.
+        """
+        if self._loaded and (self._listed_ns is None or self._listed_ns != self._changed_ns()):
+            self.refresh()
+
+    def _changed_ns(self) -> int | None:
+        """When the folder changed last; None where it may change once more and have the same time."""
+        with contextlib.suppress(OSError):
+            changed_ns = os.stat(self.folder).st_mtime_ns
+            return changed_ns if time.time_ns() - changed_ns > _TICK_NS else None
+        return None
 
     def _list_packs(self) -> dict[str, Path]:
         """The packs in the folder, listed until two listings agree.
@@ -212,9 +231,8 @@ class ObjectStore:
         self.refresh()
 
     def close(self) -> None:
-        """Close every pack."""
+        """Let go of every pack: each is closed when the last thread that still reads in it is done."""
         with self._mutex:
-            for pack in self._packs.values():
-                pack.close()
             self._packs = {}
+            self._recent = self._packs, None
             self._loaded = False

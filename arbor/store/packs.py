@@ -164,7 +164,3 @@ class Pack:
             hasher.update(block)
             offset += len(block)
         return hasher.hexdigest() == self.name and self._file.read_at(max(end, 0), 32) == hasher.digest()
-
-    def close(self) -> None:
-        """Give the file handle back."""
-        self._file.close()

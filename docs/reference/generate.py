@@ -6,6 +6,7 @@ A test compares the pages with what this makes, so they are never out of date.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import importlib
 import inspect
 import re
@@ -17,14 +18,23 @@ from typing import Any
 
 import click
 
-from arbor import errors, kb
+from arbor import errors, kb, proofs
 from arbor.cli.app import arbor
 from arbor.cli.catalogue import SECTIONS
 from arbor.cli.command import ArborCommand
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_BUG, EXIT_INTERRUPTED
+from arbor.remote.cloning import CloneOptions
 from arbor.remote.desk import ShareDesk
+from arbor.remote.fetching import FetchOptions
+from arbor.remote.protocol.limits import Limits
+from arbor.remote.refspecs import PushRequest
+from arbor.remote.transports.connecting import ConnectOptions
 from arbor.repo.commits.branch_desk import BranchDesk
+from arbor.repo.commits.diffing import Comparing
 from arbor.repo.desk import TrustDesk
+from arbor.repo.forgetting.tiering import Criteria
+from arbor.repo.importing.fetching import FetchRules
+from arbor.repo.snapshot import Snapshot
 
 HERE = Path(__file__).resolve().parent
 WIDTH = 80
@@ -86,16 +96,18 @@ def exit_codes_page() -> str:
     return f"# Exit codes\n\n{NOTE}\n\n{EXIT_CODES}\n\n| code | error in Python | meaning |\n|---|---|---|\n{table}\n"
 
 
-def first_line(kind: type) -> str:
-    """The first line of a class's docstring."""
+def first_line(kind: object) -> str:
+    """The first line of a docstring."""
     return (kind.__doc__ or "").split("\n", 1)[0]
 
 
 def python_page() -> str:
-    """The library: the front desk, its three further desks, and what their methods return."""
+    """The library: the front desk, its three further desks, and what their methods take and return."""
     parts = ["# Python", NOTE, PYTHON, "## arbor"]
     parts += [method_part(name, function) for name, function in OPENERS.items()]
-    wanted: dict[str, None] = {}
+    parts += ["## arbor.proofs", first_line(proofs)]
+    parts += [method_part(function.__name__, function) for function in PROOFS]
+    wanted: dict[str, None] = {"Verified": None}
     for title, desk in DESKS.items():
         parts += [f"## {title}", first_line(desk)]
         for name, member in vars(desk).items():
@@ -105,8 +117,8 @@ def python_page() -> str:
                 wanted.update(
                     dict.fromkeys(re.findall(r"[A-Z]\w+", method.__annotations__.get("return", "")))
                 )
-    parts.append("## What they return")
-    parts += [value_part(kind) for kind in value_types(wanted)]
+    parts += ["## What they take", TAKEN, *map(value_part, OPTIONS)]
+    parts += ["## What they return", RETURNED, *map(value_part, value_types(wanted))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -137,28 +149,31 @@ def written_default(value: object) -> str:
 
 
 def value_types(names: Collection[str]) -> list[type]:
-    """The frozen values of these names and the ones that they hold, by name."""
+    """The frozen values of these names and the ones that they hold, by name; none of them may be unknown."""
     known = {
         kind.__name__: kind
         for module in map(importlib.import_module, VALUES)
         for kind in vars(module).values()
-        if isinstance(kind, type) and kind.__module__ == module.__name__ and value_fields(kind)
+        if isinstance(kind, type)
+        and kind.__module__ == module.__name__
+        and (value_fields(kind) or kind is Snapshot)
     }
-    missing = {name for name in names if name not in known} - NO_VALUES
-    assert not missing, f"VALUES does not name the modules of {sorted(missing)}"
     found: dict[str, type] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
+        assert name in known or name in NO_VALUES, f"VALUES does not name the module of {name}"
         if name in known and name not in found:
             found[name] = known[name]
-            for written in value_fields(known[name]).values():
+            for written in () if issubclass(known[name], enum.Enum) else value_fields(known[name]).values():
                 waiting += re.findall(r"[A-Z]\w+", written)
     return [found[name] for name in sorted(found)]
 
 
 def value_fields(kind: type) -> dict[str, str]:
-    """The fields of a dataclass or a named tuple with their types as written; nothing for others."""
+    """The fields of a dataclass, a named tuple or an enumeration with their types as written; nothing for others."""
+    if issubclass(kind, enum.Enum):
+        return {each.name: repr(each.value) for each in kind}
     if dataclasses.is_dataclass(kind):
         return {
             each.name: str(each.type) for each in dataclasses.fields(kind) if not each.name.startswith("_")
@@ -171,11 +186,26 @@ def value_fields(kind: type) -> dict[str, str]:
 
 
 def value_part(kind: type) -> str:
-    """A value's fields and docstring."""
-    fields = "\n".join(f"{name}: {written}" for name, written in value_fields(kind).items())
-    return f"### {kind.__name__}\n\n{fenced((inspect.getdoc(kind) or '') + chr(10) + chr(10) + fields)}"
+    """Where a value's class is, its docstring, its fields, and what it works out of them."""
+    sign = " =" if issubclass(kind, enum.Enum) else ":"
+    lines = [f"from {kind.__module__} import {kind.__name__}", "", inspect.getdoc(kind) or "", ""]
+    lines += [f"{name}{sign} {written}" for name, written in value_fields(kind).items()]
+    for name, member in vars(kind).items():
+        if isinstance(member, property) and not name.startswith("_"):
+            lines.append(f"{name}: {member.fget.__annotations__['return']}\n    {first_line(member)}")
+        elif (
+            kind is Snapshot
+            and inspect.isfunction(member)
+            and name in ("paths", "cores", "find", "get", "count")
+        ):
+            lines.append(
+                f"{name}({arguments_of(member)}) -> {member.__annotations__['return']}\n    {first_line(member)}"
+            )
+    return f"### {kind.__name__}\n\n{fenced(chr(10).join(lines))}"
 
 
+PROOFS = (proofs.verify, proofs.parse, proofs.format_json, proofs.format_msgpack)
+OPTIONS = (CloneOptions, Comparing, ConnectOptions, Criteria, FetchOptions, FetchRules, Limits, PushRequest)
 OPENERS = {"init": kb.init, "open": kb.open_kb, "clone": kb.clone}
 DESKS = {
     "KnowledgeBase": kb.KnowledgeBase,
@@ -184,28 +214,40 @@ DESKS = {
     "KnowledgeBase.trust": TrustDesk,
 }
 
-VALUES = tuple(
-    f"arbor.{room}.{name}"
+VALUES = (
+    "arbor.proofs",
+    *(f"arbor.{room}.{name}"
     for room, names in {
         "graph": ("checking", "desk", "ripple", "standing"),
         "objects": ("model", "proofs"),
         "remote": ("desk", "fetching", "pushing", "remotes"),
+        "remote.protocol": ("messages",),
         "remote.transports": ("bundle", "bundle_check"),
-        "repo": ("results", "tiers"),
+        "repo": ("results", "snapshot", "tiers"),
         "repo.commits": ("branching",),
         "repo.distillation": ("core_binding", "core_check", "cores", "distilling"),
         "repo.forgetting": ("evicting", "rehydrating", "tiering"),
         "repo.merge": ("merging",),
         "repo.staging": ("adding",),
-        "repo.trust": ("checkpoint_notes", "checkpoints", "verify"),
+        "repo.trust": ("checkpoint_notes", "checkpoints", "signing", "verify"),
         "repo.upkeep": ("gc",),
         "repo.work_tree": ("restoring", "status"),
         "search": ("following", "results"),
         "store": ("journal", "refs"),
     }.items()
-    for name in names
+    for name in names),
 )  # fmt: skip
-NO_VALUES = {"Any", "BranchDesk", "Iterator", "None", "Path", "ShareDesk", "Snapshot", "TrustDesk"}
+NO_VALUES = {
+    "Any",
+    "BranchDesk",
+    "Iterator",
+    "KnowledgeBase",
+    "Mapping",
+    "None",
+    "Path",
+    "ShareDesk",
+    "TrustDesk",
+}
 
 PYTHON = """\
 `import arbor`, then `arbor.init(...)` or `arbor.open(...)` gives a KnowledgeBase whose methods mirror the commands,
@@ -216,8 +258,32 @@ return frozen values and print nothing. Reading is safe from several threads; fr
 The library reads no environment and none of your own settings: say who you are with
 `kb.config_set("user.name", "Ada")` and `user.email`, or with `author=`; `arbor.open(..., user_config=PATH)` takes your
 settings file in.
+A commit's oid is hexadecimal digits or 32 bytes, as the types say; where a revision is taken, it is text: `rev.hex()`
+of what a search gives. What is returned as an iterator is worked out as it is read, and so are its errors.
 Where a sequence of texts is wanted, one text stands for a list of one. `arbor.proofs.verify` checks proofs without a
-knowledge base; `docs/guides/proofs.md` has the details."""
+knowledge base; `docs/guides/proofs.md` has the details. `kb.repo` is the repository beneath, for what has no method:
+what adds from the web and from other tools is in `arbor.repo.importing`, as `sources.add_url(kb.repo, URL, fetcher)`
+with a `Fetcher(FetchRules())` of its module `fetching`."""
+
+TAKEN = """\
+Options are frozen values whose fields all have defaults; each field is checked as an argument is.
+
+| written | stands for |
+|---|---|
+| `StrPath` | a path, as text or a path object |
+| `Paths` | one of them or several |
+| `Progress` | a function that is called with (done, in all) |
+| `Told` | a function that is called with a sentence |
+| `TransferProgress` | a function that is called with (objects so far, objects in all or 0, bytes so far) |
+| `Fetch` | a function that gives the bytes behind an http(s) address, or raises an ArborError |
+| `ByteSource` | somewhere that documents' bytes may come from |
+
+`arbor.repo.importing.fetching.make_fetch(FetchRules())` is a `Fetch`. Remotes and bundles are `ByteSource`s by
+`places.source(NAME, URL)`, where `places = arbor.remote.on_demand.FarPlaces(ConnectOptions(), warn, kb.repo)`, which is
+closed when all is done; without `kb.repo` it also takes this knowledge base itself for a copy, which is no matter to
+`rehydrate`."""
+
+RETURNED = "The first line of each says where its class is, for annotations."
 
 INTRODUCTION = """\
 Standard output holds the answer and nothing else; hints, warnings and progress go to standard error. Paths that you
@@ -226,6 +292,7 @@ the top, as git has them. `-h` or `--help` after any command, or `arbor help COM
 
 **JSON.** `--json` makes the answer one JSON object whose `schema` names the command and a version; keys are only
 added to a version, never removed or given another meaning. It is on one line, and indented where a terminal reads it.
+`arbor prove` writes the proof itself, indented, with the schema `arbor.proof/1` (`docs/format/proofs.md`).
 A fatal error is then an object too, on standard error: `schema` (`arbor.error/1`), `error`, `hint`, `exit_code`.
 Warnings stay lines of text there. Times are ISO 8601 with their offset. Of a file name that is not Unicode, which no
 document can have, each odd byte stands as `\\xNN`.

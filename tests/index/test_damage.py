@@ -138,6 +138,16 @@ def test_a_reader_keeps_its_version_while_a_writer_commits(tmp_path: Path) -> No
             assert session.frequency('"apple"') == 2
 
 
+def test_a_reader_whose_file_is_gone_cannot_serve_one_more_thread(tmp_path: Path) -> None:
+    kb = SmallKb(tmp_path)
+    snapshot = kb.commit({"a.md": "apple"})
+    with bring_up_to_date(kb.cache, snapshot) as reader, reader.session(snapshot.ledger_root) as session:
+        shutil.rmtree(kb.cache)
+        with pytest.raises(IndexMoved), reader.session(snapshot.ledger_root):
+            pass
+        assert session.frequency('"apple"') == 1
+
+
 def test_a_reader_notices_that_its_file_was_replaced(tmp_path: Path) -> None:
     kb = SmallKb(tmp_path)
     snapshot = kb.commit({"a.md": "apple"})

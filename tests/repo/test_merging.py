@@ -415,7 +415,9 @@ def test_the_reflog_of_a_branch_goes_along_with_its_new_name(kb: KnowledgeBase) 
         assert kb.resolve(f"{new}@{{{steps}}}") == was
     assert [branch.name for branch in kb.branches.listing()] == ["far", "main"]
     kb.branches.create("topic")
-    assert len(kb.branches.reflog("refs/heads/topic")) == 1
+    assert len(kb.branches.reflog("refs/heads/topic")) == len(kb.branches.reflog("topic")) == 1
+    with pytest.raises(UsageError, match="there is no ref 'nope'"):
+        kb.branches.reflog("nope")
 
 
 def test_a_rename_that_is_refused_costs_no_branch_its_reflog(kb: KnowledgeBase) -> None:

@@ -194,3 +194,19 @@ def test_a_file_system_without_locks_is_called_so(
     with pytest.raises(StorageError, match="gives no locks") as refused, writer_lock(tmp_path / "lock"):
         pytest.fail("it was taken for locked")
     assert "mount it with locks" in refused.value.hint
+
+
+def test_an_interrupt_while_one_queues_leaves_no_place_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(deque[object]):
+        def append(self, ticket: object) -> None:
+            super().append(ticket)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lock, "deque", Interrupted)
+        with pytest.raises(KeyboardInterrupt), lock.writer_lock(tmp_path / "lock", 1.0):
+            pass
+    with lock.writer_lock(tmp_path / "lock", 1.0):
+        pass

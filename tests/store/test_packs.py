@@ -367,7 +367,6 @@ def test_damage_costs_only_the_frame_it_is_in(tmp_path: Path) -> None:
             lost = [o for o, frame in pack.iter_frames() if frame is None]
             assert lost == [offset], (number, place)
             assert not pack.check_hash()
-            pack.close()
 
 
 def test_a_forged_header_inside_a_passage_is_not_followed_while_the_pack_is_sound(tmp_path: Path) -> None:
@@ -470,3 +469,19 @@ def test_digits_that_a_damaged_object_shares_still_name_the_sound_one(tmp_path: 
     assert store.find_prefix(first.hex()[:4]) == [first]
     with pytest.raises(IntegrityError):
         store.get(second)
+
+
+def test_a_store_that_is_closed_lets_those_finish_who_still_read_in_it(tmp_path: Path) -> None:
+    store = ObjectStore(tmp_path)
+    with store.writer() as writer:
+        oid = writer.add(Kind.CHUNK, b"one passage")
+    handles = len(os.listdir("/proc/self/fd"))
+    assert store.get(oid) == (Kind.CHUNK, b"one passage")
+    [pack] = store.packs()
+    place = pack.index.find(oid)
+    assert place is not None
+    store.close()
+    assert pack.get(place) == (Kind.CHUNK, b"one passage")
+    del pack
+    assert len(os.listdir("/proc/self/fd")) < handles, "and the last of them closes it"
+    assert store.get(oid) == (Kind.CHUNK, b"one passage")

@@ -161,6 +161,9 @@ def test_cores_by_command(cli: Cli) -> None:
     cli("commit", "-m", "cores")
     assert {each["name"] for each in cli("core", "--json").json["cores"]} == {"gist", "lead/a.md"}
     assert "from        notes/b.md passage 0" in cli("core", "show", "gist").out
+    assert cli("core", "show", "core:gist").out == cli("core", "show", "gist").out, "as searches print it"
+    for command in ("cat", "show", "consensus"):
+        assert "it is a core; run: arbor core show gist" in cli(command, "core:gist", code=2).err
     assert cli("core", "check").out == "2 current, 0 stale, 0 broken\n"
     cli.write("a.md", long_note(4) + "more\n")
     cli.commit("changed")

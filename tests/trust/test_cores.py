@@ -271,6 +271,28 @@ def test_a_core_that_somebody_wrote(make_kb: MakeKb) -> None:
         trust.add_core("../x", "text", [("merkle.md", None, None)])
 
 
+def test_what_a_search_calls_a_core_is_taken_for_it_everywhere(make_kb: MakeKb) -> None:
+    kb = make_kb(
+        {"a.md": "# Tides\n\nThe moon pulls.\n", "core:gist": "# Moon\n\nA document of this name.\n"}
+    )
+    kb.trust.add_core("gist", "The moon pulls the sea.", [("a.md", None, None)])
+    kb.trust.add_core("other", "The moon again.", [("a.md", None, None)])
+    kb.commit("cores")
+    found = kb.search("moon", mode="STRICT")
+    assert {hit.path for hit in found.hits} == {"a.md", "./core:gist", "core:gist", "core:other"}
+    for hit in found.hits:
+        assert hit.chunk is not None
+        proof = kb.trust.prove_passage(hit.path, hit.chunk.index, found.rev)
+        assert arbor.proofs.verify(proof, commit=found.rev).text == hit.text
+    assert kb.trust.core("core:other") == kb.trust.core("other")
+    assert [state.name for state in kb.trust.check_cores(["core:other", "gist"])] == ["other", "gist"]
+    with pytest.raises(UsageError, match="'core:other' is a core and no document"):
+        kb.document("core:other")
+    kb.trust.remove_core("core:other")
+    assert [core.name for core in kb.trust.cores()] == ["gist"]
+    assert kb.trust.restore_core("core:other").name == "other"
+
+
 def test_lines_are_those_of_the_passages_that_hold_them(make_kb: MakeKb) -> None:
     cut = "w " * 3000  # a line of two passages
     kb = make_kb({"open.md": "one\ntwo", "ended.md": "one\ntwo\n", "cut.md": f"one\n{cut}\nthree\n"})

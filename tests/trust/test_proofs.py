@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import arbor.proofs
 from arbor import KnowledgeBase
-from arbor.errors import AnswerNo, IntegrityError, UsageError
+from arbor.errors import AnswerNo, IntegrityError, UsageError, WrongType
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.objects.model import decode_commit, decode_document, encode_commit, encode_document
@@ -522,3 +522,30 @@ def test_checking_a_proof_loads_nothing_heavy() -> None:
     )  # fmt: skip
     loaded = {n for n in done.stdout.split() if n not in sys.stdlib_module_names and not n.startswith("_")}
     assert loaded == {"arbor", "blake3", "msgpack", "cython_runtime"}
+
+
+def test_what_is_no_proof_and_no_text_is_named(make_kb: MakeKb) -> None:
+    kb = make_kb({"a.md": "# Tides\n"})
+    proof = kb.trust.prove("a.md:1")
+    data: Any = arbor.proofs.format_msgpack(proof)
+    for same in (bytearray(data), memoryview(data)):
+        assert arbor.proofs.verify(same).path == "a.md"  # type: ignore[arg-type]
+    wrong: list[Any] = [None, 3, [data], Path("a.proof")]
+    for each in wrong:
+        calls = (
+            arbor.proofs.verify,
+            arbor.proofs.parse,
+            arbor.proofs.format_json,
+            arbor.proofs.format_msgpack,
+        )
+        for call in calls:
+            with pytest.raises(TypeError, match="must be"):
+                call(each)
+        if each is not None:
+            with pytest.raises(WrongType, match="'text' must be bytes or text"):
+                arbor.proofs.verify(data, text=each)
+    with pytest.raises(UsageError, match="not valid Unicode"):
+        arbor.proofs.verify(data, text="\udcff")
+    for forged in ({"nodes": None}, {"nodes": 3}, {"index": 2**70}, {"passage": None}, {"kind": 2**70}):
+        with pytest.raises(IntegrityError):
+            arbor.proofs.verify(dataclasses.replace(proof, **forged))  # type: ignore[arg-type]

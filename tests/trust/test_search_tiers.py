@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+import arbor
 from arbor import KnowledgeBase
-from arbor.errors import UsageError
+from arbor.errors import ColdDocument, UsageError
 from arbor.repo.desk import TrustDesk
 from tests.trust.conftest import MakeKb
 
@@ -214,3 +215,19 @@ def test_a_document_may_be_called_as_a_core_is(kb: KnowledgeBase) -> None:
     kb.commit("gone")
     assert [hit.path for hit in kb.search("walrus").hits] == ["core:gist"]
     assert kb.verify(deep=True).ok
+
+
+def test_what_another_program_evicts_is_cold_for_one_that_was_open_before(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    with arbor.open(kb.folder) as open_before:
+        assert label(open_before, "valleys", "glaciers.md", "STRICT") == "STRICT"
+        held = open_before.repo.store.packs()
+        evict(kb, tmp_path, "glaciers.md")
+        found = open_before.search("glaciers", mode="STRICT")
+        assert found.hits == ()
+        assert sum(found.withheld.values()) == 1
+        assert not any(passage.here for passage in open_before.document("glaciers.md").passages)
+        with pytest.raises(ColdDocument):
+            list(open_before.cat("glaciers.md"))
+        assert set(held) - set(open_before.repo.store.packs()), "the place on the disk is given back"

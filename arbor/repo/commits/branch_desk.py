@@ -11,7 +11,7 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.commits import branching, history
 from arbor.repo.commits.branching import Branch, TagInfo
-from arbor.repo.commits.revisions import resolve
+from arbor.repo.commits.revisions import find_ref, resolve
 from arbor.repo.merge import merging
 from arbor.repo.merge.merging import MergeResult
 from arbor.repo.repository import Repository
@@ -98,6 +98,7 @@ class BranchDesk:
         Raises:
             UsageError: when the revision is unknown or the histories are unrelated.
             ConflictError: when local changes are in the way, or a demanded fast-forward is impossible.
+            ColdDocument: when versions that must be read are cold here; with its `documents` brought back it goes on.
         """
         result = merging.merge(self._repo, revision, fast_forward=fast_forward, unrelated=unrelated,
                                only_fast_forward=only_fast_forward, message=message, favour=favour)  # fmt: skip
@@ -132,8 +133,14 @@ class BranchDesk:
         return oid.hex()
 
     def reflog(self, name: str = "HEAD") -> list[ReflogEntry]:
-        """The moves of HEAD or of a full ref name, newest first; raises UsageError when no ref can be called so."""
-        return self._repo.refs.reflog(name)
+        """The moves of HEAD, a branch or a tag, newest first; raises UsageError when there is no such ref.
+
+        Under a full name, `refs/heads/...`, also those of a branch that was removed.
+        """
+        found = name if name == "HEAD" or name.startswith("refs/") else find_ref(self._repo, name)
+        if found is None:
+            raise UsageError(f"there is no ref '{name}'", "run: arbor branch")
+        return self._repo.refs.reflog(found)
 
     def _finish(self, result: MergeResult, commit: bool) -> MergeResult:
         if result.kind == "fast-forward":

@@ -7,7 +7,7 @@ true of what it was made from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -89,6 +89,12 @@ def check_core_name(name: str) -> str:
     if fault:
         raise UsageError(f"{name!r} cannot be the name of a core: {fault}")
     return name
+
+
+def core_name(name: str, is_there: Callable[[str], bool]) -> str:
+    """The name of a core that is named by itself or, as searches do, `core:NAME`; one called just so comes first."""
+    short = name.removeprefix(CORE_MARK)
+    return short if not is_there(name) and is_there(short) else name
 
 
 def write_core(sink: Sink, text: str, title: str, derivation: Derivation, extractor: str = "core/1") -> bytes:
@@ -200,6 +206,7 @@ def _bindings(
 def remove_core(repo: Repository, name: str) -> None:
     """Stage the removal of a core; raises UsageError when there is none of this name."""
     with repo.changing_stage() as stage:
+        name = core_name(name, lambda each: stage.find(repo.store, CORES + each) is not None)
         if stage.find(repo.store, CORES + name) is None:
             raise UsageError(f"there is no core '{name}'", "run: arbor core list")
         _stage_core(repo, stage, name, None)

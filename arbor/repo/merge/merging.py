@@ -35,7 +35,7 @@ class MergeResult:
     """What a merge did.
 
     Attributes:
-        kind: `up-to-date`, `fast-forward`, `clean` (staged, ready to commit) or `conflict`.
+        kind: `up-to-date`, `fast-forward`, `merged` (and committed), `clean` (staged, ready to commit) or `conflict`.
         commit: The commit that was merged, as hexadecimal digits.
         changed: Document paths, and cores as `core:NAME`, that the merge brought.
         conflicts: Those to be resolved by hand.

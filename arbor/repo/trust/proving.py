@@ -167,7 +167,8 @@ def prove(
 
     Raises:
         UsageError: when there is no such document or passage.
-        IntegrityError: when an object on the way is damaged, or absent because it is cold.
+        ColdDocument: when the passage is cold here.
+        IntegrityError: when an object on the way is damaged.
     """
     commit_data = repo.store.get_kind(commit_oid, Kind.COMMIT)
     root = repo.commit(commit_oid).ledger_root
