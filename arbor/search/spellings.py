@@ -1,4 +1,4 @@
-"""Other ways to write the same name: versions, identifiers, and the numbers of books and papers.
+"""Other ways to write the same name: versions, identifiers, measures, and the numbers of books and papers.
 
 A tokenizer cuts names at their signs, so `v1.2.3` and `1.2.3`, or `parseRequest` and `parse_request`, have no token or
 not the same ones in common. A query asks for the others beside the one that was typed.
@@ -27,13 +27,14 @@ _ISBN_DIGITS_MAX, _ISBN_GROUP_MAX = 13, 5
 """The longer form's length, and how many digits at most stand for a country or language, which come first."""
 _SNAKE = re.compile(r"[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+")
 _CAMEL = re.compile(r"[A-Za-z0-9]+")
+_MEASURE = re.compile(r"(\d+(?:[.,]\d+)?)( ?)([A-Za-z]{1,3})")
 
 
 def other_spellings(typed: str) -> list[Unit]:
     """What else a word may stand as in a text.
 
     Args:
-        typed: One word as typed; for several there are none.
+        typed: One word or a phrase as typed; phrases have none, but for measures such as `16 GB`.
 
     Returns:
         Phrases and beginnings, the typed spelling not among them; usually none.
@@ -41,15 +42,22 @@ def other_spellings(typed: str) -> list[Unit]:
     word = typed.strip(_SIGNS_AROUND)
     if not word.isascii() or len(word) < 3 or (word.isalpha() and not camel_parts(word)):
         return []
-    return [*_identifiers(word), *_versions(word), *_papers(word), *_books(word)]
+    return [*_identifiers(word), *_measures(word), *_versions(word), *_papers(word), *_books(word)]
 
 
 def _identifiers(word: str) -> Iterator[Unit]:
-    """`parse request` for `parseRequest`, and `parserequest`, which that is in the index, for `parse_request`."""
+    """`parse request` for `parseRequest`, and `parserequest`, as that stands in the index, for `parse_request`."""
     if _SNAKE.fullmatch(word):
         yield Unit(word.replace("_", ""))
     elif _CAMEL.fullmatch(word) and (parts := camel_parts(word)):
         yield Unit(" ".join(parts))
+
+
+def _measures(word: str) -> Iterator[Unit]:
+    """`16 GB` for `16GB`, and for the phrase `16 GB` the other way round."""
+    found = _MEASURE.fullmatch(word)
+    if found:
+        yield Unit(f"{found[1]}{'' if found[2] else ' '}{found[3]}")
 
 
 def _versions(word: str) -> Iterator[Unit]:

@@ -71,6 +71,14 @@ def test_most_words_have_one_spelling(typed: str) -> None:
     assert other_spellings(typed) == []
 
 
+def test_a_measure_is_found_with_and_without_its_space(shelve: Shelve) -> None:
+    library = shelve(
+        {"a.md": "It has 16GB.", "b.md": "It has 16 GB.", "c.md": "It has 16 eggs.", "d.md": "GB"}
+    )
+    assert library.paths("16GB") == library.paths('"16 GB"') == library.paths('"16GB"') == ["a.md", "b.md"]
+    assert library.paths('"16 eggs"') == ["c.md"]
+
+
 def test_a_name_is_found_by_its_parts_in_titles_headings_and_paths(shelve: Shelve) -> None:
     library = shelve({
         "src/HttpRequestParser.py": "x = 1\n", "api.md": "# API\n\n## watchEffect\n\nRuns.\n",
