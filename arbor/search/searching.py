@@ -247,11 +247,14 @@ class _Desk:
 
     def _with_files(self, files: WorkTree, pool: Pool) -> Pool:
         plan, beside = self._plan, self.session.statistics()
-        units = pool.units if pool.candidates else plan.units
+        units = plan.units
         found = files.candidates(self._query, plan, units, beside)
-        if not found and not pool.candidates and plan.fallback:
-            units = plan.fallback
-            found = files.candidates(self._query, plan, units, beside)
+        if plan.fallback and (not pool.candidates or pool.units == plan.fallback):
+            if found:  # what is committed holds only the common words, and these files the others
+                pool = Pool((), True, units)
+            else:
+                units = plan.fallback
+                found = files.candidates(self._query, plan, units, beside)
         merged = sorted([*pool.candidates, *found], key=lambda each: (-each.score, each.document.path))
         return Pool(tuple(merged), pool.complete, units)
 

@@ -353,6 +353,26 @@ class TestWorkTree:
         assert (hit.chunk.start_line, hit.chunk.end_line, hit.chunk.start_byte) == (1, 4, 0)
         assert [hit.snippet[start:end] for start, end in hit.highlights] == ["unicorns"]
 
+    def test_a_telling_word_that_only_a_file_holds_leaves_the_common_ones_out(self, shelve: Shelve) -> None:
+        library = shelve({f"{number}.txt": "the tide is common" for number in range(5)})
+        read = {"new.md": extract(b"a zebra is not common", "new.md")}
+        for query, paths in (
+            ("common zebra", ["new.md"]),
+            ("the zebra", ["new.md"]),
+            ("common", ["0.txt", "1.txt", "2.txt", "3.txt", "4.txt", "new.md"]),
+        ):
+            found = library.searcher.search(
+                library.snapshot, library.index, query, SearchOptions(AuditMode.VISUAL), read
+            )
+            assert sorted(path for hit in found.hits for path in hit.paths) == paths, query
+            assert found.notes == (), query
+        read = {"new.md": extract(b"the moon", "new.md")}
+        found = library.searcher.search(
+            library.snapshot, library.index, "the zebra", SearchOptions(AuditMode.VISUAL), read
+        )
+        assert sum(len(hit.paths) for hit in found.hits) == 6
+        assert any("common words were used" in note for note in found.notes)
+
     def test_the_passage_with_the_word_comes_before_those_under_it_as_a_heading(self, shelve: Shelve) -> None:
         text = "# Bestiary\n\n" + "Introduction. " * 10 + "\n\n## Unicorns\n\n" + "Many words. " * 100
         text += "".join(f"### Part {number}\n\n" + "other things said. " * 60 for number in range(4))
