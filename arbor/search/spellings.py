@@ -15,8 +15,7 @@ from arbor.text.folding import camel_parts
 
 _SIGNS_AROUND = " \t\n()[]{}<>.,;:!?'\"`"
 _VERSION = re.compile(r"([vV]?)(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z]+)*)")
-_BARE_VERSION_DOTS = 2
-"""With fewer it is a number, which lists and tables are full of."""
+_LONG_PART = re.compile(r"\d\d")
 _ARXIV = re.compile(
     r"(?:arxiv:|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?(\d{4}\.\d{4,5})(v\d+)?(?:\.pdf)?",
     re.IGNORECASE,
@@ -61,11 +60,11 @@ def _measures(word: str) -> Iterator[Unit]:
 
 
 def _versions(word: str) -> Iterator[Unit]:
-    """`v1.2.3` for `1.2.3` and the other way round."""
+    """`v1.2.3` for `1.2.3`; the other way round only for such as `v1.22.3`, since many texts hold `1, 2, 3`."""
     found = _VERSION.fullmatch(word)
     if found and not found[1]:
         yield Unit(f"v{word}")
-    elif found and found[2].count(".") >= _BARE_VERSION_DOTS:
+    elif found and found[2].count(".") > 1 and _LONG_PART.search(found[2]):
         yield Unit(found[2])
 
 
