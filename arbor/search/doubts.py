@@ -13,6 +13,14 @@ _OPERATORS = {
     "OR": "hits hold any of the words in any case",
     "NOT": "what begins with - is left out",
 }
+_NO_END = "dates are asked for with since: alone, which has no counterpart"
+_ELSEWHERE = {
+    "until": _NO_END, "before": _NO_END, "after": "the filter is called since:", "file": "the filter is called path:",
+    "folder": "the filter is called path:", "ext": "the filter is written path:*.md",
+    "filetype": "the filter is written path:*.md", "intitle": "the filter is called title:",
+}  # fmt: skip
+"""Filters of git and of search engines that are none here."""
+_OF_DATES = ("until", "before", "after")
 _STAR_IN_PHRASE = re.compile(r"(?<!\*)[^\W_]\*(?!\*|\Z)|\*[^*]+[^\W_]\*\Z")
 _STAR_WITHIN = re.compile(r"[*?]+\.?[^\W_]+|[^\W_]+\*+[^\W_]+")
 
@@ -39,6 +47,8 @@ def doubt_word(word: str, fields: Sequence[str], *, minus: bool) -> Iterator[str
         yield f"'{word}' was {act} as text; what a filter asks for stands right behind its colon"
     elif name:
         yield f"'{word}' was {act} as text; the filter is called {name}:"
+    elif elsewhere := _filter_elsewhere(word):
+        yield f"'{word}' was {act} as text; {elsewhere}"
 
 
 def doubt_phrase(phrase: str) -> Iterator[str]:
@@ -71,3 +81,10 @@ def _mistyped(word: str, fields: Sequence[str]) -> str:
         if sorted(lower) == sorted(right) or lower == f"{right}s" or (lower in shorter and len(right) > 3):
             return right
     return ""
+
+
+def _filter_elsewhere(word: str) -> str:
+    """What to say of a filter that only others have, "" for other words; `after:` is one in front of a date only."""
+    name, _, value = word.partition(":")
+    is_one = value and not value.startswith("//") and (name not in _OF_DATES or value[0].isdecimal())
+    return _ELSEWHERE.get(name, "") if is_one else ""

@@ -274,6 +274,8 @@ def _add_field(draft: _Draft, name: str, value: str, quoted: bool, minus: bool, 
 
 
 def _check_value(name: str, value: str) -> str:
+    if name == "kind":
+        value = value.lower()
     if name == "kind" and value not in KINDS:
         raise UsageError(f"'{value}' is not a kind of document", f"the kinds are: {', '.join(KINDS)}")
     if name == "lang":

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.index.reader import IndexReader, Session
@@ -27,6 +27,7 @@ from arbor.text.extraction import Extraction
 MAX_LIMIT = 10_000
 EXAMINED_MAX = 5_000
 """Documents looked at when a mode withholds most of them."""
+_FELL_BACK = "nothing holds the telling words of the query: its common words were used"
 _ONLY_FILTERS = (
     "the query has no word that a text could hold, and STRICT shows nothing without; HYBRID lists what fits"
 )
@@ -239,19 +240,28 @@ class _Desk:
         if self._files is not None:
             pool = self._with_files(self._files, pool)
         if pool.candidates and pool.units and pool.units == plan.fallback:
-            self.notes = (
-                *plan.notes,
-                "nothing holds the telling words of the query: its common words were used",
-            )
+            self.notes = (*plan.notes, _FELL_BACK)
         return pool
+
+    def fall_back(self, pool: Pool) -> bool:
+        """Ask for the common words too, every candidate being another file by now; False where they were asked for."""
+        plan = self._plan
+        if self._files is None or not plan.fallback or pool.units == plan.fallback:
+            return False
+        self._plan = replace(plan, units=plan.fallback, fallback=())
+        self.notes = (*plan.notes, _FELL_BACK)
+        return True
 
     def _with_files(self, files: WorkTree, pool: Pool) -> Pool:
         plan, beside = self._plan, self.session.statistics()
-        units = pool.units if pool.candidates else plan.units
+        units = plan.units
         found = files.candidates(self._query, plan, units, beside)
-        if not found and not pool.candidates and plan.fallback:
-            units = plan.fallback
-            found = files.candidates(self._query, plan, units, beside)
+        if plan.fallback and (not pool.candidates or pool.units == plan.fallback):
+            if found:  # what is committed holds only the common words, and these files the others
+                pool = Pool((), True, units)
+            else:
+                units = plan.fallback
+                found = files.candidates(self._query, plan, units, beside)
         merged = sorted([*pool.candidates, *found], key=lambda each: (-each.score, each.document.path))
         return Pool(tuple(merged), pool.complete, units)
 
@@ -281,6 +291,8 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
                 if content:
                     places.setdefault(content, len(shown))
                 shown.append(hit)
+        if pool.complete and not shown and not withheld and desk.fall_back(pool):
+            continue
         if len(shown) == limit or pool.complete or wanted >= EXAMINED_MAX:
             return tuple(shown), dict(sorted(withheld.items()))
         if options.mode is AuditMode.STRICT and not desk.has_words(pool):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from arbor.search.matching import Span
+from arbor.text.folded_text import joins
 
 SNIPPET_CHARS = 240
 _WIDE_CHARS = 120
@@ -98,11 +99,14 @@ def _cut_head(text: str, window: _Window, length: int) -> int:
 def _cut_before(text: str, position: int) -> int:
     """The nearest place at or before a position where no word goes on; the position where none is near.
 
-    Between two characters of a script without spaces every place will do.
+    Between two characters of a script without spaces every place will do, if the second is no mark of the first.
     """
     for place in range(position, max(0, position - _CUT_SEARCH_CHARS), -1):
-        if text[place - 1].isspace() or (text[place - 1] >= "\u2e80" and text[place] >= "\u2e80"):
+        is_between = text[place - 1] >= "\u2e80" and text[place] >= "\u2e80" and not joins(text[place])
+        if text[place - 1].isspace() or is_between:
             return place
+    while position > _CUT_SEARCH_CHARS and joins(text[position]):
+        position -= 1
     return position if position > _CUT_SEARCH_CHARS else 0
 
 

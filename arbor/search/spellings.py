@@ -1,4 +1,4 @@
-"""Other ways to write the same name: versions, identifiers, and the numbers of books and papers.
+"""Other ways to write the same name: versions, identifiers, measures, and the numbers of books and papers.
 
 A tokenizer cuts names at their signs, so `v1.2.3` and `1.2.3`, or `parseRequest` and `parse_request`, have no token or
 not the same ones in common. A query asks for the others beside the one that was typed.
@@ -15,8 +15,7 @@ from arbor.text.folding import camel_parts
 
 _SIGNS_AROUND = " \t\n()[]{}<>.,;:!?'\"`"
 _VERSION = re.compile(r"([vV]?)(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z]+)*)")
-_BARE_VERSION_DOTS = 2
-"""With fewer it is a number, which lists and tables are full of."""
+_LONG_PART = re.compile(r"\d\d")
 _ARXIV = re.compile(
     r"(?:arxiv:|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?(\d{4}\.\d{4,5})(v\d+)?(?:\.pdf)?",
     re.IGNORECASE,
@@ -27,13 +26,14 @@ _ISBN_DIGITS_MAX, _ISBN_GROUP_MAX = 13, 5
 """The longer form's length, and how many digits at most stand for a country or language, which come first."""
 _SNAKE = re.compile(r"[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+")
 _CAMEL = re.compile(r"[A-Za-z0-9]+")
+_MEASURE = re.compile(r"(\d+(?:[.,]\d+)?)( ?)([A-Za-z]{1,3})")
 
 
 def other_spellings(typed: str) -> list[Unit]:
     """What else a word may stand as in a text.
 
     Args:
-        typed: One word as typed; for several there are none.
+        typed: One word or a phrase as typed; phrases have none, but for measures such as `16 GB`.
 
     Returns:
         Phrases and beginnings, the typed spelling not among them; usually none.
@@ -41,23 +41,30 @@ def other_spellings(typed: str) -> list[Unit]:
     word = typed.strip(_SIGNS_AROUND)
     if not word.isascii() or len(word) < 3 or (word.isalpha() and not camel_parts(word)):
         return []
-    return [*_identifiers(word), *_versions(word), *_papers(word), *_books(word)]
+    return [*_identifiers(word), *_measures(word), *_versions(word), *_papers(word), *_books(word)]
 
 
 def _identifiers(word: str) -> Iterator[Unit]:
-    """`parse request` for `parseRequest`, and `parserequest`, which that is in the index, for `parse_request`."""
+    """`parse request` for `parseRequest`, and `parserequest`, as that stands in the index, for `parse_request`."""
     if _SNAKE.fullmatch(word):
         yield Unit(word.replace("_", ""))
     elif _CAMEL.fullmatch(word) and (parts := camel_parts(word)):
         yield Unit(" ".join(parts))
 
 
+def _measures(word: str) -> Iterator[Unit]:
+    """`16 GB` for `16GB`, and for the phrase `16 GB` the other way round."""
+    found = _MEASURE.fullmatch(word)
+    if found:
+        yield Unit(f"{found[1]}{'' if found[2] else ' '}{found[3]}")
+
+
 def _versions(word: str) -> Iterator[Unit]:
-    """`v1.2.3` for `1.2.3` and the other way round."""
+    """`v1.2.3` for `1.2.3`; the other way round only for such as `v1.22.3`, since many texts hold `1, 2, 3`."""
     found = _VERSION.fullmatch(word)
     if found and not found[1]:
         yield Unit(f"v{word}")
-    elif found and found[2].count(".") >= _BARE_VERSION_DOTS:
+    elif found and found[2].count(".") > 1 and _LONG_PART.search(found[2]):
         yield Unit(found[2])
 
 

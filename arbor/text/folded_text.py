@@ -21,6 +21,11 @@ hangul that is spelled out do."""
 _JOINING_CHAR = re.compile(f"[{_JOINING}]")
 
 
+def joins(char: str) -> bool:
+    """Whether a character belongs to the one before it, so that a text is not to be cut between them."""
+    return unicodedata.category(char)[0] == "M" or _JOINING_CHAR.match(char) is not None
+
+
 class FoldedText(NamedTuple):
     """A folded text, and for each of its characters from where to where it stands in the original."""
 

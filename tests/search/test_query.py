@@ -218,6 +218,9 @@ def test_a_mistyped_filter_is_looked_for_as_text_and_said(text: str, name: str) 
         "mind:set",
         "clang:tidy",
         "re:zero",
+        "file://host/x",
+        "after:effects",
+        "ext:",
     ],
 )
 def test_other_words_with_colons_are_not_doubted(text: str) -> None:
@@ -237,6 +240,11 @@ def test_other_words_with_colons_are_not_doubted(text: str) -> None:
         ("tree since: 30d", "right behind its colon"),
         ("tree *.md", "in path:"),
         ("tree mer*le", "at the end of a word"),
+        ("tree until:2024-05", "has no counterpart"),
+        ("tree before:2024", "has no counterpart"),
+        ("tree after:2024-05-31", "called since:"),
+        ("tree ext:md", "path:*.md"),
+        ("tree file:a.md", "called path:"),
         ("merkle AND tree", "best those with all"),
         ("知识 OR 树", "in any case"),
         ("tree NOT draft", "begins with - is left out"),
@@ -275,6 +283,11 @@ def test_a_mistyped_filter_that_leaves_out_is_told_so_and_few_are_told() -> None
     [note] = parse_query("tree -lable:x", NOW).notes
     assert "left out as text" in note
     assert len(parse_query(" ".join(f"lable:{n}" for n in range(50)), NOW).notes) == 3
+
+
+def test_a_kind_may_be_written_in_capitals_like_a_label() -> None:
+    assert parse_query("kind:Core", NOW).kinds == (Condition("core", False),)
+    assert parse_query("-kind:CORE tree", NOW).kinds == (Condition("core", True),)
 
 
 def test_days_by_name() -> None:

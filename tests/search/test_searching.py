@@ -353,6 +353,41 @@ class TestWorkTree:
         assert (hit.chunk.start_line, hit.chunk.end_line, hit.chunk.start_byte) == (1, 4, 0)
         assert [hit.snippet[start:end] for start, end in hit.highlights] == ["unicorns"]
 
+    def test_a_telling_word_that_only_a_file_holds_leaves_the_common_ones_out(self, shelve: Shelve) -> None:
+        library = shelve({f"{number}.txt": "the tide is common" for number in range(5)})
+        read = {"new.md": extract(b"a zebra is not common", "new.md")}
+        for query, paths in (
+            ("common zebra", ["new.md"]),
+            ("the zebra", ["new.md"]),
+            ("common", ["0.txt", "1.txt", "2.txt", "3.txt", "4.txt", "new.md"]),
+        ):
+            found = library.searcher.search(
+                library.snapshot, library.index, query, SearchOptions(AuditMode.VISUAL), read
+            )
+            assert sorted(path for hit in found.hits for path in hit.paths) == paths, query
+            assert found.notes == (), query
+        read = {"new.md": extract(b"the moon", "new.md")}
+        found = library.searcher.search(
+            library.snapshot, library.index, "the zebra", SearchOptions(AuditMode.VISUAL), read
+        )
+        assert sum(len(hit.paths) for hit in found.hits) == 6
+        assert any("common words were used" in note for note in found.notes)
+
+    def test_a_telling_word_that_was_edited_away_gives_way_to_the_common_ones(self, shelve: Shelve) -> None:
+        library = shelve(
+            {"z.md": "a zebra", **{f"{number}.txt": f"the tide {number} is common" for number in range(5)}}
+        )
+        read = {"z.md": extract(b"a horse", "z.md")}
+        for query in ("common zebra", "tide is the zebra"):
+            found = library.searcher.search(
+                library.snapshot, library.index, query, SearchOptions(AuditMode.VISUAL), read
+            )
+            assert sum(len(hit.paths) for hit in found.hits) == 5, query
+            assert all(hit.highlights for hit in found.hits), query
+            assert [note for note in found.notes if "common words were used" in note] == list(found.notes)
+            assert len(found.notes) == 1
+        assert self.ask(library, "zebra", {"z.md": "a horse"}) == []
+
     def test_the_passage_with_the_word_comes_before_those_under_it_as_a_heading(self, shelve: Shelve) -> None:
         text = "# Bestiary\n\n" + "Introduction. " * 10 + "\n\n## Unicorns\n\n" + "Many words. " * 100
         text += "".join(f"### Part {number}\n\n" + "other things said. " * 60 for number in range(4))

@@ -101,6 +101,16 @@ def test_marks_lie_within_and_apart(text: str, places: list[tuple[int, int, int]
     assert "…" in text or len(inner) <= len(text)
 
 
+@example(shift=1, letter="ｶﾞ")
+@given(shift=st.integers(0, 9), letter=st.sampled_from(["ｶﾞ", "か\u3099", "👍🏽", "กี่", "हि", "e\u0301", "각"]))
+def test_no_letter_is_cut_off_from_its_marks(shift: int, letter: str) -> None:
+    text = letter * 300 + "x" * shift + "merkle" + letter * 300
+    found = make_snippet(text, spans_of(text, "merkle"), {0: 1.0})
+    head, tail = found.text.strip("…").split("x" * shift + "merkle")
+    assert head == letter * (len(head) // len(letter))
+    assert tail == letter * (len(tail) // len(letter))
+
+
 def test_marks_that_touch_are_one() -> None:
     marks = [Span(0, 2, 0), Span(2, 4, 1), Span(5, 7, 0)]
     assert make_snippet("知识管理 知识", marks, {0: 1.0, 1: 1.0}).highlights == ((0, 4), (5, 7))

@@ -11,8 +11,8 @@ from arbor.text.analyzer import Unit
 from tests.search.conftest import Shelve
 
 SAME = (
-    ("v1.2.3", "1.2.3", "V1.2.3"),
-    ("2.0.0-rc.1", "v2.0.0-rc.1"),
+    ("v1.22.3", "1.22.3", "V1.22.3"),
+    ("2.10.0-rc.1", "v2.10.0-rc.1"),
     ("parseHTTPRequest", "parse_http_request"),
     ("https://doi.org/10.1000/xyz123", "doi:10.1000/xyz123", "10.1000/xyz123"),
     ("arXiv:1706.03762", "1706.03762v5", "https://arxiv.org/abs/1706.03762v5", "arxiv.org/abs/1706.03762"),
@@ -41,6 +41,8 @@ def test_each_spelling_finds_the_others(shelve: Shelve, typed: str, written: str
         ("snake_case", [Unit("snakecase")]),
         ("1.5", [Unit("v1.5")]),
         ("v1.5", []),
+        ("1.2.3", [Unit("v1.2.3")]),
+        ("v1.2.3", []),
         ("2017.12345", [Unit("v2017.12345"), Unit("2017.12345v", prefix=True)]),
         ("1234567890123", []),
     ],
@@ -69,6 +71,14 @@ def test_spellings(typed: str, expected: list[Unit]) -> None:
 )
 def test_most_words_have_one_spelling(typed: str) -> None:
     assert other_spellings(typed) == []
+
+
+def test_a_measure_is_found_with_and_without_its_space(shelve: Shelve) -> None:
+    library = shelve(
+        {"a.md": "It has 16GB.", "b.md": "It has 16 GB.", "c.md": "It has 16 eggs.", "d.md": "GB"}
+    )
+    assert library.paths("16GB") == library.paths('"16 GB"') == library.paths('"16GB"') == ["a.md", "b.md"]
+    assert library.paths('"16 eggs"') == ["c.md"]
 
 
 def test_a_name_is_found_by_its_parts_in_titles_headings_and_paths(shelve: Shelve) -> None:
