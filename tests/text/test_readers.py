@@ -337,7 +337,7 @@ def test_mail() -> None:
     head = "From: Jörg <j@x.org>\nTo: a@b.c\nDate: Mon, 1 Jan 2024 10:00:00 +0000\nSubject: 中文 hello\n\n"
     body = "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
     assert text_of(extraction) == head + body
-    assert extraction.extractor == "email/3"
+    assert extraction.extractor == "email/4"
     assert links_of(extraction) == [("links", "https://x.org/p", "", "")]
     assert extraction.links[0].line == 6
 
@@ -346,7 +346,7 @@ def test_mail_is_still_read_as_the_first_version_did() -> None:
     extraction = extract(MAIL.encode("gb18030"), "a.eml", extractor="email/1")
     assert (extraction.extractor, extraction.title) == ("email/1", "中文 hello")
     assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
-    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/3"
+    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/4"
 
 
 @pytest.mark.parametrize(
@@ -367,6 +367,37 @@ def test_words_that_a_line_end_divides_in_a_pdf(
     first = extract(data, "a.pdf", extractor=f"pdf/1{version}")
     assert first.extractor == f"pdf/1{version}"
     assert ("-\n" in text_of(first)) == (shown.startswith(("größ", "мат")) or "-\n" in joined)
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "said"),
+    [
+        ("iso-8859-1", "latin_1", "Grüße aus Köln"),
+        ("gb2312", "gb18030", "今天天气很好，镕基"),
+        ("iso-8859-1", "cp1252", "it’s “quoted”"),
+        ("windows-1257", "cp1257", "Ačiū už laišką"),
+    ],
+)
+def test_a_page_in_a_mail_is_decoded_once(label: str, codec: str, said: str) -> None:
+    head = f"From: a@b.c\nTo: d@e.f\nSubject: s\nContent-Type: text/html; charset={label}\n\n"
+    page = f'<html><head><meta http-equiv="Content-Type" content="text/html; charset={label}"></head><p>{said}</p>'
+    extraction = extract((head + page).encode(codec), "a.eml")
+    assert text_of(extraction).endswith(f"\n\n{said}\n")
+    assert extraction.extractor == "email/4"
+
+
+@pytest.mark.parametrize(
+    ("page", "codec"),
+    [
+        ("<meta charset=iso-8859-5><p>Да</p>", "iso8859_5"),
+        ("<meta charset=windows-1257><p>šā</p>", "cp1257"),
+        ("<meta charset=iso-8859-7><p>Άρα</p>", "iso8859_7"),
+        ("<meta charset=us-ascii><p>Grüße</p>", "utf-8"),
+        ("<meta charset=utf-16><p>Grüße</p>", "utf-8"),
+    ],
+)
+def test_what_a_page_says_it_is_in(page: str, codec: str) -> None:
+    assert text_of(extract(page.encode(codec), "a.html")).strip() in page
 
 
 def test_mail_in_html_only() -> None:
