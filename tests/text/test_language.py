@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arbor
-from arbor.index.language import declared_language, guess_language
+from arbor.text.language import declared_language, guess_language
 
 SAMPLES = {
     "en": "The proof of a passage is that it hashes to the leaf which the document names, and you need no more.",

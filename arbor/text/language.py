@@ -108,6 +108,11 @@ _KANA_SHARE, _SCRIPT_SHARE, _COMMON_MIN = 0.05, 0.2, 3
 _TOKENS_FOR_ONE = 40
 
 
+def common_words(code: str) -> frozenset[str]:
+    """Words that hold the sentences of a language together and say nothing by themselves; none of one not known."""
+    return _COMMON.get(code) or _OTHERS.get(code, frozenset())
+
+
 def declared_language(front_matter: Mapping[str, Any]) -> str:
     """The primary code of `lang` or `language` in front matter (`zh` of `zh-CN`); "" where there is none."""
     for key in ("lang", "language"):
