@@ -301,6 +301,23 @@ def test_gaps_in_a_pdf_whose_font_has_no_space(width: int, last: bytes) -> None:
     assert extract(data, "a.pdf", extractor=earlier).extractor == earlier
 
 
+@pytest.mark.parametrize(("first", "shown"), [(97, "ab ba\n"), (32, "abba\n")])
+def test_tight_gaps_in_a_pdf_whose_simple_font_names_its_glyphs(first: int, shown: str) -> None:
+    writer = PdfWriter(PdfReader(io.BytesIO(make_pdf("x"))))
+    page, stream = writer.pages[0], DecodedStreamObject()
+    stream.set_data(b"BT /F1 12 Tf 20 200 Td [(ab)-230(ba)] TJ ET")
+    names = [NameObject("/space")] * (97 - first) + [NameObject("/a"), NameObject("/b")]
+    font = page["/Resources"]["/Font"]["/F1"]
+    encoding = {NameObject("/Differences"): ArrayObject([NumberObject(first), *names])}
+    font[NameObject("/Encoding")] = DictionaryObject(encoding)
+    font[NameObject("/FirstChar")], font[NameObject("/LastChar")] = NumberObject(32), NumberObject(98)
+    font[NameObject("/Widths")] = ArrayObject([NumberObject(500)] * 67)
+    page[NameObject("/Contents")] = writer._add_object(stream)
+    packed = io.BytesIO()
+    writer.write(packed)
+    assert text_of(extract(packed.getvalue(), "a.pdf")) == shown
+
+
 def test_small_gaps_of_east_asia_in_a_pdf_are_none() -> None:
     assert text_of(extract(make_pdf_of_glyphs("ab ba", 1000, b"0002", 1000), "a.pdf")) == "abba\n"
 

@@ -3,7 +3,8 @@
 XeTeX, for one, makes gaps between words by moving on, and embeds no space. pypdf takes glyph 32 for it, which in such a
 font is any glyph, or one that was not embedded, with the width of an em: then a gap of a third of an em is none, and a
 line becomes one word.
-Source: ISO 32000-1, 9.7.4.3 "Glyph metrics in CIDFonts" and 9.10.3 "ToUnicode CMaps".
+In pdfTeX's fonts code 32 is a visible space, wide enough that the gaps of a tight line are none.
+Source: ISO 32000-1, 9.6.6 "Character Encoding", 9.7.4.3 "Glyph metrics in CIDFonts" and 9.10.3 "ToUnicode CMaps".
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, NumberObject, StreamObj
 
 _EM = 1000
 _SPACE = 32
+_LETTERS = frozenset(range(0x61, 0x7B))
 _CMAP_MAX_BYTES = 1 << 20
 _SECTION = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
 _LIST = re.compile(rb"\[[^\]]*+\]")
@@ -36,11 +38,39 @@ def mend_fonts(page: PageObject, done: set[int]) -> None:
             continue
         done.add(number)
         font = reference.get_object()
-        if isinstance(font, DictionaryObject) and font.get("/Encoding") == "/Identity-H":
-            _mend_font(font)
+        encoding = font.get("/Encoding") if isinstance(font, DictionaryObject) else None
+        encoding = encoding.get_object() if encoding is not None else None
+        if encoding == "/Identity-H":
+            _mend_composite(font)
+        elif isinstance(encoding, DictionaryObject) and "/BaseEncoding" not in encoding:
+            _mend_simple(font, encoding)
 
 
-def _mend_font(font: DictionaryObject) -> None:
+def _mend_simple(font: DictionaryObject, encoding: DictionaryObject) -> None:
+    """TeX names every glyph that it embeds, and code 32 is not among them: what stands there is no space."""
+    differences, widths = encoding.get("/Differences"), font.get("/Widths")
+    if differences is None or widths is None:
+        return
+    named = _find_named(differences.get_object())
+    array, place = widths.get_object(), _SPACE - int(font.get("/FirstChar", _SPACE + 1))
+    if _LETTERS & named and _SPACE not in named and 0 <= place < len(array):
+        array[place] = NumberObject(0)
+
+
+def _find_named(differences: ArrayObject) -> set[int]:
+    """The codes in an array of `first /name /name ...`."""
+    named: set[int] = set()
+    code = 0
+    for each in differences:
+        if isinstance(each, NumberObject):
+            code = int(each)
+        else:
+            named.add(code)
+            code += 1
+    return named
+
+
+def _mend_composite(font: DictionaryObject) -> None:
     descendants, to_unicode = font.get("/DescendantFonts"), font.get("/ToUnicode")
     if descendants is None or to_unicode is None:
         return
