@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol, overload
 
 from arbor.errors import IntegrityError
 from arbor.index.dates import find_date
-from arbor.index.language import SAMPLE_CHARS, declared_language, guess_language
 from arbor.objects.ids import Kind
 from arbor.objects.model import ChunkRef, Document
 from arbor.objects.passages import chunk_oids, decode_passages
@@ -18,6 +17,7 @@ from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_name, index_text
 from arbor.text.extraction import Extraction
+from arbor.text.language import SAMPLE_CHARS, declared_language, guess_language
 from arbor.text.reading import decode_passage
 
 LARGE_BYTES = 16 * 1024 * 1024

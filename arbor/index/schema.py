@@ -13,7 +13,7 @@ from arbor.errors import UsageError
 from arbor.repo.snapshot import Snapshot
 from arbor.text.analyzer import ANALYZER_ID, TOKENIZER
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 INDEX_FILE = "index.db"
 LOCK_FILE = "index.lock"
 PAGE_BYTES = 8192

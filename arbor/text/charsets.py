@@ -1,12 +1,13 @@
 """Encodings as pages and servers name them, and what a server says of a file beside its bytes.
 
 What a server says is not in the bytes, so it is recorded where it was followed: after the name of the reader, as in
-`html/2; charset=cp1251`. Equal bytes are read again in the same way by that.
+`html/3; charset=cp1251`. Equal bytes are read again in the same way by that.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
 from typing import NamedTuple
 
 from arbor.objects.model import ENCODINGS
@@ -42,21 +43,53 @@ LABELS = {
 }
 """Names of encodings as pages give them, and the codecs that browsers take for them."""
 
-_SERVERS_ALSO_SAY = {
+_ALSO = {
     "ascii": "cp1252",
     "big5-hkscs": "big5hkscs",
+    "cp1257": "cp1257",
+    "cp866": "cp866",
+    "gb_2312-80": "gb18030",
+    "ibm866": "cp866",
+    "iso-8859-13": "iso8859_13",
+    "iso-8859-14": "iso8859_14",
+    "iso-8859-16": "iso8859_16",
+    "iso-8859-3": "iso8859_3",
+    "iso-8859-4": "iso8859_4",
+    "iso-8859-5": "iso8859_5",
+    "iso-8859-6": "iso8859_6",
+    "iso-8859-7": "iso8859_7",
+    "iso-8859-8": "iso8859_8",
     "iso8859-1": "cp1252",
+    "iso8859-2": "iso8859_2",
+    "koi8-u": "koi8_u",
     "latin-1": "cp1252",
+    "latin2": "iso8859_2",
+    "macintosh": "mac_roman",
     "us-ascii": "cp1252",
     "utf-16": "utf-16-le",
     "utf-16be": "utf-16-be",
     "utf-16le": "utf-16-le",
     "utf8": "utf-8",
+    "windows-1257": "cp1257",
+    "windows-1258": "cp1258",
     "windows-874": "cp874",
+    "windows-949": "cp949",
+    "x-mac-cyrillic": "mac_cyrillic",
     "x-gbk": "gb18030",
 }
-"""Labels of the Encoding Standard that count in a header. In a page they never did, and its text must stay the same."""
+"""Labels of the Encoding Standard that came later, so that readers of earlier versions do not take them from a page."""
 
+_CODECS = frozenset([*LABELS.values(), *_ALSO.values()])
+
+DECLARED_WITHIN_BYTES = 2048
+_DECLARED = re.compile(
+    rb"<\?xml[^<>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,30})|\bcharset\s*=\s*[\"']?([A-Za-z0-9_.:-]{2,30})"
+    rb"|\b(?:file)?(?:en)?coding\s*[:=]\s*([A-Za-z0-9_.-]{2,30})|\\usepackage\s*\[(latin\d{1,2}|cp\d{3,4}|koi8-r|utf8)\]",
+    re.IGNORECASE,
+)
+"""How XML, pages and message catalogues, programs and editors, and LaTeX say what a file is in."""
+
+_WINDOWS = re.compile(r"\Acp-?(?=12)", re.IGNORECASE)
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _RECORDED = "; charset="
 
@@ -64,8 +97,17 @@ _RECORDED = "; charset="
 def find_codec(label: str) -> str:
     """The codec of a label, as browsers take it; "" for one that is not known. A name that was recorded is itself."""
     name = label.strip().lower()
-    known = LABELS.get(name) or _SERVERS_ALSO_SAY.get(name)
-    return known or (name if name in ENCODINGS or name in LABELS.values() else "")
+    known = LABELS.get(name) or _ALSO.get(name)
+    return known or (name if name in ENCODINGS or name in _CODECS else "")
+
+
+def find_declared(data: bytes) -> str:
+    """The codec that a text says of itself in its beginning; "" where it says none that is known."""
+    declared = _DECLARED.search(data, 0, DECLARED_WITHIN_BYTES)
+    name = next(filter(None, declared.groups())).decode("ascii") if declared else ""
+    return (
+        find_codec(name) or find_codec(name.replace("_", "-")) or find_codec(_WINDOWS.sub("windows-", name))
+    )
 
 
 def split_recorded(extractor: str) -> tuple[str, str]:

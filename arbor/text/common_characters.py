@@ -103,8 +103,55 @@ WESTERN_LANGUAGES = (
     ),
 )
 """What each of the languages of Western Europe writes, with the letters of what it borrows most."""
+WESTERN_SHARES = (
+    "é72 à9 è7 ê5 ô2 ç2 î1 â1 ù1 œ1 û1 ë1 ï1",
+    "è50 à20 ò10 ù9 é6 ì5",
+    "ó42 á21 í16 ú8 ñ8 é5 ü1",
+    "ã27 ç18 á13 é11 í8 ú6 ó6 õ5 ê4 â1 à1 ü1 ô1",
+    "ó24 é19 à18 í11 è8 ç6 ú6 ò5 ï2 ü1",
+    "ü50 ä25 ö16 ß9",
+    "ä90 ö10",
+    "ä40 õ33 ü22 ö5",
+    "ä48 ö28 å23 é1",
+    "æ32 ø32 å33 é2 ö1",
+    "é40 ë28 ï20 ó5 ö4 ü3",
+    "á24 ð22 í16 æ8 ö8 é6 ó6 þ5 ú4 ý1",
+    "ë97 ç3",
+    "á31 í27 é16 ú15 ó11",
+)
+"""What share of its letters outside ASCII each is, in a hundred: of French, Italian, Spanish and Galician, Portuguese,
+Catalan, German, Finnish, Estonian, Swedish, Danish and Norwegian, Dutch, Icelandic, Albanian, Irish."""
+CENTRAL_SHARES = (
+    "í25 á18 ř12 č8 ž7 ý7 é7 ě7 š4 ů3 ú1 ó1 ň1 ť1 ď1",
+    "á18 í11 ť11 ú11 ý10 č10 ž9 é8 ľ5 š4 ô1 ó1 ň1 ä1 ĺ1 ď1",
+    "ł17 ą16 ż16 ę14 ś12 ó12 ć9 ń3 ź1",
+    "á34 é26 ó10 í9 ö7 ő6 ü3 ú3 ű1",
+    "ă42 ş20 ţ20 î13 â5",
+    "č50 š32 ž18",
+    "č32 š28 ć17 ž15 đ8",
+)
+"""Of Czech, Slovak, Polish, Hungarian, Romanian, Slovene, Croatian."""
+BALTIC_SHARES = (
+    "š23 ė20 ą13 į11 ž11 ų10 ū5 č4 ę2",
+    "ā33 ī22 ē17 š12 ņ6 ļ4 ķ2 ū2 ģ1 ž1 č1",
+    "ä40 õ32 ü22 ö4 š1 ž1",
+)
+"""Of Lithuanian, Latvian, Estonian."""
+TURKISH_SHARES = ("ı36 ü17 ş15 ç11 ğ10 ö10 â1",)
 CYRILLIC_COMMON = frozenset("оеаинтсрвлкмдпуяыьгзбчйхжш")
 CYRILLIC_RARER = frozenset("юцщэфіїєґўё")
+CYRILLIC_LANGUAGES = (
+    "оеаинтсрвлпкмдуяызьйбчгжюфцхщшэёъ",
+    "онаиветрікдсмулпязбчьгйєжхцюфщшїґ",
+    "аенитрвосдпзлкмъябучжйфгцщшхюь",
+    "аеиорнтсукпвмдзјлбгшњчцљћжхђфџ",
+    "анырелвдмктсізьпяуцчоэўгбйшюхжёф",
+    "аоиентрдвлпскјмзцгушбчжњфхљќѓџѕ",
+)
+"""The letters of Russian, Ukrainian, Bulgarian, Serbian, Belarusian and Macedonian, the commonest first."""
+HEBREW_ORDERED = "יותהמלברשאנקפםןכעגסחצטזדץךף"
+ARABIC_ORDERED = "اليمونرتبةعدسفهكقأحجشطصىخإذزثضغئءظؤآ،؟"
+GREEK_ORDERED = "αοετινρσημπυκςίλδγέήάχόωθφύώβξζψϊΐϋΰ"
 GREEK_COMMON = frozenset("αοιετσνηυρπκμλςωδγχθφάέήίόύώβξζψ")
 GREEK_RARER = frozenset("ϊϋΐΰ")
 HEBREW_COMMON = frozenset("יוהלאתרבמשנעםדחקפכטגסזןצךףץ")

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
+from arbor.text.charsets import find_declared
 from arbor.text.common_characters import (
     ARABIC_COMMON,
     CHINESE,
@@ -27,8 +29,12 @@ from arbor.text.common_characters import (
 )
 from arbor.text.encoding_fit import (
     CANDIDATES,
+    FIRST_CANDIDATES,
+    Candidate,
+    count_characters,
     rate_characters,
     rate_foreign,
+    rate_odd_letters,
     rate_seams,
     rate_wide,
     rate_words,
@@ -71,12 +77,16 @@ _UNREADABLE_MAX = 4
 _CLOSE = 20.0
 """Candidates that are closer than this, in nats, are told apart by the words of Chinese."""
 
+_DECLARED = 25.0
+"""How much a file's own word for its encoding weighs, in nats: a page that tells of another one may say the same."""
 
-def detect_unusual_encoding(data: bytes) -> str:
+
+def detect_unusual_encoding(data: bytes, *, is_first: bool = False) -> str:
     """Tell the encoding of a file that is not clean UTF-8.
 
     Args:
         data: The whole file.
+        is_first: Whether to go by what the first versions knew.
 
     Returns:
         A codec name; empty when this is no text.
@@ -93,7 +103,11 @@ def detect_unusual_encoding(data: bytes) -> str:
     if _is_damaged_utf8(data):  # or not damaged at all, with a terminal's escapes or the odd NUL in it
         return "utf-8"
     sample = _take_sample(data)
-    encoding = _rank_candidates(sample, b"" if len(data) % 2 else data[:SAMPLE_MAX_BYTES])
+    even = b"" if len(data) % 2 else data[:SAMPLE_MAX_BYTES]
+    if is_first:
+        encoding = _rank_candidates(sample, even, FIRST_CANDIDATES)
+    else:
+        encoding = _rank_candidates(sample, even, CANDIDATES, find_declared(data))
     if encoding not in _WIDE and _count_controls(sample) * 10 > len(sample):
         return ""
     return encoding
@@ -156,14 +170,16 @@ def _is_damaged_utf8(data: bytes) -> bool:
     return valid >= 4 * errors
 
 
-def _rank_candidates(sample: bytes, even: bytes) -> str:
+def _rank_candidates(sample: bytes, even: bytes, candidates: Sequence[Candidate], declared: str = "") -> str:
     """The likeliest encoding of a sample, or of the beginning of a file whose size UTF-16 could have."""
-    texts: dict[str, str] = {}
-    rough: dict[str, float] = {}
-    for each in CANDIDATES:
-        name = each.encoding
-        texts[name] = texts.get(name) or sample.decode(name, "replace")
-        rough[name] = max(rough.get(name, float("-inf")), rate_characters(texts[name], each))
+    texts = {each.encoding: "" for each in candidates}
+    texts |= {name: sample.decode(name, "replace") for name in texts}
+    counted = {name: count_characters(text) for name, text in texts.items()}
+    rough = dict.fromkeys(texts, float("-inf"))
+    for each in candidates:
+        rough[each.encoding] = max(rough[each.encoding], rate_characters(counted[each.encoding], each))
+    if declared in rough:
+        rough[declared] += _DECLARED
     ratings: dict[str, float] = {}
     if even:
         ratings |= {encoding: rate_wide(even.decode(encoding, "replace")) for encoding in _WIDE}
@@ -171,6 +187,8 @@ def _rank_candidates(sample: bytes, even: bytes) -> str:
         if rough[encoding] < max(ratings.values(), default=rough[encoding]) - _CLOSE:
             break  # this and what comes after is out of reach: more than the characters only makes it unlikelier
         ratings[encoding] = rough[encoding] + rate_seams(texts[encoding])
+        if candidates is CANDIDATES:
+            ratings[encoding] += rate_odd_letters(texts[encoding], encoding)
         if encoding == "cp1252":
             ratings[encoding] += rate_foreign(texts[encoding])
     chinese = ratings.pop("gb18030", float("-inf"))

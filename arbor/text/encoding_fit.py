@@ -10,6 +10,7 @@ two unlikely ones there is the Chinese one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -19,20 +20,26 @@ from typing import NamedTuple
 from arbor.lazy import lazy_pattern
 from arbor.text.common_characters import (
     ARABIC_COMMON,
+    ARABIC_ORDERED,
+    BALTIC_SHARES,
     CENTRAL,
     CENTRAL_RARER,
     CENTRAL_SHARED,
+    CENTRAL_SHARES,
     CHINESE,
     CHINESE_OFTEN,
     CHINESE_TRADITIONAL,
     CJK_MARKS,
     CYRILLIC_COMMON,
+    CYRILLIC_LANGUAGES,
     CYRILLIC_RARER,
     CZECH_SLOVAK,
     CZECH_SLOVAK_RARER,
     GREEK_COMMON,
+    GREEK_ORDERED,
     GREEK_RARER,
     HEBREW_COMMON,
+    HEBREW_ORDERED,
     HUNGARIAN,
     HUNGARIAN_RARER,
     ICELANDIC,
@@ -48,10 +55,12 @@ from arbor.text.common_characters import (
     THAI_COMMON,
     TURKISH,
     TURKISH_SHARED,
+    TURKISH_SHARES,
     WESTERN,
     WESTERN_LANGUAGES,
     WESTERN_RARER,
     WESTERN_RAREST,
+    WESTERN_SHARES,
     WESTERN_SIGNS,
     WESTERN_SIGNS_RARER,
 )
@@ -91,6 +100,15 @@ signs before what they do not stand before; a letter that ends words before anot
 none; the end of half-width kana, so that a single one costs more than its share of a run."""
 
 _SEAM_COST = -4.0
+
+_ODD_WEST = lazy_pattern(
+    r"[èìòù](?=[aeiou])|(?<=\w)[ìù](?=[b-df-hj-np-tv-z])|ã(?=[bcdfghjlprtv])|õ(?!\w)|[øæ](?=[aiu])|(?<!\w)[èìùøã](?=[a-z])"
+)
+_ODD_ELSEWHERE = lazy_pattern(r"(?<![^\W\d])[cdkm]?m[ł\u02db](?!\w)|(?<=\d)[łąšşżļ¾](?!\w)")
+"""Letters where those do not write them who have them. In the west: what č, ě, ň, ů, ă, ő, ř and ć look like there;
+elsewhere: what the signs of cubic metres, ordinals and the like look like."""
+
+_ODD_COST = -2.5
 
 
 class Candidate(NamedTuple):
@@ -225,7 +243,7 @@ _CENTRAL_LANGUAGES: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (SOUTH_SLAVIC, frozenset()),
 )
 
-CANDIDATES = (
+FIRST_CANDIDATES = (
     Candidate("cp1252", 0.0, _rate_alphabet(_WESTERN, _rate_sign)),
     Candidate("gb18030", 0.0, rate_simplified),
     Candidate("cp932", -1.0, rate_japanese),
@@ -254,7 +272,87 @@ CANDIDATES = (
         "cp1252", -4.5, _rate_alphabet({_OWN_LETTER: ICELANDIC, _LETTER: ICELANDIC_SHARED}, _rate_sign_abroad)
     ),
 )
-"""In order of preference where two fit equally well. An encoding of many languages is as likely as its best."""
+"""In order of preference where two fit equally well. An encoding of many languages is as likely as its best.
+
+These are those of the first versions. Text that was taken out of an original must come out of it again, so that the
+readers of those versions go on with them.
+"""
+
+_ORDERED_RATES = (-2.7, -3.4, -4.2, -5.4)
+_ORDERED_STEP = 8
+_CAPITALS, _SMALL_AMONG_CAPITALS = -0.2, -1.8
+
+
+def _rate_ordered(letters: str) -> Callable[[str], float]:
+    """For the letters of a language, the commonest first: finer than by kinds, to tell what shares a script."""
+    tiers: dict[float, frozenset[str]] = {}
+    for number, rate in enumerate(_ORDERED_RATES):
+        start = number * _ORDERED_STEP
+        stop = start + _ORDERED_STEP if number + 1 < len(_ORDERED_RATES) else None
+        tiers[rate] = frozenset(letters[start:stop])
+    return _rate_alphabet(tiers, _rate_russian_sign)
+
+
+def _rate_shouted(letters: str) -> Callable[[str], float]:
+    """The same where most letters are capitals: headlines, and the like."""
+    small = _rate_ordered(letters)
+    return lambda char: small(char.lower()) + (_SMALL_AMONG_CAPITALS if char.islower() else _CAPITALS)
+
+
+_CYRILLIC_ORDERED = tuple(_rate_ordered(letters) for letters in CYRILLIC_LANGUAGES)
+_CYRILLIC_SHOUTED = tuple(_rate_shouted(letters) for letters in CYRILLIC_LANGUAGES[:3])
+_ALPHABETS_SHARED = (
+    ("cp1251", -4.0, _CYRILLIC_ORDERED),
+    ("koi8_r", -6.0, _CYRILLIC_ORDERED),
+    ("koi8_u", -6.5, _CYRILLIC_ORDERED),
+    ("iso8859_5", -6.5, _CYRILLIC_ORDERED),
+    ("cp866", -7.0, _CYRILLIC_ORDERED),
+    ("cp1251", -6.0, _CYRILLIC_SHOUTED),
+    ("koi8_r", -9.0, _CYRILLIC_SHOUTED),
+    ("iso8859_5", -11.0, _CYRILLIC_SHOUTED),
+    ("cp866", -11.0, _CYRILLIC_SHOUTED),
+    ("cp1253", -4.0, (_rate_ordered(GREEK_ORDERED),)),
+    ("iso8859_7", -4.2, (_rate_ordered(GREEK_ORDERED),)),
+    ("cp1253", -6.0, (_rate_shouted(GREEK_ORDERED),)),
+    ("iso8859_7", -6.2, (_rate_shouted(GREEK_ORDERED),)),
+    ("cp1255", -8.0, (_rate_ordered(HEBREW_ORDERED),)),
+    ("cp1256", -8.5, (_rate_ordered(ARABIC_ORDERED),)),
+    ("iso8859_6", -12.0, (_rate_ordered(ARABIC_ORDERED),)),
+)
+
+
+def _rate_shares(shares: str, signs: Callable[[str], float]) -> Callable[[str], float]:
+    """For what share of its letters outside ASCII each letter of a language is, in a hundred."""
+    rates: dict[float, set[str]] = {}
+    for each in shares.split():
+        rates.setdefault(math.log(int(each[1:]) / 100), set()).add(each[0])
+    return _rate_alphabet({rate: frozenset(letters) for rate, letters in rates.items()}, signs)
+
+
+_SHARES = (
+    ("cp1252", -1.0, WESTERN_SHARES),
+    ("cp1250", -4.0, CENTRAL_SHARES),
+    ("iso8859_2", -5.0, CENTRAL_SHARES),
+    ("cp1254", -4.0, TURKISH_SHARES),
+    ("cp1257", -5.0, BALTIC_SHARES),
+    ("iso8859_13", -5.5, BALTIC_SHARES),
+)
+
+_ODD_ENCODINGS = frozenset(encoding for encoding, _, _ in _SHARES)
+_REPLACED = frozenset(encoding for encoding, _, _ in _ALPHABETS_SHARED)
+
+CANDIDATES = (
+    *(each for each in FIRST_CANDIDATES if each.encoding not in _REPLACED),
+    *(Candidate(encoding, prior, rate) for encoding, prior, rates in _ALPHABETS_SHARED for rate in rates),
+    *(
+        Candidate(
+            encoding, prior, _rate_shares(each, _rate_sign if encoding == "cp1252" else _rate_sign_abroad)
+        )
+        for encoding, prior, languages in _SHARES
+        for each in languages
+    ),
+)
+"""The same, with single languages judged by how often each letter comes in them."""
 
 _WIDE_PRIOR = -5.0
 
@@ -264,9 +362,22 @@ _OUTSIDE_WORDS, _OUTSIDE_WORDS_FREQUENT = -2.5, -1.2
 _WORDS_SOUGHT_IN_CHARS_MAX = 64
 
 
-def rate_characters(text: str, candidate: Candidate) -> float:
-    """The log-likelihood of a file that decodes to this text in the candidate's encoding, by its characters alone."""
-    return candidate.prior + _sum_characters(text, candidate.rate)
+class Counted(NamedTuple):
+    """How often each character above ASCII stands in a text, in the order of their codes, and all the others."""
+
+    above: list[tuple[str, int]]
+    ascii_count: int
+
+
+def count_characters(text: str) -> Counted:
+    """Count once what many candidates rate."""
+    above = sorted(each for each in Counter(text).items() if each[0] >= "\x80")
+    return Counted(above, len(text) - sum(count for _, count in above))
+
+
+def rate_characters(counted: Counted, candidate: Candidate) -> float:
+    """The log-likelihood of a file that decodes to a text in the candidate's encoding, by its characters alone."""
+    return candidate.prior + _sum_characters(counted, candidate.rate)
 
 
 def rate_seams(text: str) -> float:
@@ -293,10 +404,20 @@ def rate_foreign(text: str) -> float:
     return _FOREIGN_LETTER * max(foreign - _FOREIGN_LETTERS_FREE, 0)
 
 
+def rate_odd_letters(text: str, encoding: str) -> float:
+    """What letters add that stand where languages do not have them; never positive."""
+    if encoding == "cp1252":
+        return _ODD_COST * sum(1 for _ in _ODD_WEST.finditer(text))
+    if encoding in _ODD_ENCODINGS:
+        return 2 * _ODD_COST * sum(1 for _ in _ODD_ELSEWHERE.finditer(text))
+    return 0.0
+
+
 def rate_wide(text: str) -> float:
     """That of a file in UTF-16 without an ASCII character in it, which can only be Chinese, Japanese or Korean."""
     rates = (rate_simplified, rate_traditional, rate_japanese, rate_korean)
-    return _WIDE_PRIOR + max(_sum_characters(text, rate) for rate in rates)
+    counted = count_characters(text)
+    return _WIDE_PRIOR + max(_sum_characters(counted, rate) for rate in rates)
 
 
 def rate_words(text: str) -> float:
@@ -327,7 +448,5 @@ def _rate_run(run: str) -> float:
     return total
 
 
-def _sum_characters(text: str, rate: Callable[[str], float]) -> float:
-    return sum(
-        count * (_ASCII if char < "\x80" else rate(char)) for char, count in sorted(Counter(text).items())
-    )
+def _sum_characters(counted: Counted, rate: Callable[[str], float]) -> float:
+    return sum((count * rate(char) for char, count in counted.above), counted.ascii_count * _ASCII)

@@ -24,8 +24,12 @@ STATEFUL = frozenset(["iso2022_jp"])
 """Encodings whose bytes mean nothing when cut in the middle; their text is kept beside the original."""
 
 
-def detect_encoding(data: bytes) -> str:
-    """Tell the encoding of a file; empty when it is no text."""
+def detect_encoding(data: bytes, *, is_first: bool = False) -> str:
+    """Tell the encoding of a file; empty when it is no text.
+
+    It may be one that no document can name: not in `ENCODINGS`. Then the text is kept beside the original. With
+    `is_first` it is what the readers of earlier versions take it for.
+    """
     # Escapes are looked for by their first byte, since ISO 2022 is ASCII by all other signs.
     if b"\0" not in data and b"\x1b" not in data:
         if data.isascii():
@@ -36,7 +40,13 @@ def detect_encoding(data: bytes) -> str:
             pass
         else:
             return UTF8
-    return detection.detect_unusual_encoding(data)
+    return detection.detect_unusual_encoding(data, is_first=is_first)
+
+
+def decode_whole(data: bytes, *, is_first: bool = False) -> str:
+    """The text of a file, or of a part of one, in the encoding that it looks like, without a byte order mark."""
+    text = data.decode(detect_encoding(data, is_first=is_first) or "latin_1", "replace")
+    return text[1:] if text[:1] == "\ufeff" else text
 
 
 def decode_passage(data: bytes, encoding: str) -> str:

@@ -67,19 +67,19 @@ def extract(
     if form.is_text:
         encoding = detect_encoding(data)
         if encoding and said and said.text != data.decode(encoding, "replace"):
-            return _extract_encoded(data, form, policy, said.codec, is_said=True)
+            return _extract_encoded(data, form, policy, said.codec, is_recorded=True)
         if encoding == UTF8:
             reading = get_reader(form.reader)(data, policy)
             if data.startswith(_POINTER) and len(data) < _POINTER_MAX_BYTES:
                 reading = reading._replace(warnings=(*reading.warnings, _POINTER_REMARK))
             return _assemble(form, reading, UTF8, reading.passages, ())
         if encoding:
-            return _extract_encoded(data, form, policy, encoding)
+            return _extract_encoded(data, form, policy, encoding, is_recorded=encoding not in ENCODINGS)
         form = BINARY
     if form is BINARY:
         return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ())
     try:
-        reading = _read_original(form, data, policy, extractor, said)
+        reading = _read_original(form, data, policy, extractor, said, is_recorded=bool(recorded))
     except Exception as error:  # noqa: BLE001  (a library may be absent, or fail in any way on a hostile file)
         remark = f"the text cannot be read: {' '.join(str(error).split())[:200] or type(error).__name__}"
         return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,))
@@ -87,11 +87,14 @@ def extract(
 
 
 def _read_original(
-    form: Format, data: bytes, policy: ChunkPolicy, extractor: str, said: Said | None
+    form: Format, data: bytes, policy: ChunkPolicy, extractor: str, said: Said | None, *, is_recorded: bool
 ) -> Reading:
-    """The text of a file whose text is extracted, in the encoding that a server named where that makes it another."""
+    """The text of a file whose text is extracted, in the encoding that a server named where that makes it another.
+
+    That it did is recorded, and then the bytes are not asked: they may say another thing to a later version.
+    """
     read, decode = get_reader(form.reader, extractor), get_decoder(form.reader)
-    if said is None or decode is None or decode(data) == said.text:
+    if said is None or decode is None or (not is_recorded and decode(data) == said.text):
         return read(data, policy)
     reading = read(codecs.BOM_UTF8 + said.text.encode(UTF8), policy)
     return reading._replace(extractor=join_recorded(reading.extractor, said.codec))
@@ -144,7 +147,7 @@ def open_stream(file: BinaryIO, name: str, policy: ChunkPolicy = DEFAULT_POLICY)
 def _open_text_stream(
     file: BinaryIO, head: bytes, form: Format, encoding: str, policy: ChunkPolicy
 ) -> TextStream:
-    if encoding != UTF8 and not can_be_streamed(file, encoding):
+    if encoding != UTF8 and (encoding not in ENCODINGS or not can_be_streamed(file, encoding)):
         remark = f"{_TOO_LARGE}, and no search will find it: it is in {encoding}; convert it to UTF-8"
         return _without_text(BINARY, [remark])
     streamer = get_streamer(form.reader) or get_streamer(PLAIN.reader)
@@ -200,16 +203,17 @@ def _assemble(
 
 
 def _extract_encoded(
-    data: bytes, form: Format, policy: ChunkPolicy, encoding: str, *, is_said: bool = False
+    data: bytes, form: Format, policy: ChunkPolicy, encoding: str, *, is_recorded: bool
 ) -> Extraction:
     """Read a text in another encoding: as UTF-8 first, and then the file is cut at the same places.
 
-    That a server named the encoding is recorded.
+    Where a server named the encoding, or a document has no name for it, it is recorded with the reader, so that the
+    same text is made again.
     """
     text = data.decode(encoding, "replace").encode(UTF8, "replace")
     for shrink in (1, 2, 4):  # a character can take up to four times the bytes that it takes in UTF-8
         reading = get_reader(form.reader)(text, shrink_policy(policy, shrink))
-        if is_said:
+        if is_recorded:
             reading = reading._replace(extractor=join_recorded(reading.extractor, encoding))
         if encoding in STATEFUL or encoding not in ENCODINGS:  # passages cannot be in it
             return _assemble(form, reading, UTF8, reading.passages, _split(data))

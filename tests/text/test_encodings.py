@@ -302,3 +302,62 @@ def test_a_mark_is_not_part_of_the_text() -> None:
     extraction = extract(data, "a.md")
     assert (extraction.title, extraction.passages[0].headings) == ("Title", ("Title",))
     assert extraction.passages[0].data == data
+
+
+BESIDE = [
+    ("iso8859_5", "Вчера мы долго гуляли по берегу озера, а вечером пили чай."),
+    ("iso8859_5", "Вчора ми довго гуляли берегом озера, а ввечері пили чай."),
+    ("koi8_u", "Її поїзд прибув із запізненням, і ґанок був порожній."),
+    ("cp866", "Сборка не удалась: файл не найден, проверьте путь."),
+    ("iso8859_2", "Včera jsme šli dlouho podél řeky a večer jsme pili čaj."),
+    ("iso8859_2", "Wczoraj długo szliśmy brzegiem rzeki, a wieczorem piliśmy herbatę."),
+    ("iso8859_7", "Άνοιξε το παράθυρο και κοίταξε τη θάλασσα."),
+    ("iso8859_7", "ΕΛΛΗΝΙΚΗ ΔΗΜΟΚΡΑΤΙΑ - ΥΠΟΥΡΓΕΙΟ ΕΣΩΤΕΡΙΚΩΝ. Άρθρο πρώτο."),
+    ("cp1257", "Vakar ilgai vaikščiojome ežero pakrante, o vakare gėrėme arbatą."),
+    ("cp1257", "Vakar mēs ilgi gājām gar ezera krastu un vakarā dzērām tēju."),
+]
+
+
+@pytest.mark.parametrize(("codec", "text"), BESIDE)
+def test_what_no_document_can_name_is_kept_beside_its_text(codec: str, text: str) -> None:
+    data = (text + "\n").encode(codec)
+    extraction = extract(data, "a.txt")
+    assert decode_passage(extraction.passages[0].data, extraction.encoding) == text + "\n"
+    assert (extraction.encoding, extraction.extractor) == ("utf-8", f"plain/1; charset={codec}")
+    assert b"".join(extraction.original) == data
+    assert extract(data, "a.txt", extractor=extraction.extractor) == extraction
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("cp1253", "ΕΛΛΗΝΙΚΗ ΔΗΜΟΚΡΑΤΙΑ - ΥΠΟΥΡΓΕΙΟ ΕΣΩΤΕΡΙΚΩΝ"),
+        ("koi8_r", "РОССИЙСКАЯ ФЕДЕРАЦИЯ. МИНИСТЕРСТВО ФИНАНСОВ"),
+        ("cp1250", "Můžete říct, kde je nádraží?"),
+        ("cp1250", "Az őszi szünet előtt még sok a tennivaló, bőven elég időnk lesz írni."),
+        ("cp1252", "Një letër që është shkruar në shtëpinë e vjetër"),
+        ("cp1252", "5 m³ of water, 6 m³ of sand, 7 m³ of earth"),
+        ("cp1254", "Günaydın, kapıyı açık bıraktığınız için teşekkürler"),
+    ],
+)
+def test_letters_as_common_as_in_their_language(codec: str, text: str) -> None:
+    data = text.encode(codec)
+    assert decode_passage(data, detect_encoding(data)) == text
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("iso8859_2", '<?xml version="1.0" encoding="ISO-8859-2"?>\n<a>š</a>\n'),
+        ("koi8_r", "# -*- coding: koi8-r -*-\n# да\n"),
+        ("cp1250", "% a letter\n\\usepackage[cp1250]{inputenc}\nš\n"),
+        ("iso8859_2", "\\usepackage[latin2]{inputenc}\nš\n"),
+        ("cp1257", 'msgid ""\nmsgstr "Content-Type: text/plain; charset=windows-1257\\n"\nš\n'),
+        (
+            "gb18030",
+            "A page may say charset=iso-8859-1 and be another.\n今天天气很好，我们一起去公园散步吧。\n",
+        ),
+    ],
+)
+def test_what_a_text_says_of_itself_counts_unless_the_text_is_another(codec: str, text: str) -> None:
+    assert text.encode(codec).decode(detect_encoding(text.encode(codec))) == text

@@ -10,8 +10,8 @@ from typing import Any
 
 import docx
 import pytest
-from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, DecodedStreamObject, DictionaryObject, NameObject, NumberObject
 
 from arbor.text.extraction import Extraction
 from arbor.text.reading import extract
@@ -249,6 +249,79 @@ def make_pdf(*pages: str, title: str = "") -> bytes:
     return packed.getvalue()
 
 
+CMAP = b"""begincmap
+1 beginbfchar
+<0001> <0061>
+endbfchar
+1 beginbfrange
+<0002> <%b> <0062>
+endbfrange
+endcmap
+"""
+
+
+def make_pdf_of_glyphs(text: str, default_width: int, last: bytes, width: int) -> bytes:
+    """A page of glyphs 1 for a, 2 for b, with gaps of a third of an em, in a font that says how wide glyph 32 is."""
+    document = PdfReader(io.BytesIO(make_pdf("x")))
+    writer = PdfWriter(document)
+    page = writer.pages[0]
+    cmap, stream = DecodedStreamObject(), DecodedStreamObject()
+    cmap.set_data(CMAP % last)
+    glyphs = {"a": "<0001>", "b": "<0002>", " ": "-300"}
+    stream.set_data(f"BT /F1 12 Tf 20 200 Td [{''.join(glyphs[each] for each in text)}] TJ ET".encode())
+    widths = ArrayObject([NumberObject(1), ArrayObject([NumberObject(500)] * 2)])
+    widths += [NumberObject(30), ArrayObject([NumberObject(400), NumberObject(400), NumberObject(width)])]
+    descendant = {
+        "/Type": NameObject("/Font"), "/Subtype": NameObject("/CIDFontType2"), "/BaseFont": NameObject("/Own"),
+        "/DW": NumberObject(default_width), "/W": widths,
+    }  # fmt: skip
+    font = {
+        "/Type": NameObject("/Font"), "/Subtype": NameObject("/Type0"), "/BaseFont": NameObject("/Own"),
+        "/Encoding": NameObject("/Identity-H"), "/ToUnicode": writer._add_object(cmap),
+        "/DescendantFonts": ArrayObject([DictionaryObject({NameObject(k): v for k, v in descendant.items()})]),
+    }  # fmt: skip
+    fonts = DictionaryObject(
+        {NameObject("/F1"): DictionaryObject({NameObject(k): v for k, v in font.items()})}
+    )
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    page[NameObject("/Contents")] = writer._add_object(stream)
+    packed = io.BytesIO()
+    writer.write(packed)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("width", [564, 1000])
+@pytest.mark.parametrize("last", [b"0002", b"0040"])
+def test_gaps_in_a_pdf_whose_font_has_no_space(width: int, last: bytes) -> None:
+    data = make_pdf_of_glyphs("ab ba a", 500, last, width)
+    extraction = extract(data, "a.pdf")
+    assert text_of(extraction) == "ab ba a\n"
+    earlier = extraction.extractor.replace("pdf/3", "pdf/2")
+    assert "abba" in text_of(extract(data, "a.pdf", extractor=earlier)) or width == 564
+    assert extract(data, "a.pdf", extractor=earlier).extractor == earlier
+
+
+@pytest.mark.parametrize(("first", "shown"), [(97, "ab ba\n"), (32, "abba\n")])
+def test_tight_gaps_in_a_pdf_whose_simple_font_names_its_glyphs(first: int, shown: str) -> None:
+    writer = PdfWriter(PdfReader(io.BytesIO(make_pdf("x"))))
+    page, stream = writer.pages[0], DecodedStreamObject()
+    stream.set_data(b"BT /F1 12 Tf 20 200 Td [(ab)-230(ba)] TJ ET")
+    names = [NameObject("/space")] * (97 - first) + [NameObject("/a"), NameObject("/b")]
+    font = page["/Resources"]["/Font"]["/F1"]
+    encoding = {NameObject("/Differences"): ArrayObject([NumberObject(first), *names])}
+    font[NameObject("/Encoding")] = DictionaryObject(encoding)
+    font[NameObject("/FirstChar")], font[NameObject("/LastChar")] = NumberObject(32), NumberObject(98)
+    font[NameObject("/Widths")] = ArrayObject([NumberObject(500)] * 67)
+    page[NameObject("/Contents")] = writer._add_object(stream)
+    packed = io.BytesIO()
+    writer.write(packed)
+    assert text_of(extract(packed.getvalue(), "a.pdf")) == shown
+
+
+def test_small_gaps_of_east_asia_in_a_pdf_are_none() -> None:
+    assert text_of(extract(make_pdf_of_glyphs("ab ba", 1000, b"0002", 1000), "a.pdf")) == "abba\n"
+
+
 def test_pdf() -> None:
     data = make_pdf("First page of an exam-\nple with words", "Second page", title="A Title")
     extraction = extract(data, "a.pdf")
@@ -256,7 +329,7 @@ def test_pdf() -> None:
     assert extraction.front_matter == {"author": "Ada", "date": "2024-01-31"}
     assert text_of(extraction) == "First page of an example with words\n\nSecond page\n"
     assert extraction.passages[0].headings == ("page 1",)
-    assert extraction.extractor.startswith("pdf/2 pypdf/")
+    assert extraction.extractor.startswith("pdf/3 pypdf/")
     assert b"".join(extraction.original) == data
 
 
@@ -337,7 +410,7 @@ def test_mail() -> None:
     head = "From: Jörg <j@x.org>\nTo: a@b.c\nDate: Mon, 1 Jan 2024 10:00:00 +0000\nSubject: 中文 hello\n\n"
     body = "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
     assert text_of(extraction) == head + body
-    assert extraction.extractor == "email/3"
+    assert extraction.extractor == "email/4"
     assert links_of(extraction) == [("links", "https://x.org/p", "", "")]
     assert extraction.links[0].line == 6
 
@@ -346,7 +419,7 @@ def test_mail_is_still_read_as_the_first_version_did() -> None:
     extraction = extract(MAIL.encode("gb18030"), "a.eml", extractor="email/1")
     assert (extraction.extractor, extraction.title) == ("email/1", "中文 hello")
     assert text_of(extraction) == "你好，见 https://x.org/p\n\n第二段\n\nattached words\n"
-    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/3"
+    assert extract(MAIL.encode("gb18030"), "a.eml", extractor="email/9").extractor == "email/4"
 
 
 @pytest.mark.parametrize(
@@ -363,10 +436,41 @@ def test_words_that_a_line_end_divides_in_a_pdf(
     monkeypatch.setattr("pypdf.PageObject.extract_text", lambda _: shown)
     data = make_pdf("any")
     assert text_of(extract(data, "a.pdf")) == f"{joined}\n"
-    version = extract(data, "a.pdf").extractor.removeprefix("pdf/2")
+    version = extract(data, "a.pdf").extractor.removeprefix("pdf/3")
     first = extract(data, "a.pdf", extractor=f"pdf/1{version}")
     assert first.extractor == f"pdf/1{version}"
     assert ("-\n" in text_of(first)) == (shown.startswith(("größ", "мат")) or "-\n" in joined)
+
+
+@pytest.mark.parametrize(
+    ("label", "codec", "said"),
+    [
+        ("iso-8859-1", "latin_1", "Grüße aus Köln"),
+        ("gb2312", "gb18030", "今天天气很好，镕基"),
+        ("iso-8859-1", "cp1252", "it’s “quoted”"),
+        ("windows-1257", "cp1257", "Ačiū už laišką"),
+    ],
+)
+def test_a_page_in_a_mail_is_decoded_once(label: str, codec: str, said: str) -> None:
+    head = f"From: a@b.c\nTo: d@e.f\nSubject: s\nContent-Type: text/html; charset={label}\n\n"
+    page = f'<html><head><meta http-equiv="Content-Type" content="text/html; charset={label}"></head><p>{said}</p>'
+    extraction = extract((head + page).encode(codec), "a.eml")
+    assert text_of(extraction).endswith(f"\n\n{said}\n")
+    assert extraction.extractor == "email/4"
+
+
+@pytest.mark.parametrize(
+    ("page", "codec"),
+    [
+        ("<meta charset=iso-8859-5><p>Да</p>", "iso8859_5"),
+        ("<meta charset=windows-1257><p>šā</p>", "cp1257"),
+        ("<meta charset=iso-8859-7><p>Άρα</p>", "iso8859_7"),
+        ("<meta charset=us-ascii><p>Grüße</p>", "utf-8"),
+        ("<meta charset=utf-16><p>Grüße</p>", "utf-8"),
+    ],
+)
+def test_what_a_page_says_it_is_in(page: str, codec: str) -> None:
+    assert text_of(extract(page.encode(codec), "a.html")).strip() in page
 
 
 def test_mail_in_html_only() -> None:

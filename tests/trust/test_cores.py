@@ -343,7 +343,7 @@ def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
     assert state_of(kb, name).again == "differs"
     tampered(kb, name, version=7, parameters={"max_chars": 1200, "paragraphs": 3})
     state = state_of(kb, name)
-    assert (state.state, state.again) == ("current", "made by version 7, this is version 1")
+    assert (state.state, state.again) == ("current", "made by version 7, this is version 2")
 
 
 @pytest.mark.parametrize(
@@ -619,10 +619,58 @@ def test_a_list_of_passages_is_as_good_as_a_tuple(make_kb: MakeKb, monkeypatch: 
         ("「はい。」と言った。終わり。", "「はい。」"),
         ("no end", "no end"),
         ('He said "Stop." Then left.', 'He said "Stop."'),
+        ("The U.S. Army came. It left.", "The U.S. Army came."),
+        ("Das gilt z. B. am 3. Mai bzw. 4. Juni. Sonst nicht.", "Das gilt z. B. am 3. Mai bzw. 4. Juni."),
+        ("See No. 5 and approx. 3.14 of it. Then go.", "See No. 5 and approx. 3.14 of it."),
+        ("Vydáno 15. května 2020. Potom nic.", "Vydáno 15. května 2020."),
+        ("On Dec. 24 we eat. Then we sleep.", "On Dec. 24 we eat."),
+        ("Apples, pears, etc. They are sweet.", "Apples, pears, etc."),
+        ("Это, т. е. дом, стоит. Другой нет.", "Это, т. е. дом, стоит."),
+        ("هل جاء؟ نعم.", "هل جاء؟"),
+        ("वह आया। वह गया।", "वह आया।"),
+        ("We chose 7. It was enough.", "We chose 7."),
     ],
 )
 def test_first_sentences(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        (
+            "page.html",
+            "<title>1. Bees</title><p>Menu</p><h1>1. Bees</h1><p>a » b » 1. Bees</p><p>Bees fly all day long. So.</p>",
+            "Bees fly all day long.\n",
+        ),
+        ("menu.html", "<p>Home</p><p>About</p>", "Home\n"),
+        (
+            "mail.eml",
+            "From: a@b.c\nTo: d@e.f\nDate: 1 Jan 2024 10:00 +0000\nSubject: s\n\nIt rained there all day. More.\n",
+            "It rained there all day.\n",
+        ),
+        (
+            "bees.rst",
+            ":Author: Ann\n\nBees\n----\n\n.. note:: x\n\nThe `hive <https://x.org>`_ is full. Not so the other.\n",
+            "The hive is full.\n",
+        ),
+    ],
+)
+def test_the_first_sentence_is_no_heading_menu_or_head(
+    make_kb: MakeKb, name: str, text: str, sentence: str
+) -> None:
+    kb = make_kb({name: text})
+    distilled(kb, "first-sentence")
+    assert text_of(kb, f"first-sentence/{name}") == sentence
+
+
+def test_keywords_are_no_words_that_hold_sentences_together(make_kb: MakeKb) -> None:
+    text = "El paquete de la distribución es parte de la distribución, y el paquete no está en la lista de la red."
+    kb = make_kb({"a.md": text})
+    distilled(kb, "keywords")
+    words = text_of(kb, "keywords/a.md").strip().split(", ")
+    assert words[:2] == ["distribución", "paquete"]
+    assert not {"el", "la", "de", "es", "en", "no", "y"} & set(words)
 
 
 def test_prose_leaves_markup_out() -> None:

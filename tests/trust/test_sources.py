@@ -792,7 +792,7 @@ CHARSETS = {
     ),
     "/beats-meta.html": (
         'text/html; Charset="KOI8-R"', f"<meta charset=windows-1251><p>{RUSSIAN}".encode("koi8_r"), RUSSIAN,
-        "html/2; charset=koi8_r",
+        "html/3; charset=koi8_r",
     ),
     "/as-said.txt": (
         "text/plain; charset=iso-8859-1", "Größe".encode(), "GrÃ¶ÃŸe", "plain/1; charset=cp1252"
@@ -851,7 +851,7 @@ def test_the_encoding_that_a_server_names_is_followed_and_recorded(
     (kb.fs_root / "beats-meta.html").unlink()
     kb.trust.rehydrate("beats-meta.html", fetch=fetch, update=True)
     kb.commit("update", index=False)
-    assert kb.document("beats-meta.html").extractor == "html/2; charset=koi8_r"
+    assert kb.document("beats-meta.html").extractor == "html/3; charset=koi8_r"
 
 
 def test_of_a_long_robots_txt_the_beginning_counts(make_kb: MakeKb, site: Site) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import email
 import email.errors
 import email.header
 import email.policy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
 
 from arbor.objects.links import Link, expand_links
-from arbor.text.encodings import UTF8, decode_passage, detect_encoding
+from arbor.text.charsets import find_codec
+from arbor.text.encodings import UTF8, decode_passage, decode_whole
 from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.front_matter import clean_text
 from arbor.text.links import find_addresses
@@ -18,13 +20,18 @@ from arbor.text.readers import get_reader
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = "email/3"
+EXTRACTOR_ID = "email/4"
+
+_Decode = Callable[[bytes, str], str]
 
 _FIELDS = ("from", "to", "cc", "date", "message-id", "in-reply-to", "list-id")
 _SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 """They begin the text, so that a search finds a message by them."""
 
 _PARTS_MAX = 200
+
+_PAGES = {"email/1": "html/1", "email/2": "html/1", "email/3": "html/2"}
+"""As what earlier versions of this module read pages."""
 
 
 def read(data: bytes, policy: ChunkPolicy) -> Reading:
@@ -49,7 +56,15 @@ def _read_without_headers(data: bytes, policy: ChunkPolicy) -> Reading:
     return _read(data, policy, "email/1", ())
 
 
-EARLIER = {"email/1": _read_without_headers, "email/2": _read_with_first_pages}
+def _read_as_declared(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, "email/3", _SHOWN_FIELDS)
+
+
+EARLIER = {
+    "email/1": _read_without_headers,
+    "email/2": _read_with_first_pages,
+    "email/3": _read_as_declared,
+}
 
 
 def _read(data: bytes, policy: ChunkPolicy, extractor: str, shown_fields: Sequence[str]) -> Reading:
@@ -59,18 +74,20 @@ def _read(data: bytes, policy: ChunkPolicy, extractor: str, shown_fields: Sequen
     title = ""
     try:
         message = email.message_from_bytes(data, policy=email.policy.compat32)
-        title = _read_header(message, "subject")
-        fields = {name: value for name in _FIELDS if (value := _read_header(message, name))}
-        headers = [(name, value) for name in shown_fields if (value := _read_header(message, name))]
+        page_extractor = _PAGES.get(extractor, "")
+        decode = _decode_as_declared if page_extractor else _decode
+        title = _read_header(message, "subject", decode)
+        fields = {name: value for name in _FIELDS if (value := _read_header(message, name, decode))}
+        headers = [(name, value) for name in shown_fields if (value := _read_header(message, name, decode))]
         text.add_paragraph("\n".join(f"{name}: {value}" for name, value in headers))
         for part in _iter_texts(message):
-            _add_part(part, text, policy, "" if extractor == EXTRACTOR_ID else "html/1")
+            _add_part(part, text, policy, decode, page_extractor)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
         warnings.append(f"the message is damaged: {error}")
     return text.finish(policy, extractor, title, fields, warnings)
 
 
-def _read_header(message: Message, name: str) -> str:
+def _read_header(message: Message, name: str, decode: _Decode) -> str:
     """A header with its encoded words decoded; empty where it is absent or cannot be read."""
     value = message.get(name)
     if value is None:
@@ -80,7 +97,7 @@ def _read_header(message: Message, name: str) -> str:
     except (ValueError, LookupError, email.errors.MessageError):
         return clean_text(" ".join(str(value).split()))
     shown = "".join(
-        _decode(piece, charset or "") if isinstance(piece, bytes) else piece for piece, charset in pieces
+        decode(piece, charset or "") if isinstance(piece, bytes) else piece for piece, charset in pieces
     )
     return clean_text(" ".join(shown.split()))[:2000]
 
@@ -103,15 +120,19 @@ def _iter_texts(message: Message) -> Iterator[Message]:
             yield part
 
 
-def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy, page_extractor: str) -> None:
+def _add_part(
+    part: Message, text: ExtractedText, policy: ChunkPolicy, decode: _Decode, page_extractor: str
+) -> None:
     raw = part.get_payload(decode=True)
     if not isinstance(raw, bytes):
         return
-    shown = _decode(raw, str(part.get_content_charset() or "")).replace("\r\n", "\n").replace("\0", "")
+    shown = decode(raw, str(part.get_content_charset() or "")).replace("\r\n", "\n").replace("\0", "")
     links: Sequence[Link]
     if part.get_content_type() == "text/html":
         # The page reader brings its parser with it, which a message in plain text does not need.
-        page = get_reader("html", page_extractor)(shown.encode("utf-8", "replace"), policy)
+        # It is decoded by now: without a mark, a page that names its encoding would be decoded by that again.
+        mark = b"" if page_extractor else codecs.BOM_UTF8
+        page = get_reader("html", page_extractor)(mark + shown.encode("utf-8", "replace"), policy)
         shown = "".join(decode_passage(passage.data, UTF8) for passage in page.passages)
         links = expand_links(page.link_rows, b"")
     else:
@@ -121,10 +142,23 @@ def _add_part(part: Message, text: ExtractedText, policy: ChunkPolicy, page_extr
 
 
 def _decode(raw: bytes, charset: str) -> str:
-    """Text in the declared charset if the bytes allow it, else in the one they look like."""
+    """Text in the declared charset, as mail programs and browsers take it, if the bytes allow it.
+
+    Else in the one they look like, and so where the charset is ASCII, which says nothing of bytes outside it.
+    """
+    codec = find_codec(charset)
+    if codec and "ascii" not in charset.lower() and not codec.startswith("utf-16"):
+        try:
+            return raw.decode(codec)
+        except UnicodeError:
+            pass  # a codec of Python's own may read it yet: Latin-1 has more than Windows makes of it
+    return _decode_as_declared(raw, charset, is_first=False)
+
+
+def _decode_as_declared(raw: bytes, charset: str, *, is_first: bool = True) -> str:
     if charset:
         try:
             return raw.decode(charset)
         except (UnicodeError, LookupError, ValueError):
             pass
-    return decode_passage(raw, detect_encoding(raw) or "latin_1")
+    return decode_whole(raw, is_first=is_first)

@@ -8,14 +8,15 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from arbor.objects.links import Link
-from arbor.text.charsets import LABELS
-from arbor.text.encodings import decode_passage, detect_encoding
+from arbor.text.charsets import LABELS, find_codec
+from arbor.text.encodings import decode_whole
 from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.links import split_destination
 from arbor.text.readers.extracted_text import ExtractedText
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = "html/2"
+EXTRACTOR_ID = "html/3"
+_SECOND_ID = "html/2"
 _FIRST_ID = "html/1"
 
 _DEPTH_MAX = 1000
@@ -80,11 +81,15 @@ def _read_as_first(data: bytes, policy: ChunkPolicy) -> Reading:
     return _read(data, policy, _FIRST_ID)
 
 
-EARLIER = {_FIRST_ID: _read_as_first}
+def _read_as_second(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, _SECOND_ID)
+
+
+EARLIER = {_FIRST_ID: _read_as_first, _SECOND_ID: _read_as_second}
 
 
 def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
-    text = decode(data)
+    text = decode(data) if extractor == EXTRACTOR_ID else _decode_as_second(data)
     if _measure_depth(data) > _DEPTH_MAX:
         return _read_without_structure(text, policy, extractor)
     tree = LexborHTMLParser(text.replace("\0", ""))
@@ -100,16 +105,34 @@ def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
 
 
 def decode(data: bytes) -> str:
-    """The text of a page of which nobody has said how it is encoded but the page itself."""
+    """The text of a page of which nobody has said how it is encoded but the page itself.
+
+    Source: the HTML standard, "prescan a byte stream": UTF-16 cannot be said in ASCII, and means UTF-8.
+    """
+    label = _find_declared(data)
+    codec = find_codec(label)
+    if codec.startswith("utf-16"):
+        codec = "utf-8"
+    return _decode(data, "" if "ascii" in label else codec) or decode_whole(data)
+
+
+def _decode_as_second(data: bytes) -> str:
+    return _decode(data, LABELS.get(_find_declared(data), "")) or decode_whole(data, is_first=True)
+
+
+def _find_declared(data: bytes) -> str:
+    """The encoding that a page names, as it names it; "" for none, and where a byte order mark says it already."""
     declared = _CHARSET.search(data[:2048])
-    if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        encoding = LABELS.get(declared[1].decode("ascii").lower())
-        if encoding:
-            try:
-                return data.decode(encoding)
-            except UnicodeDecodeError:
-                pass  # many pages declare what they are not
-    return decode_passage(data, detect_encoding(data) or "latin_1")
+    marked = data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
+    return declared[1].decode("ascii").lower() if declared and not marked else ""
+
+
+def _decode(data: bytes, codec: str) -> str:
+    """The text in a codec; "" where there is none, or where the page is not what it declares, as many are not."""
+    try:
+        return data.decode(codec) if codec else ""
+    except UnicodeDecodeError:
+        return ""
 
 
 def _measure_depth(data: bytes) -> int:

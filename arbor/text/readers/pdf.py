@@ -6,16 +6,19 @@ import io
 import logging
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import pypdf
 
 from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.readers.extracted_text import ExtractedText
+from arbor.text.readers.pdf_fonts import mend_fonts
 from arbor.text.readers.reading_result import Reading
 
-EXTRACTOR_ID = f"pdf/2 pypdf/{pypdf.__version__}"
+EXTRACTOR_ID = f"pdf/3 pypdf/{pypdf.__version__}"
 """What text a page gives is pypdf's doing, so its version is part of the name."""
+_SECOND_ID = f"pdf/2 pypdf/{pypdf.__version__}"
 _FIRST_ID = f"pdf/1 pypdf/{pypdf.__version__}"
 
 _PAGES_MAX = 5000
@@ -46,7 +49,11 @@ def _read_as_first(data: bytes, policy: ChunkPolicy) -> Reading:
     return _read(data, policy, _FIRST_ID)
 
 
-EARLIER = {_FIRST_ID: _read_as_first}
+def _read_as_second(data: bytes, policy: ChunkPolicy) -> Reading:
+    return _read(data, policy, _SECOND_ID)
+
+
+EARLIER = {_FIRST_ID: _read_as_first, _SECOND_ID: _read_as_second}
 
 
 def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
@@ -59,8 +66,8 @@ def _read(data: bytes, policy: ChunkPolicy, extractor: str) -> Reading:
         if reader.is_encrypted and not reader.decrypt(""):
             return text.finish(policy, extractor, warnings=("the PDF is encrypted",))
         title, fields = _read_information(reader)
-        join = _join_hyphenated if extractor == EXTRACTOR_ID else partial(_HYPHENATED_AT_FIRST.sub, "")
-        warnings += _read_pages(reader, text, join)
+        join = partial(_HYPHENATED_AT_FIRST.sub, "") if extractor == _FIRST_ID else _join_hyphenated
+        warnings += _read_pages(reader, text, join, mends=extractor == EXTRACTOR_ID)
     except Exception as error:  # noqa: BLE001  (a damaged file can make pypdf raise anything)
         warnings.append(f"the PDF is damaged: {_describe(error)}")
     reading = text.finish(policy, extractor, title, fields, warnings)
@@ -79,13 +86,21 @@ def _join_hyphenated(text: str) -> str:
     return _HYPHENATED.sub(join, text)
 
 
-def _read_pages(reader: pypdf.PdfReader, text: ExtractedText, join: Callable[[str], str]) -> list[str]:
+def _read_pages(
+    reader: pypdf.PdfReader, text: ExtractedText, join: Callable[[str], str], *, mends: bool
+) -> list[str]:
     warnings: list[str] = []
+    fonts_done: set[int] = set()
     chars = 0
     for number, page in enumerate(reader.pages, 1):
         if number > _PAGES_MAX or chars > _TEXT_MAX_CHARS:
             warnings.append(f"the PDF is too long; its text is read up to page {number - 1}")
             break
+        if mends:
+            with suppress(
+                Exception
+            ):  # a damaged font can make pypdf raise anything; the page may be read all the same
+                mend_fonts(page, fonts_done)
         try:
             shown = page.extract_text()
         except Exception as error:  # noqa: BLE001  (one damaged page does not spoil the others)

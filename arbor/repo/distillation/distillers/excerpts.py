@@ -6,7 +6,7 @@ import re
 from types import MappingProxyType
 
 from arbor.repo.distillation.distillers.contract import Distillate, Parameters, Source, Statistics
-from arbor.repo.distillation.distillers.prose import cut, first_sentence, paragraphs, plain_text
+from arbor.repo.distillation.distillers.prose import cut, first_sentence, plain_text, prose_of
 
 _HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
@@ -28,7 +28,7 @@ class FirstSentence(_Excerpt):
     """The first sentence of the prose."""
 
     name = "first-sentence"
-    version = 1
+    version = 2
     defaults: Parameters = MappingProxyType({"max_chars": 300})
 
     def distill(
@@ -36,8 +36,7 @@ class FirstSentence(_Excerpt):
     ) -> Distillate | None:
         """The sentence; from the first passage that has prose."""
         del statistics
-        for index, text in enumerate(source.texts):
-            prose = paragraphs(text, first=index == 0)
+        for index, prose in enumerate(prose_of(source)):
             if prose:
                 return Distillate(
                     cut(first_sentence(prose[0]), int(parameters["max_chars"])) + "\n", (index,)
@@ -49,7 +48,7 @@ class Lead(_Excerpt):
     """The first paragraphs of the prose."""
 
     name = "lead"
-    version = 1
+    version = 2
     defaults: Parameters = MappingProxyType({"paragraphs": 2, "max_chars": 1200})
 
     def distill(
@@ -60,8 +59,8 @@ class Lead(_Excerpt):
         wanted = int(parameters["paragraphs"])
         taken: list[str] = []
         used: list[int] = []
-        for index, text in enumerate(source.texts):
-            found = paragraphs(text, first=index == 0)[: wanted - len(taken)]
+        for index, prose in enumerate(prose_of(source)):
+            found = prose[: wanted - len(taken)]
             if found:
                 taken += found
                 used.append(index)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from types import MappingProxyType
 
 from arbor.errors import UsageError
 from arbor.repo.distillation.distillers.contract import Distillate, Parameters, Source, Statistics
-from arbor.repo.distillation.distillers.prose import paragraphs
+from arbor.repo.distillation.distillers.prose import prose_of
 from arbor.text.analyzer import terms
+from arbor.text.language import common_words, guess_language
 
 _TITLE, _HEADING = 6, 3
 _SIXTEENTHS = 16
@@ -27,7 +29,7 @@ class Keywords:
     """The most telling terms, one line of them."""
 
     name = "keywords"
-    version = 1
+    version = 2
     deterministic = True
     defaults: Parameters = MappingProxyType({"count": 12, "statistics": "own"})
 
@@ -43,8 +45,9 @@ class Keywords:
         self, source: Source, parameters: Parameters, statistics: Statistics | None
     ) -> Distillate | None:
         """The terms, best first, as the document spells them most often."""
-        prose = [" ".join(paragraphs(text, first=index == 0)) for index, text in enumerate(source.texts)]
-        found = [terms(text) for text in prose]
+        prose = [" ".join(each) for each in prose_of(source)]
+        common = _common_terms(" ".join(prose))
+        found = [[term for term in terms(text) if term not in common] for text in prose]
         weights: Counter[str] = Counter(term for each in found for term in each)
         headings = [name for path in dict.fromkeys(source.headings) for name in path[-1:]]
         for text, weight in ((source.title, _TITLE), *((name, _HEADING) for name in headings)):
@@ -57,6 +60,17 @@ class Keywords:
         spelled = _spellings(set(chosen), [*prose, source.title])
         used = sorted({next(i for i, each in enumerate(found) if term in each) for term in chosen})
         return Distillate(", ".join(spelled.get(term, term) for term in chosen) + "\n", tuple(used))
+
+
+@cache
+def _terms_of(code: str) -> frozenset[str]:
+    return frozenset(term for word in common_words(code) for term in terms(word))
+
+
+def _common_terms(text: str) -> frozenset[str]:
+    """What holds the sentences of the text's language together; of English the analyzer leaves it out already."""
+    code = guess_language(text)
+    return frozenset() if code in ("", "en") else _terms_of(code)
 
 
 def _best(weights: Counter[str], statistics: Statistics | None, count: int) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from arbor.repo.distillation.distillers.contract import Source
+
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?\n(---|\.\.\.)[ \t]*(\r?\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SKIP = re.compile(
@@ -13,16 +15,74 @@ _MARKER = re.compile(r"^\s*([-*+]|\d{1,3}[.)]|>+)\s+")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|!\[\[[^\]]*\]\]")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _WIKILINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
+_RST_LINK = re.compile(r"`([^`<>]+?)\s*(?:<[^<>`]*>)?`__?(?!\w)")
 _TAG = re.compile(r"</?[a-zA-Z][^>]{0,200}>")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|~~|`)(?=\S)(.+?)(?<=\S)\1")
-# A full stop after these, or after a single letter, seldom ends a sentence.
 _SHORT_FORMS = frozenset(
-    "e.g i.e etc mr mrs ms dr prof st vs fig eq no vol al approx cf ca inc ltd co jr sr dept est".split()  # noqa: SIM905
+    """
+    e.g i.e mr mrs ms dr prof st vs fig eq no vol al approx cf ca inc ltd co jr sr dept est pp ed eds ch sec mt
+    bzw evtl ggf inkl vgl nr abb bspw sog hrsg mio mrd z.b d.h u.a mme mlle p.ex env chap sra dra ud uds pág núm dott
+    sig pag bijv blz m.b.t np tzn tj inż mgr např tzv т.е т.к г гг ул стр рис см напр тыс млн
+    """.split()  # noqa: SIM905
 )
+"""A full stop after these, or after a single letter, seldom ends a sentence."""
+
+_ENDING_LISTS = frozenset("etc usw ecc enz itd itp atd apod т.д т.п".split())  # noqa: SIM905
+"""It does after these, where a capital follows."""
+
+_MONTHS = frozenset("jan feb mar apr jun jul aug sep sept oct nov dec".split())  # noqa: SIM905
+_MONTH_AFTER_DAY = re.compile(
+    r"\s+(?:[^\W\d_A-Z]|(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b)"
+)
+_DAY = re.compile(r"(?<![\w.])\d{1,2}$")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _END = re.compile(
-    "[.!?\u2026]+[\"')\\]\u201d\u2019]*(?=\\s|$)|[\u3002\uff01\uff1f]+[\u201d\u2019\u300d\u300f]*"
+    "[.!?\u2026\u061f\u06d4]+[\"')\\]\u201d\u2019\u00bb]*(?=\\s|$)"
+    "|[\u3002\uff01\uff1f\uff61\u0964\u0965]+[\u201d\u2019\u300d\u300f\uff09]*"
 )
+_RST_MARKUP = re.compile(r"^\s*(?:\.\.(?:\s|$)|:[\w-]+:|([=\-`:'\"~^_*+#<>.])\1{2,}\s*$)")
+_EXTRACTED = frozenset(["text/html", "application/pdf", "message/rfc822"])
+"""Media types whose text holds menus, page heads and the like, without marks that would tell them."""
+
+_WORDS_MIN, _WIDE_CHARS_MIN = 4, 8
+_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _LAST_WORD = re.compile(r"([^\W\d_][\w.]*)$")
+
+
+def prose_of(source: Source) -> list[list[str]]:
+    """The paragraphs of prose in each passage: without headings, the head of a mail, and the menus of a page."""
+    names = {source.title, *(name for path in source.headings for name in path)}
+    found: list[list[str]] = []
+    for index, text in enumerate(source.texts):
+        if (
+            source.media_type == "message/rfc822"
+            and not index
+            and text.startswith(("From: ", "To: ", "Date: "))
+        ):
+            text = text.partition("\n\n")[2]
+        if source.media_type == "text/x-rst":
+            text = "\n".join("" if _RST_MARKUP.match(line) else line for line in text.splitlines())
+        each = paragraphs(text, first=index == 0)
+        is_marked = source.media_type == "text/markdown"
+        found.append(each if is_marked else [paragraph for paragraph in each if paragraph not in names])
+    return _without_menus(found) if source.media_type in _EXTRACTED else found
+
+
+def _without_menus(passages: list[list[str]]) -> list[list[str]]:
+    """From the first paragraph on that has a sentence; all of them where none has one."""
+    for number, paragraphs_there in enumerate(passages):
+        for place, paragraph in enumerate(paragraphs_there):
+            if _has_sentence(paragraph):
+                return [[]] * number + [paragraphs_there[place:]] + passages[number + 1 :]
+    return passages
+
+
+def _has_sentence(paragraph: str) -> bool:
+    sentence = first_sentence(paragraph)
+    wide = len(_WIDE.findall(sentence))
+    is_long = len(sentence.split()) >= _WORDS_MIN or wide >= _WIDE_CHARS_MIN
+    is_menu = " | " in sentence or " » " in sentence or sentence.endswith("...")
+    return is_long and not is_menu and _END.search(sentence) is not None
 
 
 def paragraphs(text: str, *, first: bool) -> list[str]:
@@ -57,6 +117,8 @@ def plain_text(text: str) -> str:
     """A line without markup and with single spaces."""
     if "[" in text:
         text = _WIKILINK.sub(r"\1", _LINK.sub(r"\1", _IMAGE.sub("", text)))
+    if "`_" in text:
+        text = _RST_LINK.sub(r"\1", text)
     if "<" in text:
         text = _TAG.sub("", text)
     if any(mark in text for mark in "*_~`"):
@@ -67,12 +129,31 @@ def plain_text(text: str) -> str:
 def first_sentence(text: str) -> str:
     """A text up to the end of its first sentence; the whole text where none ends."""
     for end in _END.finditer(text):
-        before = text[: end.start()]
-        word = _LAST_WORD.search(before)
-        short = word is not None and (word[1].lower().rstrip(".") in _SHORT_FORMS or len(word[1]) == 1)
-        if not (text[end.start()] == "." and short and end.end() < len(text)):
+        if (
+            end.end() == len(text)
+            or text[end.start()] != "."
+            or _ends(text[: end.start()], text[end.end() :])
+        ):
             return text[: end.end()]
     return text
+
+
+def _ends(before: str, after: str) -> bool:
+    """Whether a full stop between two texts ends a sentence: not behind a short form, an initial or a day."""
+    if _DAY.search(before):
+        return _MONTH_AFTER_DAY.match(after) is None
+    found = _LAST_WORD.search(before)
+    if found is None:
+        return True
+    word = found[1].lower().rstrip(".")
+    follows = after.lstrip()[:1]
+    if word in _ENDING_LISTS:
+        return follows.isupper()
+    if word in _SHORT_FORMS or len(word) == 1 or _INITIALS.fullmatch(word):
+        return False
+    if word in _MONTHS:
+        return not follows.isdigit()
+    return len(word) > _WORDS_MIN or not follows.islower()
 
 
 def cut(text: str, max_chars: int) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arbor
-from arbor.index.language import declared_language, guess_language
+from arbor.text.language import declared_language, guess_language
 
 SAMPLES = {
     "en": "The proof of a passage is that it hashes to the leaf which the document names, and you need no more.",
@@ -18,6 +18,21 @@ SAMPLES = {
     "ja": "知識ベースは文書を保存し、検索できます。",
     "ko": "지식 베이스는 문서를 보관하고 검색합니다.",
     "ru": "База знаний хранит документы и доказывает их.",
+    "ca": "Aquesta és la pàgina que explica com es fan les còpies de seguretat dels fitxers.",
+    "sv": "Det är inte svårt att bevisa vad som står i filen, om man har roten från början.",
+    "da": "Det er ikke svært at bevise, hvad der står i filen, hvis den er af ny dato.",
+    "no": "Det er ikke vanskelig å bevise hva som står i filen, hvis man også har roten etter en stund.",
+    "fi": "Tiedosto on todistettu, kun sen juuri on sama kuin se joka on annettu, mutta ei muuten.",
+    "cs": "Soubor je ověřen, pokud jeho kořen není jiný, ale to se může stát jen při změně.",
+    "pl": "Plik jest sprawdzony, jeśli jego korzeń nie jest inny, ale to może się stać przez zmianę.",
+    "hu": "A fájl akkor hiteles, ha a gyökere nem más, de ez csak akkor lehet, ha már van gyökér.",
+    "ro": "Fișierul este dovedit dacă rădăcina nu este alta, dar acest lucru se poate întâmpla și din greșeală.",
+    "tr": "Bu dosya için bir kök var, ama her zaman aynı değil ve daha sonra değişir.",
+    "vi": "Tập tin này được chứng minh khi gốc của nó không khác với gốc đã cho.",
+    "id": "Berkas ini tidak dapat diubah oleh orang lain, dan akarnya adalah sama dengan yang ada.",
+    "uk": "Сховище зберігає документи й доводить їх.",
+    "bg": "Хранилището съхранява документите и ги доказва, като пази корена.",
+    "sr": "Ово складиште чува документе и доказује их, а корен је исти као пре.",
     "": "x1 y2 z3",
 }
 
@@ -34,6 +49,8 @@ def test_guesses(code: str) -> None:
         ("Ships sail on water.", "en"),
         ("Brot wird heiß gebacken.", "de"),
         ("Les moulins tournent.", "fr"),
+        ("L'eau d'un puits, c'est l'affaire d'une commune.", "fr"),
+        (".k { color: red } .o { color: blue } .s { x: y } .v { x: y }\n", ""),
         ("Alpha beta gamma", ""),
         (
             "![badge](https://example.com/for-the-badge?is=that) " * 9
