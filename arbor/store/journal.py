@@ -3,7 +3,7 @@
 Each record is one line: JSON, a tab, and the record's hash. The JSON names the hash of the record before, so that an
 edited, cut or reordered line is found and the range named. A second file, sealed, holds how many records there are and
 the last one's hash, so that a cut at the end is found too. A line is written and made durable before that file is
-replaced: after a crash the journal may be one record ahead of it, or end in part of a line, and both are told from
+replaced: after a crash the journal may be one record ahead of it, or end in parts of a line, and both are told from
 damage.
 
 What this proves is that the journal was not changed by accident or by something that does not know its rules.
@@ -33,6 +33,7 @@ from arbor.store.files import (
     read_bounded,
     seal,
     unpack_sealed,
+    whole_lines,
     write_atomically,
 )
 
@@ -200,7 +201,7 @@ class Journal:
             if head.count:
                 raise IntegrityError("the journal is missing", "run: arbor journal verify") from None
             return head
-        line, mark, after = beyond.partition(b"\n")
+        line, mark, after = beyond[: whole_lines(beyond)].partition(b"\n")
         if not mark:
             return head
         record = _parse(line)
@@ -251,14 +252,14 @@ class Journal:
         write_atomically(self._head_path, seal(msgpack.packb(row)))
 
     def _lines(self) -> tuple[list[bytes], bytes]:
-        """(whole lines, what follows the last of them)."""
+        """(whole lines, what a crash left after the last of them)."""
         try:
             data = read_bounded(self._path, MAX_STATE_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             check_is_there(self._path.parent)
             return [], b""
-        *lines, rest = data.split(b"\n")
-        return lines, rest
+        end = whole_lines(data)
+        return data[:end].split(b"\n")[:-1], data[end:]
 
 
 def _hash(body: bytes) -> bytes:
