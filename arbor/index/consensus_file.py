@@ -73,12 +73,3 @@ def discard_state(fs_path: Path) -> None:
     """Remove a state that is damaged, so that it is made anew; the caller holds the lock of the state."""
     drop_sum(fs_path)
     remove_state(fs_path)
-
-
-def fsync_file(fs_path: Path) -> None:
-    """Make a file that was written through SQLite without its own syncs durable."""
-    handle = os.open(fs_path, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
