@@ -42,11 +42,15 @@ from arbor.repo.work_tree.status import remember_changes, same_bytes
 from arbor.repo.work_tree.worktree import (
     check_out,
     hash_of_file,
+    make_durable,
     name_on_disk,
+    read_file,
     remove_empty_folders,
     rename_files,
 )
 from arbor.store.files import make_folders, remove_temporaries, write_atomically
+
+_SECTOR_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +101,15 @@ def move_files(
     try:
         entries = apply_checkout(repo, plan, snapshot)
         for path, data in move.marked.items():
-            if repo.fs_root is not None:
-                check_out(repo.fs_root, path, [data])
+            if (
+                repo.fs_root is not None
+            ):  # durable, since what the power left of it could not be told from an edit
+                check_out(repo.fs_root, path, [data], durable=True)
             oid = move.stage.find(repo.store, DOCUMENTS + path)
             if oid is not None:  # tracked like any other, so that it can be added, or removed
                 entries[path] = oid, UNKNOWN
+        if repo.fs_root is not None:
+            make_durable(repo.fs_root, move.marked, names_only=True)
         put_stage(repo.folder, move.stage)
         move_ref()
     except (ArborError, OSError):
@@ -169,7 +177,9 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
         elif file.marked_hash:
             is_ours = _has_hash(fs_root / name, file.marked_hash)
         else:
-            is_ours = file.after is not None and equal(file.after, name)
+            is_ours = file.after is not None and (
+                equal(file.after, name) or _is_torn(snapshot, file.after, fs_root / name)
+            )
         if is_ours:
             changes.append(Change(file.path, file.after, file.before))
     for folder in folders:  # what was being written
@@ -181,6 +191,23 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
                or each.key in carried.values()]  # fmt: skip
     plan = CheckoutPlan(tuple(changes), frozenset(), absent, carried)
     apply_checkout(repo, plan, snapshot)
+
+
+def _is_torn(snapshot: Snapshot, oid: bytes, fs_path: Path) -> bool:
+    """Whether a file is what a loss of power leaves of a document's: cut off, or zeros where sectors are missing."""
+    document = snapshot.document(oid)
+    try:
+        data, _ = read_file(fs_path, document.size)
+    except (OSError, UsageError):  # a link, or larger
+        return False
+    if len(data) % _SECTOR_BYTES and len(data) != document.size:
+        return False
+    whole = b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))
+    return all(
+        data[at : at + _SECTOR_BYTES] == whole[at : at + _SECTOR_BYTES][: len(data) - at]
+        or not any(data[at : at + _SECTOR_BYTES])
+        for at in range(0, len(data), _SECTOR_BYTES)
+    )
 
 
 def _rename_back(repo: Repository, record: MoveRecord) -> None:
