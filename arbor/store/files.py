@@ -35,6 +35,7 @@ CHECK_BYTES = 16
 FEW_FILES = 64
 """As many are made durable one by one."""
 _MAX_LINE_BYTES = 64 * 1024
+_SECTOR_BYTES = 512
 MAX_STATE_BYTES = 1 << 30
 """What a file of a KB folder that is read as a whole can have."""
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
@@ -348,6 +349,17 @@ def whole_lines(data: bytes) -> int:
             break
         end = start
     return end
+
+
+def is_torn(data: bytes, whole: bytes) -> bool:
+    """Whether a file's bytes are what a loss of power left of others: cut off at a sector, or zeros in place of some.
+
+    To write the others over them loses nothing.
+    """
+    if len(data) != len(whole) and (len(data) > len(whole) or len(data) % _SECTOR_BYTES):
+        return False
+    sectors = ((data[at : at + _SECTOR_BYTES], at) for at in range(0, len(data), _SECTOR_BYTES))
+    return all(not any(sector) or sector == whole[at : at + len(sector)] for sector, at in sectors)
 
 
 def open_own(name: str | Path, flags: int) -> int:

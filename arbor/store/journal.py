@@ -27,7 +27,6 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.store.files import (
     MAX_STATE_BYTES,
     check_is_there,
-    fsync_folder,
     open_own,
     open_regular,
     read_bounded,
@@ -181,7 +180,6 @@ class Journal:
         if data:
             os.replace(self._path, self._path.with_name(name))
         self._head_path.unlink(missing_ok=True)
-        fsync_folder(self._path.parent)
         self.append("restart", {"set_aside": name if data else "", "blake3": digest})
         return name if data else ""
 
@@ -212,8 +210,10 @@ class Journal:
         return found
 
     def _write(self, offset: int, line: bytes) -> None:
-        """Write a line where the sound part ends; what a crash left after it goes."""
-        fresh = not self._path.exists()
+        """Write a line where the sound part ends; what a crash left after it goes.
+
+        The name of a new file is durable with that of the head.
+        """
         handle = open_own(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "r+b") as file:
             file.truncate(offset)
@@ -221,8 +221,6 @@ class Journal:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
-        if fresh:
-            fsync_folder(self._path.parent)
 
     def _read_head(self) -> Head | None:
         """The head; None before the first record.

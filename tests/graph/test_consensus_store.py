@@ -145,3 +145,21 @@ def test_a_killed_writer_leaves_a_whole_state(tmp_path: Path) -> None:
         rebuilt.rebuild([told[key] for key, _ in survivor.items()])
         assert survivor.fingerprint() == rebuilt.fingerprint()
         survivor.close()
+
+
+def test_a_new_state_is_synced_and_nothing_of_the_old_one_can_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "consensus.db", os.fsync
+    path.with_name("consensus.db-wal").write_bytes(b"of the old one")
+    seen: list[tuple[int, bool]] = []
+
+    def fsync(handle: int) -> None:
+        seen.append((os.fstat(handle).st_ino, path.with_name("consensus.db-wal").exists()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with build_aside(path):
+        pass
+    assert os.stat(path).st_ino in [inode for inode, _ in seen]
+    assert (os.stat(tmp_path).st_ino, False) in seen

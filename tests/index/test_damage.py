@@ -448,11 +448,13 @@ def test_nothing_of_an_old_index_can_come_back_beside_a_new_one(
     snapshot = kb.commit(files_of(1))
     bring_up_to_date(kb.cache, snapshot).close()
     path, synced = index_path(kb.cache), list[list[str]]()
+    inodes: set[int] = set()
     for suffix in ("-wal", "-shm"):
         path.with_name(f"{path.name}{suffix}").write_bytes(b"of the old one")
     real = os.fsync
 
     def fsync(handle: int) -> None:
+        inodes.add(os.fstat(handle).st_ino)
         if stat.S_ISDIR(os.fstat(handle).st_mode):
             synced.append(
                 sorted(
@@ -465,3 +467,4 @@ def test_nothing_of_an_old_index_can_come_back_beside_a_new_one(
     build(path, snapshot)
     assert [] in synced, "the old files were not durably gone when the new one came"
     assert synced[-1] == ["index.db"]
+    assert os.stat(path).st_ino in inodes

@@ -69,15 +69,25 @@ def install_hooks(fs_root: Path) -> list[HookState]:
     for hook in hook_states(fs_root):
         aside = folder / (hook.name + CHAINED)
         if hook.state == "foreign":
-            if aside.exists():
+            if aside.exists() and not os.path.samefile(aside, hook.fs_path):
                 raise UsageError(
                     f"{hook.fs_path} and {aside} both exist",
                     "remove one of them, then run: arbor hook install",
                 )
-            os.rename(hook.fs_path, aside)
+            _set_aside(hook.fs_path, aside)
         write_atomically(hook.fs_path, shim_text(hook.name, where).encode(), executable=True)
     _exclude(fs_root)
     return hook_states(fs_root)
+
+
+def _set_aside(fs_path: Path, aside: Path) -> None:
+    """Give a hook its other name, and leave it the one that it has until ours takes that: it is never missing."""
+    try:
+        os.link(fs_path, aside, follow_symlinks=False)
+    except FileExistsError:  # of a try that was cut off
+        pass
+    except (OSError, NotImplementedError):  # no second names here
+        os.rename(fs_path, aside)
 
 
 def uninstall_hooks(fs_root: Path) -> list[HookState]:

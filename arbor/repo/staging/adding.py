@@ -36,6 +36,7 @@ from arbor.repo.work_tree.worktree import (
     refuse_beyond_link,
     scan,
 )
+from arbor.store.files import is_torn
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:
@@ -413,10 +414,11 @@ def add_items(
 
 
 def _holds_other(fs_path: Path, data: bytes) -> bool:
-    """Whether something is at a place that is not a file of these bytes."""
+    """Whether something is at a place that is not a file of these bytes, or what a loss of power left of them."""
     if not os.path.lexists(fs_path):
         return False
     try:
-        return read_file(fs_path)[0] != data
+        found, _ = read_file(fs_path)
+        return found != data and not is_torn(found, data)
     except (OSError, UsageError):
         return True

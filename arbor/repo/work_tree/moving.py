@@ -48,9 +48,7 @@ from arbor.repo.work_tree.worktree import (
     remove_empty_folders,
     rename_files,
 )
-from arbor.store.files import make_folders, remove_temporaries, write_atomically
-
-_SECTOR_BYTES = 512
+from arbor.store.files import is_torn, make_folders, remove_temporaries, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,20 +192,13 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
 
 
 def _is_torn(snapshot: Snapshot, oid: bytes, fs_path: Path) -> bool:
-    """Whether a file is what a loss of power leaves of a document's: cut off, or zeros where sectors are missing."""
+    """Whether a file is what a loss of power left of a document's."""
     document = snapshot.document(oid)
     try:
         data, _ = read_file(fs_path, document.size)
-    except (OSError, UsageError):  # a link, or larger
+        return is_torn(data, b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
+    except (OSError, ArborError):  # a link, larger, or of a document whose passages are not here
         return False
-    if len(data) % _SECTOR_BYTES and len(data) != document.size:
-        return False
-    whole = b"".join(snapshot.file_pieces(document, snapshot.manifest(document)))
-    return all(
-        data[at : at + _SECTOR_BYTES] == whole[at : at + _SECTOR_BYTES][: len(data) - at]
-        or not any(data[at : at + _SECTOR_BYTES])
-        for at in range(0, len(data), _SECTOR_BYTES)
-    )
 
 
 def _rename_back(repo: Repository, record: MoveRecord) -> None:
