@@ -33,6 +33,7 @@ class Disk:
 
     Attributes:
         states: Each state of a name below the folder that a crash could have left, with the steps that were done then.
+        told: Those of a moment at which somebody was told that a step is done, with how many steps.
         absent: The same of names that a crash could have left out.
         because: What was done last, and what was lost, of each state.
         done: Steps that somebody was told are done.
@@ -41,6 +42,7 @@ class Disk:
     def __init__(self, top: Path, patch: pytest.MonkeyPatch) -> None:
         self._top, self._uses, self._patch, self._asleep = top, dict[int, int](), patch, False
         self.states: dict[tuple[Tree, str], int] = {}
+        self.told: dict[tuple[Tree, str], int] = {}
         self.absent: dict[str, int] = {}
         self.because: dict[tuple[Tree, str], str] = {}
         self.done, self._act = 0, ""
@@ -66,6 +68,7 @@ class Disk:
         work()
         self.done, self._act = self.done + 1, "all"
         self._crash()
+        self._act = ""
 
     def _recorded(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(path: Any, *args: Any, **how: Any) -> Any:
@@ -163,6 +166,8 @@ class Disk:
                     continue
                 state = tuple(sorted(self._build(place, content, {name: place[top][name]}, ""))), name
                 self.states[state] = self.done
+                if self._act == "all":
+                    self.told[state] = self.done
                 self.because[state] = f"{self._act}: {what}"
 
     def _build(
