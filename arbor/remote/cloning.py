@@ -28,7 +28,7 @@ from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository, leave_out_
 from arbor.repo.trust.witness import remember
 from arbor.repo.work_tree.twins import arriving_twins, branch_twins, twin_warnings
 from arbor.search.policy_check import policy_faults
-from arbor.store.files import TEMPORARY_PREFIX, make_folders, write_atomically
+from arbor.store.files import TEMPORARY_PREFIX, make_folders, storing, write_atomically
 from arbor.store.refs import HEADS, TAGS, Refs
 
 _MARKER = "cloning"
@@ -101,9 +101,10 @@ def clone(
         UsageError: when the folder is not empty, or the branch is not there.
         IntegrityError: when what comes is damaged, malformed or incomplete; the folder is as before then.
         RemoteError: when the other side fails.
+        StorageError: when the system refuses to write.
     """
     check_remote_name(options.remote)
-    with _new_folder(target, transport, options, transfer.filter) as folder:
+    with storing(target), _new_folder(target, transport, options, transfer.filter) as folder:
         repo = Repository(folder, None if options.bare else target)
         with contextlib.closing(repo):
             shown = advertised(transport)

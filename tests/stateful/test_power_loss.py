@@ -106,8 +106,11 @@ def fits(name: str, old: Any, new: Any, found: Any) -> bool:
     if name == "packs" and old != new:
         return True
     if name == "files" and found is not None:
-        return all(fits_file((old or {}).get(path), new.get(path), found.get(path))
-                   for path in {*(old or ()), *new, *found})  # fmt: skip
+        moved = {*(old or {}).values()} & {*new.values()}
+        return moved <= {*found.values()} and all(
+            fits_file((old or {}).get(path), new.get(path), found.get(path))
+            for path in {*(old or ()), *new, *found}
+        )
     return found in (old, new)
 
 
