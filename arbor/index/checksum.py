@@ -7,13 +7,10 @@ leave it out, which the stamp then shows as an older index.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from arbor.errors import IntegrityError
 from arbor.store.files import MAX_STATE_BYTES, hash_file, read_bounded, remove_durably, write_atomically
-
-_SUM = re.compile(rb"([0-9a-f]{64})\n")
 
 
 def sum_path(fs_path: Path) -> Path:
@@ -42,15 +39,15 @@ def is_unchanged(fs_path: Path) -> bool | None:
     if recorded is None:
         return None
     try:
-        return recorded == hash_file(fs_path).hex()
+        return recorded == hash_file(fs_path).hex().encode() + b"\n"
     except IntegrityError:  # no file at all
         return False
 
 
-def _recorded(fs_path: Path) -> str | None:
-    """The checksum that is recorded; None where its file is absent, or not whole after a loss of power."""
+def _recorded(fs_path: Path) -> bytes | None:
+    """The checksum that is recorded; None where its file is absent, or a loss of power left no byte of it."""
     try:
-        found = _SUM.fullmatch(read_bounded(sum_path(fs_path), MAX_STATE_BYTES))
+        recorded = read_bounded(sum_path(fs_path), MAX_STATE_BYTES)
     except FileNotFoundError:
         return None
-    return found[1].decode() if found else None
+    return recorded if any(recorded) else None

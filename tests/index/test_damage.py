@@ -430,7 +430,7 @@ def test_a_full_disk_is_an_error_of_the_disk_and_the_index_stays_good(tmp_path: 
     assert check(index_path(kb.cache), after, deep=True) == []
 
 
-@pytest.mark.parametrize("left", [b"", bytes(65), b"ab" * 16])
+@pytest.mark.parametrize("left", [b"", bytes(65)])
 def test_a_checksum_that_lost_its_bytes_is_none_and_no_damage(tmp_path: Path, left: bytes) -> None:
     kb = SmallKb(tmp_path)
     snapshot = kb.commit(files_of(1))
