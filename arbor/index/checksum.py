@@ -7,12 +7,10 @@ leave it out, which the stamp then shows as an older index.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
 from arbor.errors import IntegrityError
-from arbor.store.files import MAX_STATE_BYTES, hash_file, read_bounded, write_atomically
+from arbor.store.files import MAX_STATE_BYTES, hash_file, read_bounded, remove_durably, write_atomically
 
 
 def sum_path(fs_path: Path) -> Path:
@@ -21,9 +19,8 @@ def sum_path(fs_path: Path) -> Path:
 
 
 def drop_sum(fs_path: Path) -> None:
-    """Say that the main file is about to change."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(sum_path(fs_path))
+    """Say that the main file is about to change, durably: a checksum that came back would call the new one damaged."""
+    remove_durably(sum_path(fs_path))
 
 
 def write_sum(fs_path: Path) -> None:
@@ -33,16 +30,24 @@ def write_sum(fs_path: Path) -> None:
 
 def has_sum(fs_path: Path) -> bool:
     """Whether a checksum is recorded: if not, the main file may be between two states."""
-    return sum_path(fs_path).exists()
+    return _recorded(fs_path) is not None
 
 
 def is_unchanged(fs_path: Path) -> bool | None:
     """Whether the main file has its recorded checksum; None where none is recorded. Reads it all."""
-    try:
-        recorded = read_bounded(sum_path(fs_path), MAX_STATE_BYTES)
-    except FileNotFoundError:
+    recorded = _recorded(fs_path)
+    if recorded is None:
         return None
     try:
         return recorded == hash_file(fs_path).hex().encode() + b"\n"
     except IntegrityError:  # no file at all
         return False
+
+
+def _recorded(fs_path: Path) -> bytes | None:
+    """The checksum that is recorded; None where its file is absent, or a loss of power left no byte of it."""
+    try:
+        recorded = read_bounded(sum_path(fs_path), MAX_STATE_BYTES)
+    except FileNotFoundError:
+        return None
+    return recorded if any(recorded) else None

@@ -31,7 +31,7 @@ def connect_to_change(fs_path: Path, *, create: bool = False) -> sqlite3.Connect
         connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     except BaseException:
-        connection.close()
+        _close_alone(connection, fs_path)
         raise
     return connection
 
@@ -59,7 +59,14 @@ def give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
             connection.close()
     except (sqlite3.DatabaseError, OSError):
         # A file that is no state, that somebody else holds, that is gone, or a disk that is full.
-        connection.close()
+        _close_alone(connection, fs_path)
+
+
+def _close_alone(connection: sqlite3.Connection, fs_path: Path) -> None:
+    """Close the last connection: that may fold the write-ahead file into the main file, which has no checksum then."""
+    with contextlib.suppress(OSError):
+        drop_sum(fs_path)
+    connection.close()
 
 
 def remove_state(fs_path: Path, *, keep_main: bool = False) -> None:
@@ -73,12 +80,3 @@ def discard_state(fs_path: Path) -> None:
     """Remove a state that is damaged, so that it is made anew; the caller holds the lock of the state."""
     drop_sum(fs_path)
     remove_state(fs_path)
-
-
-def fsync_file(fs_path: Path) -> None:
-    """Make a file that was written through SQLite without its own syncs durable."""
-    handle = os.open(fs_path, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,7 +19,6 @@ from arbor.index.consensus_file import (
     CACHE_KIB,
     connect_to_change,
     connect_to_look,
-    fsync_file,
     give_back,
     remove_state,
 )
@@ -37,7 +36,7 @@ from arbor.index.consensus_rows import (
 from arbor.index.disk_errors import ConsensusDamaged, in_own_words, is_busy, is_refusal, refusals_told
 from arbor.index.schema import file_identity
 from arbor.index.write_ahead import fold
-from arbor.store.files import storing, temporary_path
+from arbor.store.files import fsync_file, fsync_folder, storing, temporary_path
 
 CONSENSUS_FILE = "consensus.db"
 CONSENSUS_LOCK = "consensus.lock"
@@ -470,6 +469,7 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
         fsync_file(aside)
         remove_state(fs_path, keep_main=True)
         drop_sum(fs_path)
+        fsync_folder(fs_path.parent)  # no write-ahead file may come back beside the new state
         os.replace(aside, fs_path)
         write_sum(fs_path)
     finally:

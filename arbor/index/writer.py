@@ -32,7 +32,7 @@ from arbor.index.schema import (
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.index.write_ahead import fold_if_large, guarded
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import fsync_folder, remove_temporaries, storing, temporary_path
+from arbor.store.files import fsync_file, fsync_folder, remove_temporaries, storing, temporary_path
 
 BUILD_HASH_BYTES = 32 * 1024 * 1024
 """How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""
@@ -110,15 +110,13 @@ def put_in_place(temporary: Path, fs_path: Path) -> None:
     """Make a finished database durable and give it its name.
 
     A write-ahead file belongs to a name and not to a database, so what lies beside an old database must be
-    gone before the new one gets the name; the old one goes first, so that it is never seen without its own.
+    gone before the new one gets the name, on the disk too; the old one goes first, so that it is never seen without
+    its own.
     """
-    handle = os.open(temporary, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    fsync_file(temporary)
     drop_sum(fs_path)
     remove_database(fs_path)
+    fsync_folder(fs_path.parent)
     os.replace(temporary, fs_path)
     fsync_folder(fs_path.parent)
     write_sum(fs_path)

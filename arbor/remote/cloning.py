@@ -24,7 +24,7 @@ from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository, leave_out_
 from arbor.repo.trust.witness import remember
 from arbor.repo.work_tree.twins import arrival_warnings
 from arbor.search.policy_check import policy_faults
-from arbor.store.files import write_atomically
+from arbor.store.files import TEMPORARY_PREFIX, make_folders, storing, write_atomically
 from arbor.store.refs import HEADS, TAGS, Refs
 
 _MARKER = "cloning"
@@ -99,9 +99,10 @@ def clone(
         UsageError: when the folder is not empty, or the branch is not there.
         IntegrityError: when what comes is damaged, malformed or incomplete; the folder is as before then.
         RemoteError: when the other side fails.
+        StorageError: when the system refuses to write.
     """
     check_remote_name(options.remote)
-    with _new_folder(target, transport, options, transfer.filter) as folder:
+    with storing(target), _new_folder(target, transport, options, transfer.filter) as folder:
         repo = Repository(folder, None if options.bare else target)
         repo.identity = options.identity
         with contextlib.closing(repo):
@@ -145,11 +146,11 @@ def _new_folder(
     existed = target.exists()
     if existed and (not target.is_dir() or any(target.iterdir())) and not _may_go_on(target, folder, marker):
         raise UsageError(f"{target} exists already and is not empty", "clone into a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _MARKER).write_text(marker, "utf-8")
+    make_folders(folder)
+    write_atomically(folder / _MARKER, marker.encode())
     try:
         for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
+            make_folders(folder / name)
         Refs(folder).set_head(HEADS + DEFAULT_BRANCH)
         if not options.bare:
             leave_out_of_git(folder)
@@ -179,7 +180,8 @@ def _may_go_on(target: Path, folder: Path, marker: str) -> bool:
         if (folder / FORMAT_FILE).exists():
             return False
         if not (folder / _MARKER).exists():
-            return [*target.iterdir()] == [folder] and not any(folder.iterdir())
+            begun = [path.name for path in folder.iterdir() if not path.name.startswith(TEMPORARY_PREFIX)]
+            return not begun and (target == folder or [*target.iterdir()] == [folder])
         return marker.startswith((folder / _MARKER).read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return False

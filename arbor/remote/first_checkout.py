@@ -18,7 +18,7 @@ from arbor.repo.work_tree.checkout import apply_checkout, plan_checkout
 from arbor.repo.work_tree.file_states import UNKNOWN, FileState, still_tracked
 from arbor.repo.work_tree.fresh_files import FreshFiles
 from arbor.repo.work_tree.status import remember_states
-from arbor.repo.work_tree.worktree import check_out
+from arbor.repo.work_tree.worktree import check_out, make_durable
 from arbor.store.sequential import SequentialReader
 
 _DOCUMENTS_A_TASK = 250
@@ -41,6 +41,7 @@ def check_out_all(repo: Repository, tip: bytes) -> int:
         entries |= still_tracked(apply_checkout(repo, plan, snapshot))
     else:
         entries |= _write_all(repo, here)
+        make_durable(repo.work_tree(), [path for path, _ in here])
     remember_states(repo, Stage(snapshot.ledger_root), entries)
     return len(here)
 

@@ -15,7 +15,14 @@ from typing import Any
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.codec import check_unicode
-from arbor.store.files import MAX_STATE_BYTES, check_is_there, read_bounded, storing, write_atomically
+from arbor.store.files import (
+    MAX_STATE_BYTES,
+    check_is_there,
+    make_folders,
+    read_bounded,
+    storing,
+    write_atomically,
+)
 from arbor.store.lock import writer_lock
 from arbor.text.extraction import ChunkPolicy
 
@@ -250,7 +257,7 @@ class Settings:
             if self._in_kb and not user_wide:
                 check_is_there(self._local.parent)
             else:  # the user's own folder of settings is made with the first of them
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folders(path.parent)
             # From reading to writing, so that of two changes at once none is lost.
             with writer_lock(path.with_name(f"{path.name}.lock")):
                 data = read_bounded(path, MAX_STATE_BYTES) if path.exists() else b""

@@ -207,7 +207,7 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
         raise UsageError(f"{fs_path} is not empty", "give a new folder for a bare knowledge base")
     check_ref_name(HEADS + branch)
     with storing(folder):
-        fs_path.mkdir(parents=True, exist_ok=True)
+        make_folders(fs_path)
         for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
             make_folders(folder / name)
         if not (folder / "HEAD").exists():

@@ -14,7 +14,14 @@ from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.ledger_diff import diff
 from arbor.repo.snapshot import CORE_MARK
-from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
+from arbor.store.files import (
+    MAX_STATE_BYTES,
+    read_bounded,
+    remove_durably,
+    seal,
+    unpack_sealed,
+    write_atomically,
+)
 
 _STAGE_VERSION = 1
 
@@ -195,5 +202,5 @@ def put_stage(folder: Path, stage: Stage) -> None:
 
 
 def clear_stage(folder: Path) -> None:
-    """Nothing is staged any more."""
-    (folder / "stage").unlink(missing_ok=True)
+    """Nothing is staged any more, durably."""
+    remove_durably(folder / "stage")

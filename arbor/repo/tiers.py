@@ -18,9 +18,9 @@ from arbor.objects.model import split_oids
 from arbor.store.compression import compress, decompress
 from arbor.store.files import (
     CHECK_BYTES,
-    fsync_folder,
     open_regular,
     read_bounded,
+    remove_durably,
     seal,
     unpack_sealed,
     write_atomically,
@@ -105,8 +105,7 @@ def tiers_word(folder: Path) -> str:
 def write_tiers(folder: Path, tiers: Tiers) -> None:
     """Replace the record, durably; without warm and cold documents there is none."""
     if not tiers.warm and not tiers.cold:
-        (folder / TIERS_FILE).unlink(missing_ok=True)
-        fsync_folder(folder)
+        remove_durably(folder / TIERS_FILE)
         return
     row = [_VERSION, *(b"".join(sorted(oids)) for oids in (tiers.warm, tiers.cold, tiers.parts))]
     if tiers.arrivals:

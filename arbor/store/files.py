@@ -12,21 +12,30 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, NoKnowledgeBase, StorageError
+from arbor.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import ctypes
+else:  # for what Python does not offer of the system, and rarely
+    ctypes = lazy_module("ctypes")
 
 _HASH_BLOCK_BYTES = 4 * 1024 * 1024
 TEMPORARY_PREFIX = ".arbor-tmp-"
 """What the names of files that are not finished begin with; no ref and no pack can be called so."""
 CHECK_BYTES = 16
+FEW_FILES = 64
+"""As many are made durable one by one."""
 _MAX_LINE_BYTES = 64 * 1024
+_SECTOR_BYTES = 512
 MAX_STATE_BYTES = 1 << 30
 """What a file of a KB folder that is read as a whole can have."""
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
@@ -121,6 +130,74 @@ def make_folders(fs_path: Path) -> None:
     fsync_folder(fs_path.parent)
 
 
+def sync_files(fs_paths: Sequence[Path], top: Path, *, names_only: bool = False) -> None:
+    """Make files and the folders that lead to them durable.
+
+    Many are left to the system, which writes all that waits for their disk at once: an fsync of each takes long.
+
+    Args:
+        fs_paths: The files; one that has gone is passed over.
+        top: The folder that they are below.
+        names_only: Whether their bytes are durable already.
+
+    Raises:
+        OSError: when the system tried and failed.
+    """
+    if len(fs_paths) > FEW_FILES and sync_disk(top):
+        return
+    folders = {top} if fs_paths else set()
+    for fs_path in fs_paths:
+        folders.update(folder for folder in fs_path.parents if top in folder.parents)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if not names_only:
+                fsync_file(fs_path)
+    for folder in folders:
+        fsync_folder(folder)
+
+
+def fsync_file(fs_path: Path) -> None:
+    """Make the content of a file durable that another handle wrote."""
+    handle = os.open(fs_path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_disk(fs_path: Path) -> bool:
+    """Make everything durable that waits for the disk of a file or folder; whether the system told that it is.
+
+    Raises:
+        OSError: when the system tried and failed.
+    """
+    library = _system_library()
+    if not hasattr(library, "syncfs"):
+        if hasattr(os, "sync"):
+            os.sync()  # it waits on few systems, and tells no errors
+        return False
+    handle = os.open(fs_path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if library.syncfs(handle):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(fs_path))
+    finally:
+        os.close(handle)
+    return True
+
+
+def _system_library() -> Any:
+    """The functions of the system's library for C, where they can be called by name."""
+    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def remove_durably(fs_path: Path) -> None:
+    """Remove a file so that no loss of power brings it back; one that is gone is fine."""
+    try:
+        fs_path.unlink()
+    except FileNotFoundError:
+        return
+    fsync_folder(fs_path.parent)
+
+
 def remove_temporaries(folder: Path, older_than_s: float = 0.0, *, spare_running: bool = False) -> None:
     """Remove the unfinished files that writers left in a folder when they were killed.
 
@@ -159,7 +236,26 @@ def temporary_path(folder: Path) -> Path:
     return folder / f"{TEMPORARY_PREFIX}{os.getpid()}-{os.urandom(6).hex()}"
 
 
-def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False) -> None:
+def put_durably(temporary: Path, fs_path: Path) -> None:
+    """Give a finished and durable file its name. Where the name may not last, it goes again: nobody is to rely on it.
+
+    Raises:
+        OSError: when the system refuses.
+    """
+    is_new = not fs_path.exists()
+    os.replace(temporary, fs_path)
+    try:
+        fsync_folder(fs_path.parent)
+    except OSError:
+        if is_new:
+            with contextlib.suppress(OSError):
+                fs_path.unlink()
+        raise
+
+
+def write_atomically(
+    fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
+) -> None:
     """Replace a file's content as a whole: temporary file, fsync, rename, fsync of the folder.
 
     Args:
@@ -167,10 +263,11 @@ def write_atomically(fs_path: Path, data: bytes, *, durable: bool = True, keep_m
         data: The new content.
         durable: False leaves out the fsyncs, for caches that can be made again.
         keep_mode: Whether who may read and write a file that is there stays as it is.
+        executable: Whether those who may read it may run it.
     """
     temporary = temporary_path(fs_path.parent)
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777 if executable else 0o666)
         with os.fdopen(handle, "wb") as file:
             if keep_mode and hasattr(os, "fchmod"):
                 with contextlib.suppress(FileNotFoundError):
@@ -212,8 +309,8 @@ def write_named(fs_path: Path, data: bytes) -> None:
 def append_line(fs_path: Path, line: bytes) -> None:
     """Add a line to a file durably; the folder must exist.
 
-    A line that a crash cut short, so that it has no end, is taken away first: nobody can have acted on it yet. A write
-    that fails takes itself back.
+    What a crash left of a line is taken away first (see `whole_lines`): nobody can have acted on it yet. A write that
+    fails takes itself back.
 
     Args:
         fs_path: The file, made where it is absent.
@@ -224,8 +321,9 @@ def append_line(fs_path: Path, line: bytes) -> None:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _MAX_LINE_BYTES, 0))
         tail = file.read()
-        if tail and not tail.endswith(b"\n"):
-            size -= len(tail) - (tail.rfind(b"\n") + 1)
+        rest = len(tail) - whole_lines(tail)
+        if rest:
+            size -= rest
             file.truncate(size)
         try:
             write_all(file, line)
@@ -236,6 +334,32 @@ def append_line(fs_path: Path, line: bytes) -> None:
             raise
     if not size:  # it may be new, and its name not durable yet
         fsync_folder(fs_path.parent)
+
+
+def whole_lines(data: bytes) -> int:
+    """How many bytes of a file of lines, which hold no NUL, are whole lines; a crash left what follows them.
+
+    A write that the power cut short has any of its sectors on the disk and not only the first ones: the line can have
+    its end while zeros stand for what is before that.
+    """
+    end = data.rfind(b"\n") + 1
+    while end:
+        start = data.rfind(b"\n", 0, end - 1) + 1
+        if data.find(b"\0", start, end) < 0:
+            break
+        end = start
+    return end
+
+
+def is_torn(data: bytes, whole: bytes) -> bool:
+    """Whether a file's bytes are what a loss of power left of others: cut off at a sector, or zeros in place of some.
+
+    To write the others over them loses nothing.
+    """
+    if len(data) != len(whole) and (len(data) > len(whole) or len(data) % _SECTOR_BYTES):
+        return False
+    sectors = ((data[at : at + _SECTOR_BYTES], at) for at in range(0, len(data), _SECTOR_BYTES))
+    return all(not any(sector) or sector == whole[at : at + len(sector)] for sector, at in sectors)
 
 
 def open_own(name: str | Path, flags: int) -> int:

@@ -3,7 +3,7 @@
 Each record is one line: JSON, a tab, and the record's hash. The JSON names the hash of the record before, so that an
 edited, cut or reordered line is found and the range named. A second file, sealed, holds how many records there are and
 the last one's hash, so that a cut at the end is found too. A line is written and made durable before that file is
-replaced: after a crash the journal may be one record ahead of it, or end in part of a line, and both are told from
+replaced: after a crash the journal may be one record ahead of it, or end in parts of a line, and both are told from
 damage.
 
 What this proves is that the journal was not changed by accident or by something that does not know its rules.
@@ -27,12 +27,12 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.store.files import (
     MAX_STATE_BYTES,
     check_is_there,
-    fsync_folder,
     open_own,
     open_regular,
     read_bounded,
     seal,
     unpack_sealed,
+    whole_lines,
     write_atomically,
 )
 
@@ -180,7 +180,6 @@ class Journal:
         if data:
             os.replace(self._path, self._path.with_name(name))
         self._head_path.unlink(missing_ok=True)
-        fsync_folder(self._path.parent)
         self.append("restart", {"set_aside": name if data else "", "blake3": digest})
         return name if data else ""
 
@@ -200,7 +199,7 @@ class Journal:
             if head.count:
                 raise IntegrityError("the journal is missing", "run: arbor journal verify") from None
             return head
-        line, mark, after = beyond.partition(b"\n")
+        line, mark, after = beyond[: whole_lines(beyond)].partition(b"\n")
         if not mark:
             return head
         record = _parse(line)
@@ -211,8 +210,10 @@ class Journal:
         return found
 
     def _write(self, offset: int, line: bytes) -> None:
-        """Write a line where the sound part ends; what a crash left after it goes."""
-        fresh = not self._path.exists()
+        """Write a line where the sound part ends; what a crash left after it goes.
+
+        The name of a new file is durable with that of the head.
+        """
         handle = open_own(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "r+b") as file:
             file.truncate(offset)
@@ -220,8 +221,6 @@ class Journal:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
-        if fresh:
-            fsync_folder(self._path.parent)
 
     def _read_head(self) -> Head | None:
         """The head; None before the first record.
@@ -251,14 +250,14 @@ class Journal:
         write_atomically(self._head_path, seal(msgpack.packb(row)))
 
     def _lines(self) -> tuple[list[bytes], bytes]:
-        """(whole lines, what follows the last of them)."""
+        """(whole lines, what a crash left after the last of them)."""
         try:
             data = read_bounded(self._path, MAX_STATE_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             check_is_there(self._path.parent)
             return [], b""
-        *lines, rest = data.split(b"\n")
-        return lines, rest
+        end = whole_lines(data)
+        return data[:end].split(b"\n")[:-1], data[end:]
 
 
 def _hash(body: bytes) -> bytes:

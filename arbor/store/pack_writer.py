@@ -15,7 +15,7 @@ from arbor.errors import StorageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
-from arbor.store.files import fsync_folder, temporary_path, write_atomically
+from arbor.store.files import fsync_folder, put_durably, temporary_path, write_atomically
 from arbor.store.frames import Batch, FrameBuffer
 from arbor.store.pack_index import encode_index, encode_row
 
@@ -91,6 +91,8 @@ class PackWriter:
             self._compress(batch)
         if not self._rows:
             self.discard()
+            # What was here already may have come from somebody killed before the name of its pack was durable.
+            fsync_folder(self._folder)
             return None
         self._drain(0)
         self._stop_pool()
@@ -103,8 +105,7 @@ class PackWriter:
         self.name = name = digest.hex()
         index = encode_index(digest, self._rows, self._offsets)
         write_atomically(self._folder / f"{name}.idx", index)
-        os.replace(self._temporary, self._folder / f"{name}.pack")
-        fsync_folder(self._folder)
+        put_durably(self._temporary, self._folder / f"{name}.pack")
         return name
 
     def discard(self) -> None:

@@ -25,6 +25,7 @@ from arbor.store.files import (
     fsync_folder,
     make_folders,
     read_bounded,
+    whole_lines,
     write_atomically,
 )
 
@@ -279,7 +280,6 @@ class Refs:
         bad = []
         for path in sorted(self._logs.rglob("*")) if self._logs.is_dir() else []:
             if path.is_file():
-                # What stands after the last line end is a line that a crash cut short.
                 lines = self._log_lines(path)
                 name = path.relative_to(self._folder).as_posix()
                 bad += [f"{name}:{n}" for n, line in enumerate(lines, 1) if _parse_log_line(line) is None]
@@ -287,7 +287,9 @@ class Refs:
 
     @staticmethod
     def _log_lines(path: Path) -> list[str]:
-        return read_bounded(path, MAX_STATE_BYTES).decode("utf-8", "replace").split("\n")[:-1]
+        data = read_bounded(path, MAX_STATE_BYTES)
+        # What stands after the whole lines is one that a crash cut short.
+        return data[: whole_lines(data)].decode("utf-8", "replace").split("\n")[:-1]
 
     def _log(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
         path = self._logs / name
@@ -340,8 +342,8 @@ def _raise_unless_gone(error: OSError) -> None:
 
 
 def _one_line(text: str) -> str:
-    """The text as one field of a line: every run of white space is one space."""
-    return " ".join(text.split())
+    """The text as one field of a line: every run of white space is one space, and no NUL is left (`whole_lines`)."""
+    return " ".join(text.replace("\0", " ").split())
 
 
 def _parse_log_line(line: str) -> ReflogEntry | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from arbor.errors import Locked
 from arbor.graph.consensus import Consensus
 from arbor.index import consensus_file
+from arbor.index.checksum import is_unchanged
 from arbor.index.consensus_rows import KeyRow, pack_numbers, unpack_numbers
 from arbor.index.consensus_store import ConsensusStore, build_aside
 from tests.conftest import REPOSITORY
@@ -145,3 +147,42 @@ def test_a_killed_writer_leaves_a_whole_state(tmp_path: Path) -> None:
         rebuilt.rebuild([told[key] for key, _ in survivor.items()])
         assert survivor.fingerprint() == rebuilt.fingerprint()
         survivor.close()
+
+
+def test_a_new_state_is_synced_and_nothing_of_the_old_one_can_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "consensus.db", os.fsync
+    path.with_name("consensus.db-wal").write_bytes(b"of the old one")
+    seen: list[tuple[int, bool]] = []
+
+    def fsync(handle: int) -> None:
+        seen.append((os.fstat(handle).st_ino, path.with_name("consensus.db-wal").exists()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with build_aside(path):
+        pass
+    assert os.stat(path).st_ino in [inode for inode, _ in seen]
+    assert (os.stat(tmp_path).st_ino, False) in seen
+
+
+def test_a_state_whose_guard_cannot_be_opened_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "consensus.db"
+    ConsensusStore.open(path).close()
+    store = ConsensusStore.open(path)
+    with store.transaction():
+        store.put_key(KeyRow("a.md", 1, (), ()))
+
+    def refused(fs_path: Path) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(consensus_file, "guarded", refused)
+        store.close()
+    assert is_unchanged(path) is not False, "what was written ahead was folded in behind the checksum"
+    again = ConsensusStore.open(path)
+    assert again.find_key("a.md") is not None
+    again.close()

@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -437,3 +438,43 @@ def test_a_full_disk_is_an_error_of_the_disk_and_the_index_stays_good(tmp_path: 
     assert check(index_path(kb.cache), before, deep=True) == []
     bring_up_to_date(kb.cache, after).close()
     assert check(index_path(kb.cache), after, deep=True) == []
+
+
+@pytest.mark.parametrize("left", [b"", bytes(65)])
+def test_a_checksum_that_lost_its_bytes_is_none_and_no_damage(tmp_path: Path, left: bytes) -> None:
+    kb = SmallKb(tmp_path)
+    snapshot = kb.commit(files_of(1))
+    bring_up_to_date(kb.cache, snapshot).close()
+    path = index_path(kb.cache)
+    sum_path(path).write_bytes(left)  # it is not synced: it can be made again
+    assert check(path, snapshot) == []
+    bring_up_to_date(kb.cache, snapshot).close()
+
+
+def test_nothing_of_an_old_index_can_come_back_beside_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = SmallKb(tmp_path)
+    snapshot = kb.commit(files_of(1))
+    bring_up_to_date(kb.cache, snapshot).close()
+    path, synced = index_path(kb.cache), list[list[str]]()
+    inodes: set[int] = set()
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"{path.name}{suffix}").write_bytes(b"of the old one")
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        inodes.add(os.fstat(handle).st_ino)
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            synced.append(
+                sorted(
+                    name for name in os.listdir(kb.cache) if name.startswith("index.") and "lock" not in name
+                )
+            )
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    build(path, snapshot)
+    assert [] in synced, "the old files were not durably gone when the new one came"
+    assert synced[-1] == ["index.db"]
+    assert os.stat(path).st_ino in inodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,21 @@ def test_the_cache_follows_moves_of_the_work_tree(tmp_path: Path) -> None:
             key[2:]: oid for key, oid in stage.entries(kb.repo.store, "d/").items()
         }
         assert kb.status().clean
+
+
+def test_after_a_restart_files_written_just_before_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = new_kb(tmp_path, {"old.md": "o\n", "young.md": "y\n"})
+    now = time.time_ns()
+    old, young = (state_of(Stat(now - age * 10**9, now - age * 10**9, 2, 7)) for age in (3600, 5))  # type: ignore[arg-type]
+    entries = {"old.md": (b"o" * 32, old), "young.md": (b"y" * 32, young)}
+    write_worktree_cache(kb.folder, WorkTreeCache(b"stamp", entries))
+    assert read_some_states(kb.folder, b"stamp", entries) == entries
+    monkeypatch.setattr(file_states, "_this_boot", lambda: "another")
+    trusted = {"old.md": (b"o" * 32, old), "young.md": (b"y" * 32, UNKNOWN)}
+    assert read_some_states(kb.folder, b"stamp", entries) == trusted
+    restamp_worktree_cache(kb.folder, b"stamp", b"new")
+    cache = read_worktree_cache(kb.folder)
+    assert cache is not None
+    assert cache.entries == trusted, "a state that was doubted is trusted again"

@@ -23,7 +23,7 @@ from arbor.remote.quarantine.inspecting import Inspection, inspect_frames
 from arbor.remote.quarantine.whole_files import ArrivedObjects, check_files
 from arbor.repo.file_bytes import ObjectSource
 from arbor.store import pack_format as fmt
-from arbor.store.files import PositionedFile, file_hasher, fsync_folder, write_all, write_atomically
+from arbor.store.files import PositionedFile, file_hasher, put_durably, storing, write_all, write_atomically
 from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_index import KEY_BYTES, encode_index
@@ -215,8 +215,7 @@ class Quarantine:
         write_atomically(
             packs / f"{name}.idx", encode_index(digest, rows, [offset for offset, _ in self._frames])
         )
-        os.replace(self._path, packs / f"{name}.pack")
-        fsync_folder(packs)
+        put_durably(self._path, packs / f"{name}.pack")
 
     def _objects(self) -> Iterator[tuple[int, bytes, bytes]]:
         file = _FrameFile(self._path)
@@ -297,6 +296,8 @@ def held_before(arbor_folder: Path, key: str, limits: Limits = DEFAULT_LIMITS) -
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-    with writer_lock(folder / "lock", wait_s=0):
+    with contextlib.ExitStack() as stack:
+        with storing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(writer_lock(folder / "lock", wait_s=0))
         yield

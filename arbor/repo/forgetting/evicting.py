@@ -19,7 +19,7 @@ from arbor.processes import batches, map_forked
 from arbor.repo.documents import read_texts
 from arbor.repo.forgetting.cold_words import words_to_keep
 from arbor.repo.forgetting.copies import ByteSource, gives_everything, may_fork, prepare_sources
-from arbor.repo.forgetting.held_copies import gone_since, held_still
+from arbor.repo.forgetting.held_copies import gone_since, held_still, make_copies_durable
 from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
@@ -127,6 +127,7 @@ def evict(
         good = [item for item in kept if not item.problem]
         if not good:
             return EvictReport("cold", (), refused, 0, 0, 0, lost, already)
+        make_copies_durable(where for item in good for where in item.copies)
         return replace(_make_cold(repo, wanted, good, words, refused, lost, copies), already=already)
 
 

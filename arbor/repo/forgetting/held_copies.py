@@ -7,11 +7,15 @@ Over a network it is asked a last time, after this one has said what goes.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from arbor.repo.forgetting.copies import ByteSource, ChunkSource, StoreSource
+from arbor.repo.importing.git_sources import GIT_SCHEME
+from arbor.repo.importing.known_sources import path_of
 from arbor.repo.repository import Repository
+from arbor.store.files import sync_disk
 from arbor.store.lock import writer_lock
 
 
@@ -40,6 +44,28 @@ def _lock_of(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             stack.enter_context(writer_lock(folder / "lock"))
         yield
+
+
+def make_copies_durable(places: Iterable[str]) -> None:
+    """Let copies on this machine last before what is here goes: one that was made just now may be in memory only.
+
+    Args:
+        places: Where they were found; those that are no paths on this machine are passed over.
+
+    Raises:
+        OSError: when the system refuses.
+    """
+    disks: dict[int, Path] = {}
+    for where in set(places):
+        place = where
+        if place.startswith(f"{GIT_SCHEME}:"):
+            place = place.removeprefix("git+").partition("@")[0]
+        fs_path = path_of(place) if place.startswith("file:") else Path(place)
+        with contextlib.suppress(OSError, ValueError):
+            if fs_path is not None:
+                disks.setdefault(os.stat(fs_path).st_dev, fs_path)
+    for fs_path in disks.values():
+        sync_disk(fs_path)
 
 
 def gone_since(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from arbor.errors import UsageError
 from arbor.repo.git.git_bridge import exclude_file, git_top, hooks_folder
-from arbor.store.files import write_atomically
+from arbor.store.files import fsync_folder, make_folders, write_atomically
 
 NAMES = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 MARK = "# arbor hook shim"
@@ -65,21 +64,30 @@ def install_hooks(fs_root: Path) -> list[HookState]:
         UsageError: when this is no git repository, or a hook that was set aside before would be overwritten.
     """
     folder = hooks_folder(fs_root)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folders(folder)
     where = fs_root.relative_to(git_top(fs_root)).as_posix()
     for hook in hook_states(fs_root):
         aside = folder / (hook.name + CHAINED)
         if hook.state == "foreign":
-            if aside.exists():
+            if aside.exists() and not os.path.samefile(aside, hook.fs_path):
                 raise UsageError(
                     f"{hook.fs_path} and {aside} both exist",
                     "remove one of them, then run: arbor hook install",
                 )
-            os.rename(hook.fs_path, aside)
-        write_atomically(hook.fs_path, shim_text(hook.name, where).encode())
-        hook.fs_path.chmod(0o755)
+            _set_aside(hook.fs_path, aside)
+        write_atomically(hook.fs_path, shim_text(hook.name, where).encode(), executable=True)
     _exclude(fs_root)
     return hook_states(fs_root)
+
+
+def _set_aside(fs_path: Path, aside: Path) -> None:
+    """Give a hook its other name, and leave it the one that it has until ours takes that: it is never missing."""
+    try:
+        os.link(fs_path, aside, follow_symlinks=False)
+    except FileExistsError:  # of a try that was cut off
+        pass
+    except (OSError, NotImplementedError):  # no second names here
+        os.rename(fs_path, aside)
 
 
 def uninstall_hooks(fs_root: Path) -> list[HookState]:
@@ -88,9 +96,11 @@ def uninstall_hooks(fs_root: Path) -> list[HookState]:
     for hook in hook_states(fs_root):
         if hook.state != "installed":
             continue
-        hook.fs_path.unlink()
-        with contextlib.suppress(FileNotFoundError):
-            os.rename(folder / (hook.name + CHAINED), hook.fs_path)
+        try:  # in one step, so that the other hook is never missing
+            os.replace(folder / (hook.name + CHAINED), hook.fs_path)
+        except FileNotFoundError:
+            hook.fs_path.unlink()
+    fsync_folder(folder)
     return hook_states(fs_root)
 
 
@@ -107,6 +117,6 @@ def _exclude(fs_root: Path) -> None:
     data = path.read_bytes() if path.exists() else b""
     if b".arbor/" in data.splitlines():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.parent)
     joint = b"" if not data or data.endswith(b"\n") else b"\n"
     write_atomically(path, data + joint + b".arbor/\n", keep_mode=True)

@@ -27,7 +27,16 @@ from arbor.repo.work_tree.file_states import UNKNOWN, Entries, FileState, size_o
 from arbor.repo.work_tree.selections import Matcher, glob_matcher, is_glob, lies_at
 from arbor.repo.work_tree.status import cold_paths, displaced, remember_states, same_bytes, tracked_files
 from arbor.repo.work_tree.unfinished import remove_beside
-from arbor.repo.work_tree.worktree import Scan, check_out, name_on_disk, read_file, refuse_beyond_link, scan
+from arbor.repo.work_tree.worktree import (
+    Scan,
+    check_out,
+    make_durable,
+    name_on_disk,
+    read_file,
+    refuse_beyond_link,
+    scan,
+)
+from arbor.store.files import is_torn
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:
@@ -346,7 +355,8 @@ def add_bytes(
         with repo.store.writer() as writer:
             extraction = extract(data, path, repo.policy().chunking, charset=charset)
             oid = store_extraction(writer, extraction, data, source_uri)
-        state = check_out(fs_root, path, [data])
+        state = check_out(fs_root, path, [data], durable=True)
+        make_durable(fs_root, [path], names_only=True)
         result = FileResult(path, oid, state, tuple(extraction.warnings))
         found = _Found(gone=displaced(tracked, [path]))
         _remember(repo, stage, tracked, [result], writer.name, found.gone, looked_ns)
@@ -394,6 +404,7 @@ def add_items(
                 oid = store_extraction(writer, extraction, data, source_uri)
                 state = check_out(fs_root, path, [data])
                 results.append(FileResult(path, oid, state, tuple(extraction.warnings)))
+        make_durable(fs_root, [result.path for result in results])
         remove_beside(fs_root, [result.path for result in results])
         found.gone = displaced(tracked, [result.path for result in results])
         _remember(repo, stage, tracked, results, writer.name, found.gone, looked_ns)
@@ -401,10 +412,11 @@ def add_items(
 
 
 def _holds_other(fs_path: Path, data: bytes) -> bool:
-    """Whether something is at a place that is not a file of these bytes."""
+    """Whether something is at a place that is not a file of these bytes, or what a loss of power left of them."""
     if not os.path.lexists(fs_path):
         return False
     try:
-        return read_file(fs_path)[0] != data
+        found, _ = read_file(fs_path)
+        return found != data and not is_torn(found, data)
     except (OSError, UsageError):
         return True

@@ -21,7 +21,14 @@ from arbor.objects.model import split_oids
 from arbor.repo.repository import Repository
 from arbor.repo.upkeep.reachability import Reach
 from arbor.repo.work_tree.unfinished import remove_all
-from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
+from arbor.store.files import (
+    MAX_STATE_BYTES,
+    read_bounded,
+    remove_durably,
+    seal,
+    unpack_sealed,
+    write_atomically,
+)
 from arbor.store.journal import Journal
 from arbor.store.lock import writer_lock
 from arbor.store.odb import ObjectStore
@@ -172,7 +179,7 @@ def _write_candidates(folder: Path, since: dict[bytes, float]) -> None:
         groups.setdefault(int(first), []).append(oid)
     path = folder / CANDIDATES_FILE
     if not groups:
-        path.unlink(missing_ok=True)
+        remove_durably(path)  # were it to come back, what is needed now would have no grace period later
         return
     row = [_VERSION, [[first, b"".join(sorted(oids))] for first, oids in sorted(groups.items())]]
     write_atomically(path, seal(msgpack.packb(row)))

@@ -22,12 +22,13 @@ from arbor.repo.work_tree.unfinished import remove_beside
 from arbor.repo.work_tree.worktree import (
     check_out,
     hash_of_file,
+    make_durable,
     name_on_disk,
     remove_bare_folders,
     remove_files,
     scan,
 )
-from arbor.store.files import fsync_folder, open_regular
+from arbor.store.files import FEW_FILES, fsync_folder, open_regular
 from arbor.store.sequential import SequentialReader
 
 _NAMED = 5
@@ -167,6 +168,7 @@ def write_missing(repo: Repository, documents: Container[bytes]) -> int:
     for path, oid in wanted.items():
         if not os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)):
             written[path] = oid, check_out(repo.fs_root, path, iter_file(reader, oid))
+    make_durable(repo.fs_root, written)
     if written:
         remember_states(repo, stage, {**tracked, **written}, looked_ns)
     return len(written)
@@ -233,6 +235,7 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
                for path, _, new in plan.changes if path in plan.carried and new is not None}  # fmt: skip
     remove_files(repo.fs_root, (path for path in gone if path not in plan.already))
     entries: EntryChanges = dict.fromkeys(gone)
+    written, are_few = [], len(plan.changes) <= FEW_FILES
     for path, _, new in plan.changes:
         if new is None:
             continue
@@ -247,5 +250,7 @@ def apply_checkout(repo: Repository, plan: CheckoutPlan, snapshot: Snapshot) -> 
             entries[path] = (new, UNKNOWN)
             continue
         remove_bare_folders(repo.fs_root, path)
-        entries[path] = (new, check_out(repo.fs_root, path, snapshot.iter_file(new)))
+        entries[path] = (new, check_out(repo.fs_root, path, snapshot.iter_file(new), durable=are_few))
+        written.append(path)
+    make_durable(repo.fs_root, written, names_only=are_few)
     return entries

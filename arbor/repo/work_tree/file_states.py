@@ -6,8 +6,10 @@ is known of all others.
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
+import time
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,8 +24,12 @@ from arbor.memory import collector_paused
 from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 
 _FILE = "cache/worktree"
-_VERSION = 4
+_VERSION = 5
 _SEGMENT_PATHS = 256
+_BOOT_FILE = Path("/proc/sys/kernel/random/boot_id")
+_UNSURE_NS = 600 * 1_000_000_000
+"""How long before a loss of power a file may have been written that did not reach the disk: systems wait for half a
+minute or so. Its size and times may have, and would say that it is as it was."""
 
 FileState: TypeAlias = bytes
 """What tells whether a file was touched: modification and status change in nanoseconds, bytes, inode number, each as
@@ -81,9 +87,18 @@ class WorkTreeCache:
 
 
 class _Stored(NamedTuple):
-    """The cache as it is stored: the first path of each segment in order, and the encoded entries of each."""
+    """The cache as it is stored.
+
+    Attributes:
+        stamp: As `WorkTreeCache`.
+        boot: Which run of the system wrote it; "" where that cannot be told.
+        written_ns: When, in nanoseconds since 1970.
+        firsts, segments: The first path of each segment in order, and the encoded entries of each.
+    """
 
     stamp: bytes
+    boot: str
+    written_ns: int
     firsts: list[str]
     segments: list[bytes]
 
@@ -122,7 +137,7 @@ def read_some_states(folder: Path, stamp: bytes, paths: Iterable[str]) -> Entrie
 
 def write_worktree_cache(folder: Path, cache: WorkTreeCache) -> None:
     """Keep the cache; not durable, since it can be made again."""
-    _write(folder, _Stored(cache.stamp, *_cut(cache.entries)))
+    _write(folder, _Stored(cache.stamp, "", 0, *_cut(cache.entries)))
 
 
 def change_worktree_cache(folder: Path, old: bytes, new: bytes, changes: EntryChanges) -> bool:
@@ -167,16 +182,38 @@ def _read(folder: Path) -> _Stored | None:
         stored = _Stored(*row)
         if (
             version != _VERSION
-            or type(stored.stamp) is not bytes
+            or (type(stored.stamp), type(stored.boot), type(stored.written_ns)) != (bytes, str, int)
             or len(stored.firsts) != len(stored.segments)
         ):
             return None
         texts, encoded = map(type, stored.firsts), map(type, stored.segments)
-        return stored if {str}.issuperset(texts) and {bytes}.issuperset(encoded) else None
+        if not ({str}.issuperset(texts) and {bytes}.issuperset(encoded)):
+            return None
+        return stored if stored.boot == _this_boot() else _without_unsure(stored)
     except (FileNotFoundError, NotADirectoryError, IntegrityError, ValueError, TypeError):
         return None
 
 
+def _without_unsure(stored: _Stored) -> _Stored:
+    """The cache of an earlier run of the system, without the states of files that may not have reached the disk."""
+    limit = moment_of(stored.written_ns - _UNSURE_NS)
+    entries: Entries = {}
+    for segment in stored.segments:
+        for path, (oid, state) in msgpack.unpackb(segment, use_list=False).items():
+            entries[path] = oid, UNKNOWN if state[:8] >= limit or state[8:16] >= limit else state
+    return _Stored(stored.stamp, stored.boot, stored.written_ns, *_cut(entries))
+
+
+@functools.cache
+def _this_boot() -> str:
+    """What tells this run of the system from others; "" where it cannot be told."""
+    try:
+        return _BOOT_FILE.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _write(folder: Path, stored: _Stored) -> None:
+    stored = stored._replace(boot=_this_boot(), written_ns=time.time_ns())
     (folder / _FILE).parent.mkdir(exist_ok=True)
     write_atomically(folder / _FILE, seal(msgpack.packb([_VERSION, *stored])), durable=False)

@@ -13,7 +13,14 @@ from blake3 import blake3
 from arbor.errors import ConflictError, IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.paths import path_fault
-from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
+from arbor.store.files import (
+    MAX_STATE_BYTES,
+    read_bounded,
+    remove_durably,
+    seal,
+    unpack_sealed,
+    write_atomically,
+)
 from arbor.store.refs import HEADS, Refs
 
 MOVE_FILE = "moving"
@@ -109,8 +116,8 @@ def write_move(folder: Path, record: MoveRecord) -> None:
 
 
 def clear_move(folder: Path) -> None:
-    """The move is done, or undone."""
-    (folder / MOVE_FILE).unlink(missing_ok=True)
+    """The move is done, or undone. Were the record to come back, what was done since would look like a part of it."""
+    remove_durably(folder / MOVE_FILE)
 
 
 def read_move(folder: Path, refs: Refs) -> tuple[MoveRecord | None, bool]:

@@ -40,11 +40,13 @@ from arbor.repo.work_tree.status import remember_changes, same_bytes
 from arbor.repo.work_tree.worktree import (
     check_out,
     hash_of_file,
+    make_durable,
     name_on_disk,
+    read_file,
     remove_empty_folders,
     rename_files,
 )
-from arbor.store.files import make_folders, remove_temporaries, write_atomically
+from arbor.store.files import is_torn, make_folders, remove_temporaries, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +97,15 @@ def move_files(
     try:
         entries = apply_checkout(repo, plan, snapshot)
         for path, data in move.marked.items():
-            if repo.fs_root is not None:
-                check_out(repo.fs_root, path, [data])
+            if (
+                repo.fs_root is not None
+            ):  # durable, since what the power left of it could not be told from an edit
+                check_out(repo.fs_root, path, [data], durable=True)
             oid = move.stage.find(repo.store, DOCUMENTS + path)
             if oid is not None:  # tracked like any other, so that it can be added, or removed
                 entries[path] = oid, UNKNOWN
+        if repo.fs_root is not None:
+            make_durable(repo.fs_root, move.marked, names_only=True)
         put_stage(repo.folder, move.stage)
         move_ref()
     except (ArborError, OSError):
@@ -167,7 +173,9 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
         elif file.marked_hash:
             is_ours = _has_hash(fs_root / name, file.marked_hash)
         else:
-            is_ours = file.after is not None and equal(file.after, name)
+            is_ours = file.after is not None and (
+                equal(file.after, name) or _is_torn(snapshot, file.after, fs_root / name)
+            )
         if is_ours:
             changes.append(Change(file.path, file.after, file.before))
     for folder in folders:  # what was being written
@@ -179,6 +187,16 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
                or each.key in carried.values()]  # fmt: skip
     plan = CheckoutPlan(tuple(changes), frozenset(), absent, carried)
     apply_checkout(repo, plan, snapshot)
+
+
+def _is_torn(snapshot: Snapshot, oid: bytes, fs_path: Path) -> bool:
+    """Whether a file is what a loss of power left of a document's."""
+    document = snapshot.document(oid)
+    try:
+        data, _ = read_file(fs_path, document.size)
+        return is_torn(data, b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
+    except (OSError, ArborError):  # a link, larger, or of a document whose passages are not here
+        return False
 
 
 def _rename_back(repo: Repository, record: MoveRecord) -> None:

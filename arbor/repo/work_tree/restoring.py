@@ -21,10 +21,12 @@ from arbor.repo.work_tree.status import displaced, remember_states, same_bytes, 
 from arbor.repo.work_tree.unfinished import remove_beside
 from arbor.repo.work_tree.worktree import (
     check_out,
+    make_durable,
     name_on_disk,
     remove_bare_folders,
     remove_files,
 )
+from arbor.store.files import FEW_FILES
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
 
 
@@ -77,9 +79,7 @@ def restore(
             remove_files(
                 repo.work_tree(), [path for path in chosen if path not in wanted and path in tracked]
             )
-            for path in chosen:
-                states[path], is_other = _bring_back(repo, stage, path, wanted.get(path), tracked.get(path))
-                changed |= {path} if is_other else set()
+            changed |= _bring_all_back(repo, stage, chosen, wanted, tracked, states)
         if staged:
             in_the_way = displaced(tracked, [path for path in chosen if path in wanted]) - set(chosen)
             changes = {DOCUMENTS + path: wanted.get(path) for path in (*chosen, *in_the_way)}
@@ -118,9 +118,25 @@ def _refuse_cold(
                    if oid in gone and not equal(oid, name_on_disk(fs_root, path))])  # fmt: skip
 
 
+def _bring_all_back(
+    repo: Repository, stage: Stage, chosen: Sequence[str], wanted: Mapping[str, bytes | None], tracked: Entries,
+    states: dict[str, FileState],
+) -> set[str]:  # fmt: skip
+    """Write the files of documents, durably, and note their states; those that were other before."""
+    changed, are_few = set(), len(chosen) <= FEW_FILES
+    for path in chosen:
+        states[path], is_other = _bring_back(
+            repo, stage, path, wanted.get(path), tracked.get(path), durable=are_few
+        )
+        changed |= {path} if is_other else set()
+    make_durable(repo.work_tree(), [path for path in changed if path in wanted], names_only=are_few)
+    return changed
+
+
 def _bring_back(
-    repo: Repository, stage: Stage, path: str, oid: bytes | None, known: tuple[bytes, FileState] | None
-) -> tuple[FileState, bool]:
+    repo: Repository, stage: Stage, path: str, oid: bytes | None, known: tuple[bytes, FileState] | None,
+    *, durable: bool,
+) -> tuple[FileState, bool]:  # fmt: skip
     """Write a document's file unless it is there as it should be; its state now, and whether it was another.
 
     That of no document any more (`oid` is None) is gone by now.
@@ -136,7 +152,7 @@ def _bring_back(
         if same_bytes(snapshot, fs_root)(oid, name):
             return UNKNOWN, False
     remove_bare_folders(fs_root, path)
-    return check_out(fs_root, path, snapshot.iter_file(oid)), True
+    return check_out(fs_root, path, snapshot.iter_file(oid), durable=durable), True
 
 
 def remove(

@@ -19,7 +19,7 @@ from arbor.repo.folders import Folders
 from arbor.repo.places import has_own_kb
 from arbor.repo.work_tree.file_states import FileState, state_of
 from arbor.repo.work_tree.ignore import ALWAYS_IGNORED, EVERYTHING, IGNORE_FILES, IgnoreRules, rules_for
-from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, in_words, temporary_path
+from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, in_words, sync_files, temporary_path
 
 _ON_WINDOWS = os.name == "nt"
 _READ_TRIES = 3
@@ -323,8 +323,10 @@ def refuse_beyond_link(fs_root: Path, path: str) -> None:
             raise UsageError(f"'{path}' is beyond the symbolic link '{path[:cut]}'")
 
 
-def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
+def check_out(fs_root: Path, path: str, pieces: Iterable[bytes], *, durable: bool = False) -> FileState:
     """Write a document's bytes to its place: a new file beside it, then a rename. No symlink is followed.
+
+    Its name is durable with `make_durable`; with `durable`, its bytes are before it gets the name.
 
     Raises:
         UsageError: when the path may not be used or its folder leads out of the work tree.
@@ -354,6 +356,8 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
         with os.fdopen(handle, "wb") as file:
             file.writelines(pieces)
             file.flush()
+            if durable:
+                os.fsync(file.fileno())
         os.replace(temporary, target)
         return state_of(os.lstat(target))
     except OSError as error:
@@ -363,6 +367,19 @@ def check_out(fs_root: Path, path: str, pieces: Iterable[bytes]) -> FileState:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def make_durable(fs_root: Path, paths: Iterable[str], *, names_only: bool = False) -> None:
+    """Make documents' files durable that were written just now, before anybody is told that they are there.
+
+    Raises:
+        PartlyDone: when the system refuses.
+    """
+    try:
+        fs_paths = [fs_root / name_on_disk(fs_root, path) for path in paths]
+        sync_files(fs_paths, fs_root, names_only=names_only)
+    except OSError as error:
+        raise PartlyDone(f"files in '{fs_root}' cannot be written: {in_words(error)}") from error
 
 
 def remove_files(fs_root: Path, paths: Iterable[str]) -> None:

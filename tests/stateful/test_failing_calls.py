@@ -1,0 +1,139 @@
+"""Each call of the system fails once: a clear error or all is done, nothing is lost, and the next try works."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arbor
+from arbor.errors import ArborError
+from arbor.remote.refspecs import PushRequest
+from tests.stateful.test_power_loss import (
+    Step,
+    commit,
+    facts,
+    go_on,
+    is_whole,
+    opened,
+    two_branches,
+    two_commits,
+    two_kbs,
+    within,
+)
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+class Failing:
+    """Lets the n-th call that changes what is on the disk fail, if there are so many."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, top: Path, at: int) -> None:
+        self.calls, self.name, self._at, self._top = 0, "", at, str(top)
+        for name in ("fsync", "replace", "unlink", "mkdir", "rmdir", "truncate", "open"):
+            patch.setattr(os, name, self._failing(getattr(os, name)))
+        if os.name == "posix":
+            import fcntl
+
+            patch.setattr(fcntl, "flock", self._failing(fcntl.flock))
+
+    def _failing(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **how: Any) -> Any:
+            if real.__name__ == "open" and not (
+                args[1] & WRITING and os.fspath(args[0]).startswith(self._top)
+            ):
+                return real(*args, **how)
+            self.calls += 1
+            if self.calls == self._at:
+                self.name = real.__name__
+                raise OSError(
+                    errno.EIO, os.strerror(errno.EIO), args[0] if isinstance(args[0], str) else None
+                )
+            return real(*args, **how)
+
+        return call
+
+
+def clone(top: Path) -> None:
+    arbor.clone(top / "bare", top / "clone", index=False).close()
+
+
+def push(top: Path) -> None:
+    within(lambda kb: kb.sharing.push(str(top / "bare"), PushRequest(("main",))))(top)
+
+
+def ahead(top: Path) -> None:
+    two_kbs(top)
+    within(lambda kb: kb.add_bytes("p/q.md", b"# Q\n"))(top)
+    commit()(top)
+
+
+def left_behind(top: Path) -> None:
+    two_commits(top)
+    commit(amend=True)(top)
+
+
+WORK: dict[str, tuple[Step, Step]] = {
+    "switch": (two_branches, within(lambda kb: kb.branches.switch("side"))),
+    "push": (ahead, push),
+    "clone": (two_kbs, clone),
+    "gc": (left_behind, within(lambda kb: kb.trust.gc(grace_s=0))),
+    "settings": (two_commits, within(lambda kb: kb.config_set("user.name", "Bob"))),
+}
+
+
+def looked_at(top: Path) -> dict[str, Any]:
+    """Names, files and settings of every KB; what is kept of moves and packs may differ between tries."""
+    found = {}
+    for place in filter(is_whole, sorted(top.iterdir())):
+        with opened(place) as kb:
+            report = kb.verify()
+            assert report.ok, report
+            known = facts(kb)
+        names = [name for name in known if not name.startswith(("moves", "records", "packs"))]
+        found[place.name] = {name: known[name] for name in names}
+    return found
+
+
+def fails_at(step: Step, top: Path, at: int) -> tuple[str, str | None]:
+    """(name of the call that failed, "" for none; what the step said, None where it said nothing)."""
+    with pytest.MonkeyPatch.context() as patch:
+        failing = Failing(patch, top, at)
+        try:
+            step(top)
+        except ArborError as error:
+            return failing.name, error.message
+        return failing.name, None
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_each_call_fails_once(tmp_path: Path, work: str) -> None:
+    (prepare, step), whole, top = WORK[work], tmp_path / "whole", tmp_path / "top"
+    whole.mkdir()
+    prepare(whole)
+    shutil.copytree(whole, top)
+    step(top)
+    wanted = looked_at(top)
+    for at in count(1, 3 if work == "clone" else 1):  # of a clone's many calls each third
+        shutil.rmtree(top)
+        shutil.copytree(whole, top)
+        name, said = fails_at(step, top, at)
+        found = looked_at(top)
+        if said is None:
+            assert found == wanted, name
+        else:
+            assert "input/output error" in said, name
+            if not ("clone" in found and work == "clone"):
+                step(top)
+            assert looked_at(top) == wanted, name
+        if not name:
+            assert at > 3
+            with opened(top / "kb") as kb:
+                go_on(kb)
+            return
