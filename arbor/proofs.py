@@ -135,7 +135,7 @@ def _parsed(proof: AnyProof | bytes | str | dict[str, Any]) -> AnyProof:
         return parse(proof)
     try:
         return decode_proof(encode_proof(proof))
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
         raise IntegrityError(_NO_PROOF) from error
 
 

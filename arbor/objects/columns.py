@@ -31,7 +31,7 @@ encoding."""
 _FAULTS = (
     ValueError,
     TypeError,
-    IndexError,
+    LookupError,
     OverflowError,
     RecursionError,
     MemoryError,

@@ -108,7 +108,7 @@ def expand_links(rows: Rows, data: bytes) -> tuple[Link, ...]:
             expanded += len(link.target) + len(link.anchor) + len(link.text)
             if expanded > MAX_EXPANDED_BYTES:
                 raise ValueError("expanded")
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise IntegrityError("a stored link does not fit its document") from error
     return tuple(links)
 

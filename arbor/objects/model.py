@@ -366,7 +366,7 @@ def _fields(data: bytes, width: int, what: str, trusted: bool, schema: int = SCH
 def _built(what: str, make: Callable[[], T]) -> T:
     try:
         return make()
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
         raise IntegrityError(f"a {what} has a field of the wrong type") from error
 
 

@@ -9,7 +9,7 @@ import msgpack
 from arbor.errors import IntegrityError
 from arbor.objects.model import MANIFEST_SCHEMA, MAX_HEADINGS, ChunkRef, Manifest, split_oids
 
-_FAULTS = (ValueError, TypeError, IndexError, msgpack.UnpackException)
+_FAULTS = (ValueError, TypeError, LookupError, msgpack.UnpackException)
 
 
 def decode_passages(data: bytes) -> list[ChunkRef]:

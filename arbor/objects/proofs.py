@@ -171,7 +171,7 @@ def decode_proof(data: bytes) -> AnyProof:
         raise IntegrityError(f"the proof is of format {row[1]!r}, which this version cannot read")
     try:
         proof = _from_row(row)
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, LookupError) as error:
         raise IntegrityError("a proof has a field of the wrong type") from error
     if encode_proof(proof) != data:
         raise IntegrityError("the proof was changed: its check does not fit")

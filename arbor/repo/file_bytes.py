@@ -42,7 +42,7 @@ def iter_file(source: ObjectSource, oid: bytes) -> Iterator[bytes]:
         fields = codec.decode(source.get_kind(oid, Kind.DOCUMENT), trusted=True)
         recorded, manifest = fields[DOCUMENT_FILE_HASH], fields[DOCUMENT_MANIFEST]
         passages, original = chunk_oids(source.get_kind(manifest, Kind.MANIFEST))
-    except (TypeError, IndexError) as error:
+    except (TypeError, LookupError) as error:
         raise IntegrityError(f"document {oid.hex()[:12]} does not decode") from error
     yield from iter_pieces(source, original or passages, recorded)
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
+import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from arbor.repo.work_tree.wildmatch import parse_pattern
 from arbor.repo.work_tree.worktree import scan
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+STARS_BEHIND_LITERAL = re.compile(rb"[^*/!\n]\*\*+/")
+"""`foo**/a`: git up to 2.47 compares `foo` by itself, so that the stars may span folders; git 2.53 does not."""
 
 TREE = [
     "a",
@@ -66,6 +72,15 @@ def ask_git(folder: Path, paths: list[str]) -> set[str]:
     return {name for name in done.stdout.decode().split("\0") if name}
 
 
+@functools.cache
+def spans_folders_behind_literal() -> bool:
+    """Whether this git is one of the earlier ones, see `STARS_BEHIND_LITERAL`."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["git", "init", "-q", folder], check=True)
+        Path(folder, ".gitignore").write_text("foo**/*\n")
+        return ask_git(Path(folder), ["foo"]) == {"foo"}
+
+
 def make_tree(folder: Path) -> None:
     for name in TREE:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +96,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(folder: Path, rules: dict[str, bytes]) -> None:
+    if any(map(STARS_BEHIND_LITERAL.search, rules.values())) and not spans_folders_behind_literal():
+        pytest.skip("this git means something else by stars behind a literal")
     written = []
     for place, text in rules.items():
         path = folder / place / ".gitignore"
@@ -296,6 +313,10 @@ FILES = st.lists(PATTERNS, min_size=1, max_size=4).map(lambda lines: "\n".join(l
 @example(b"*\n!*/\n!*.md", b"*\n", None)
 def test_patterns_made_by_chance(tree: Path, top: bytes, inner: bytes | None, deepest: bytes | None) -> None:
     rules = {"": top, "x": inner, "x/y": deepest}
+    assume(
+        spans_folders_behind_literal()
+        or not any(map(STARS_BEHIND_LITERAL.search, filter(None, rules.values())))
+    )
     compare(tree, {place: text for place, text in rules.items() if text is not None})
 
 
@@ -361,6 +382,8 @@ def test_odd_patterns_in_bulk(tmp_path: Path) -> None:
     paths = [f"{folder}/{name}" for folder in texts for name in names]
     ignored, found = ask_git(tmp_path, paths), scan(tmp_path).files
     wrong = {(texts[path[:4]], path[5:]) for path in paths if (path in found) == (path in ignored)}
+    if not spans_folders_behind_literal():
+        wrong = {(text, name) for text, name in wrong if not STARS_BEHIND_LITERAL.search(text.encode())}
     assert not wrong
 
 

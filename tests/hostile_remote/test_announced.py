@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from backports import zstd
 from blake3 import blake3
 
 from arbor.errors import ArborError, IntegrityError, RemoteError
@@ -35,6 +35,11 @@ from arbor.repo.trust.verify import verify
 from arbor.store import pack_format as fmt
 from tests.hostile_remote.liars import Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 def truth() -> tuple[bytes, list[bytes], int]:

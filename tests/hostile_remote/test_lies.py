@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import msgpack
 import pytest
-from backports import zstd
 from blake3 import blake3
 
 from arbor.errors import ArborError
@@ -30,6 +30,11 @@ from arbor.repo.trust.verify import verify
 from tests.cli.harness import Cli
 from tests.hostile_remote.liars import MAIN, WHO, Liar, World, frame, push_packets, shown, write_bundle
 from tests.remote.people import clone_to, fetch_from, make_kb, notes
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Lie = Callable[[World], tuple[bytes, list[bytes] | None]]
 LIES: dict[str, Lie] = {}

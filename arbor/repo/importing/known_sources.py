@@ -48,7 +48,7 @@ def read_known(folder: Path) -> dict[str, KnownSource]:
             read_bounded(folder / SOURCES_FILE, MAX_STATE_BYTES), "the record of sources"
         )
         return {row[0]: KnownSource(*row[1:5]) for row in rows} if version == _VERSION else {}
-    except (FileNotFoundError, IntegrityError, ValueError, TypeError, IndexError):
+    except (FileNotFoundError, IntegrityError, ValueError, TypeError, LookupError):
         return {}
 
 
