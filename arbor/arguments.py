@@ -121,6 +121,12 @@ def _text_tuple(what: str, value: Any) -> tuple[str, ...]:
     return tuple(_texts(what, value))
 
 
+def _text_pair(what: str, value: Any) -> tuple[str, str]:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise _wrong(what, "two texts", value)
+    return _text(what, value[0]), _text(what, value[1])
+
+
 def _text_set(what: str, value: Any) -> frozenset[str]:
     return frozenset(_texts(what, value))
 
@@ -264,6 +270,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "BinaryIO": _binary_file,
     "Sequence[ByteSource]": _sources,
     "tuple[str, ...]": _text_tuple,
+    "tuple[str, str]": _text_pair,
     "frozenset[str]": _text_set,
     "Sequence[tuple[str, bytes]]": _rows("path, oid", _text, _bytes),
     "Sequence[tuple[StrPath, int | None, int | None]]": _rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from arbor.objects.paths import PRIVATE_FOLDER
@@ -11,8 +12,16 @@ FORMAT_FILE = "format"
 
 
 def has_own_kb(fs_path: Path | str) -> bool:
-    """Whether a folder is the work tree of a knowledge base."""
-    return Path(fs_path, PRIVATE_FOLDER, FORMAT_FILE).exists()
+    """Whether a folder is the work tree of a knowledge base.
+
+    Raises:
+        OSError: when the system cannot tell: the folder may not be read, or its name is too long.
+    """
+    try:
+        os.stat(Path(fs_path, PRIVATE_FOLDER, FORMAT_FILE))  # `Path.exists` keeps errors to itself from Python 3.14
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def is_kb_folder(folder: Path) -> bool:

@@ -68,13 +68,15 @@ def storing(folder: Path) -> Iterator[None]:
         folder: What the message names where the system names no file.
 
     Raises:
-        StorageError: in place of an OSError.
+        StorageError: in place of an OSError, but for a name that is longer than the system takes.
     """
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # that is no matter of the disk
+            raise
         reason, hint = in_words(error)
         name = asked_for(os.fsdecode(error.filename)) if error.filename else folder
         raise StorageError(f"'{name}' cannot be used: {reason}", hint) from error
