@@ -12,7 +12,7 @@ import inspect
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path, PurePath
 from types import FunctionType
@@ -132,7 +132,7 @@ def _text_set(what: str, value: Any) -> frozenset[str]:
 
 
 def _texts_by_name(what: str, value: Any) -> dict[str, str]:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {
             _text(f"each name of {what}", name): _text(f"each value of {what}", each)
             for name, each in value.items()
@@ -260,6 +260,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "Iterable[str]": _texts,
     "Paths": _texts,
     "dict[str, str]": _texts_by_name,
+    "Mapping[str, str]": _texts_by_name,
     "int": _whole_number,
     "float": _number,
     "bool": _yes_or_no,

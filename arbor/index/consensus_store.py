@@ -36,7 +36,8 @@ from arbor.index.consensus_rows import (
 from arbor.index.disk_errors import ConsensusDamaged, in_own_words, is_busy, is_refusal, refusals_told
 from arbor.index.schema import file_identity
 from arbor.index.write_ahead import fold
-from arbor.store.files import fsync_file, fsync_folder, storing, temporary_path
+from arbor.store.files import fsync_folder, storing, temporary_path
+from arbor.store.syncing import fsync_file
 
 CONSENSUS_FILE = "consensus.db"
 CONSENSUS_LOCK = "consensus.lock"

@@ -32,7 +32,8 @@ from arbor.index.schema import (
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.index.write_ahead import fold_if_large, guarded
 from arbor.repo.snapshot import Snapshot
-from arbor.store.files import fsync_file, fsync_folder, remove_temporaries, storing, temporary_path
+from arbor.store.files import fsync_folder, remove_temporaries, storing, temporary_path
+from arbor.store.syncing import fsync_file
 
 BUILD_HASH_BYTES = 32 * 1024 * 1024
 """How much FTS5 gathers before it sorts and writes; its default of 1 MiB makes a build 2.5 times slower."""

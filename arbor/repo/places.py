@@ -18,7 +18,9 @@ def has_own_kb(fs_path: Path | str) -> bool:
         OSError: when the system cannot tell: the folder may not be read, or its name is too long.
     """
     try:
-        os.stat(Path(fs_path, PRIVATE_FOLDER, FORMAT_FILE))  # `Path.exists` keeps errors to itself from Python 3.14
+        os.stat(
+            Path(fs_path, PRIVATE_FOLDER, FORMAT_FILE)
+        )  # `Path.exists` keeps errors to itself from Python 3.14
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True

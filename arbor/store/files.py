@@ -12,30 +12,21 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, NoKnowledgeBase, StorageError
-from arbor.lazy import lazy_module
-
-if TYPE_CHECKING:
-    import ctypes
-else:  # for what Python does not offer of the system, and rarely
-    ctypes = lazy_module("ctypes")
 
 _HASH_BLOCK_BYTES = 4 * 1024 * 1024
 TEMPORARY_PREFIX = ".arbor-tmp-"
 """What the names of files that are not finished begin with; no ref and no pack can be called so."""
 CHECK_BYTES = 16
-FEW_FILES = 64
-"""As many are made durable one by one."""
 _MAX_LINE_BYTES = 64 * 1024
-_SECTOR_BYTES = 512
 MAX_STATE_BYTES = 1 << 30
 """What a file of a KB folder that is read as a whole can have."""
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
@@ -130,65 +121,6 @@ def make_folders(fs_path: Path) -> None:
     make_folders(fs_path.parent)
     fs_path.mkdir(exist_ok=True)
     fsync_folder(fs_path.parent)
-
-
-def sync_files(fs_paths: Sequence[Path], top: Path, *, names_only: bool = False) -> None:
-    """Make files and the folders that lead to them durable.
-
-    Many are left to the system, which writes all that waits for their disk at once: an fsync of each takes long.
-
-    Args:
-        fs_paths: The files; one that has gone is passed over.
-        top: The folder that they are below.
-        names_only: Whether their bytes are durable already.
-
-    Raises:
-        OSError: when the system tried and failed.
-    """
-    if len(fs_paths) > FEW_FILES and sync_disk(top):
-        return
-    folders = {top} if fs_paths else set()
-    for fs_path in fs_paths:
-        folders.update(folder for folder in fs_path.parents if top in folder.parents)
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if not names_only:
-                fsync_file(fs_path)
-    for folder in folders:
-        fsync_folder(folder)
-
-
-def fsync_file(fs_path: Path) -> None:
-    """Make the content of a file durable that another handle wrote."""
-    handle = os.open(fs_path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def sync_disk(fs_path: Path) -> bool:
-    """Make everything durable that waits for the disk of a file or folder; whether the system told that it is.
-
-    Raises:
-        OSError: when the system tried and failed.
-    """
-    library = _system_library()
-    if not hasattr(library, "syncfs"):
-        if hasattr(os, "sync"):
-            os.sync()  # it waits on few systems, and tells no errors
-        return False
-    handle = os.open(fs_path, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        if library.syncfs(handle):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(fs_path))
-    finally:
-        os.close(handle)
-    return True
-
-
-def _system_library() -> Any:
-    """The functions of the system's library for C, where they can be called by name."""
-    return ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def remove_durably(fs_path: Path) -> None:
@@ -351,17 +283,6 @@ def whole_lines(data: bytes) -> int:
             break
         end = start
     return end
-
-
-def is_torn(data: bytes, whole: bytes) -> bool:
-    """Whether a file's bytes are what a loss of power left of others: cut off at a sector, or zeros in place of some.
-
-    To write the others over them loses nothing.
-    """
-    if len(data) != len(whole) and (len(data) > len(whole) or len(data) % _SECTOR_BYTES):
-        return False
-    sectors = ((data[at : at + _SECTOR_BYTES], at) for at in range(0, len(data), _SECTOR_BYTES))
-    return all(not any(sector) or sector == whole[at : at + len(sector)] for sector, at in sectors)
 
 
 def open_own(name: str | Path, flags: int) -> int:

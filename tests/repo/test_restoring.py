@@ -219,7 +219,7 @@ def test_mv_that_fails_halfway_has_staged_what_it_moved(
         real(source, target)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(PartlyDone, match="No space"):
+    with pytest.raises(PartlyDone, match="the disk is full"):
         kb.mv(["x/y", "a.md"], "z")
     monkeypatch.undo()
     assert short(kb.status().staged) == ["R x/y/d.md -> z/y/d.md"]

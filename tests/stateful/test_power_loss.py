@@ -18,7 +18,7 @@ from arbor.repo.staging.adding import Item, add_items
 from arbor.repo.tiers import read_tiers
 from arbor.repo.work_tree import checkout
 from arbor.repo.work_tree.moving import undo_move
-from arbor.store import files
+from arbor.store import files, syncing
 from arbor.store.files import TEMPORARY_PREFIX
 from tests.repo.kit import files_in, new_kb, record, write
 from tests.stateful.losing_power import Disk, plant
@@ -116,7 +116,7 @@ def fits(name: str, old: Any, new: Any, found: Any) -> bool:
 
 def fits_file(old: bytes | None, new: bytes | None, found: bytes | None) -> bool:
     """A file as it was or will be; one that is new may be torn until somebody is told of it."""
-    is_half = old is None and new is not None and found is not None and files.is_torn(found, new)
+    is_half = old is None and new is not None and found is not None and syncing.is_torn(found, new)
     return found in (old, new) or is_half
 
 

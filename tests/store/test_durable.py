@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from arbor.objects.ids import Kind
-from arbor.store import files
+from arbor.store import files, syncing
 from arbor.store.odb import ObjectStore
 from arbor.store.pack_writer import PackWriter
 
@@ -62,7 +62,7 @@ def test_what_was_there_already_is_made_durable(tmp_path: Path, monkeypatch: pyt
     assert synced == [os.stat(tmp_path).st_ino]
 
 
-@pytest.mark.parametrize("count", [1, files.FEW_FILES + 1])
+@pytest.mark.parametrize("count", [1, syncing.FEW_FILES + 1])
 def test_files_and_the_folders_above_them_are_synced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
@@ -73,17 +73,17 @@ def test_files_and_the_folders_above_them_are_synced(
         path.write_bytes(b"x")
     synced: set[int] = set()
     monkeypatch.setattr(os, "fsync", lambda handle: synced.add(os.fstat(handle).st_ino))
-    monkeypatch.setattr(files, "_system_library", lambda: None)  # nothing that syncs a whole disk
+    monkeypatch.setattr(syncing, "_system_library", lambda: None)  # nothing that syncs a whole disk
     monkeypatch.setattr(os, "sync", lambda: None)
-    files.sync_files([*paths, folder / "gone"], tmp_path)
+    syncing.sync_files([*paths, folder / "gone"], tmp_path)
     assert synced == {os.stat(path).st_ino for path in (*paths, folder, tmp_path / "a", tmp_path)}
 
 
 def test_a_disk_that_cannot_be_synced_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_system_library", lambda: SimpleNamespace(syncfs=lambda handle: -1))
+    monkeypatch.setattr(syncing, "_system_library", lambda: SimpleNamespace(syncfs=lambda handle: -1))
     monkeypatch.setattr("ctypes.get_errno", lambda: errno.EIO)
     with pytest.raises(OSError, match="Input/output"):
-        files.sync_disk(tmp_path)
+        syncing.sync_disk(tmp_path)
 
 
 def test_a_program_can_be_run_as_soon_as_it_has_its_name(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from arbor.repo.forgetting.copies import ByteSource, ChunkSource, StoreSource
 from arbor.repo.importing.git_sources import GIT_SCHEME
 from arbor.repo.importing.known_sources import path_of
 from arbor.repo.repository import Repository
-from arbor.store.files import sync_disk
 from arbor.store.lock import writer_lock
+from arbor.store.syncing import sync_disk
 
 
 @contextlib.contextmanager

@@ -36,7 +36,7 @@ from arbor.repo.work_tree.worktree import (
     refuse_beyond_link,
     scan,
 )
-from arbor.store.files import is_torn
+from arbor.store.syncing import is_torn
 from arbor.text.reading import extract
 
 if TYPE_CHECKING:

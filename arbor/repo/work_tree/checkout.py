@@ -28,8 +28,9 @@ from arbor.repo.work_tree.worktree import (
     remove_files,
     scan,
 )
-from arbor.store.files import FEW_FILES, fsync_folder, open_regular
+from arbor.store.files import fsync_folder, open_regular
 from arbor.store.sequential import SequentialReader
+from arbor.store.syncing import FEW_FILES
 
 _NAMED = 5
 _IN_THE_WAY = "commit them, move them away, or discard them with arbor restore"

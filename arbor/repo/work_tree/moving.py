@@ -46,7 +46,8 @@ from arbor.repo.work_tree.worktree import (
     remove_empty_folders,
     rename_files,
 )
-from arbor.store.files import is_torn, make_folders, remove_temporaries, write_atomically
+from arbor.store.files import make_folders, remove_temporaries, write_atomically
+from arbor.store.syncing import is_torn
 
 
 @dataclass(frozen=True, slots=True)

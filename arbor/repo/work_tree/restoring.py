@@ -26,8 +26,8 @@ from arbor.repo.work_tree.worktree import (
     remove_bare_folders,
     remove_files,
 )
-from arbor.store.files import FEW_FILES
 from arbor.store.journal import NAMED_IN_JOURNAL, Journal
+from arbor.store.syncing import FEW_FILES
 
 
 @dataclass(frozen=True, slots=True)

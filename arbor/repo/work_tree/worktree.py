@@ -19,7 +19,8 @@ from arbor.repo.folders import Folders
 from arbor.repo.places import has_own_kb
 from arbor.repo.work_tree.file_states import FileState, state_of
 from arbor.repo.work_tree.ignore import ALWAYS_IGNORED, EVERYTHING, IGNORE_FILES, IgnoreRules, rules_for
-from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, in_words, sync_files, temporary_path
+from arbor.store.files import TEMPORARY_PREFIX, fsync_folder, in_words, temporary_path
+from arbor.store.syncing import sync_files
 
 _ON_WINDOWS = os.name == "nt"
 _READ_TRIES = 3
