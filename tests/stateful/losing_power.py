@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from arbor.store import files
+from arbor.store import syncing
 
 _SECTOR_BYTES = 512
 _STEPS = ("replace", "rename", "unlink", "rmdir", "mkdir", "truncate")
@@ -53,7 +53,7 @@ class Disk:
         for name in _STEPS:
             patch.setattr(os, name, self._recorded(getattr(os, name)))
         patch.setattr(os, "fsync", self._fsync(os.fsync))
-        patch.setattr(files, "_system_library", lambda: SimpleNamespace(syncfs=self._syncfs))
+        patch.setattr(syncing, "_system_library", lambda: SimpleNamespace(syncfs=self._syncfs))
 
     def aside(self, work: Callable[[], Any]) -> Any:
         """Do something that is not recorded and changes nothing."""

@@ -312,6 +312,6 @@ def test_power_is_lost_at_every_moment(tmp_path: Path, work: str) -> None:
 def test_many_files_are_synced_at_once_and_torn_ones_put_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (files, checkout):
+    for module in (syncing, checkout):
         monkeypatch.setattr(module, "FEW_FILES", 0)
     play(tmp_path, two_branches, within(lambda kb: kb.branches.switch("side")))
