@@ -79,8 +79,6 @@ def _usage(error: click.ClickException) -> Failure:
         return Failure(message, hint, EXIT_USAGE)
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         return _no_such_choice(error, list(error.param.type.choices), hint)
-    if ctx is not None and ctx.info_name == "commit" and "unexpected extra argument" in error.message:
-        hint = "a commit records what is staged; run: arbor add PATH first"
     message = error.format_message().strip().rstrip(".").replace(_NO_INTEGER, _NO_NUMBER)
     return Failure(message[:1].lower() + message[1:], hint, EXIT_USAGE)
 

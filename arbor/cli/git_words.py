@@ -44,7 +44,9 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--sparse": "the passages of one folder: arbor clone --at FOLDER URL",
     },
     "commit": {
-        **dict.fromkeys(("-p", "--patch", "-i", "--interactive"), _WHOLE),
+        **dict.fromkeys(("-p", "--patch", "--interactive"), _WHOLE),
+        **dict.fromkeys(("-i", "--include"), "run first: arbor add PATH, and then arbor commit"),
+        **dict.fromkeys(("-o", "--only"), "it is as without it: arbor commit PATH"),
         **dict.fromkeys(("-v", "--verbose"), "look at it before: arbor diff --staged"),
         **dict.fromkeys(("--fixup", "--squash"), "change the last commit: arbor commit --amend"),
         **dict.fromkeys(("-s", "--signoff"), "write the line into the message; -S signs the commit"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from arbor.errors import ArborError, ConflictError, UsageError, WrongType
@@ -18,6 +18,8 @@ from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.staging.ingest import CANONICALISATION
 from arbor.repo.whole_packs import carry_on
 from arbor.repo.work_tree.file_states import restamp_worktree_cache
+from arbor.repo.work_tree.selections import matcher_of
+from arbor.repo.work_tree.status import displaced
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
@@ -105,6 +107,28 @@ def commit(
                 f"still in conflict: {named}", f"resolve them, then run: {stage.what_resolves}"
             )
         return _record(repo, stage, head, message, allow_empty, amend, written_by, before_move, sign, waiting)
+
+
+def part_of_stage(repo: Repository, selections: Sequence[str]) -> Stage:
+    """What is staged at some paths alone, on top of HEAD, for `instead`; nothing where none of it is.
+
+    Raises:
+        ConflictError: while a merge or a revert waits, which is recorded as a whole.
+    """
+    stage = repo.stage()
+    if stage.in_progress:
+        raise ConflictError(
+            f"a {stage.in_progress} is recorded as a whole, and not some paths of it", "run: arbor commit"
+        )
+    head_root, wanted = repo.head_root(), matcher_of(selections)
+    changes = (stage if stage.base == head_root else stage.onto(repo.store, head_root)).changes
+    if "" in selections:
+        return Stage(head_root, changes)
+    paths = {key[len(DOCUMENTS) :]: oid for key, oid in changes.items() if key.startswith(DOCUMENTS)}
+    chosen = {path for path in paths if wanted(path)}
+    # A document in a folder whose name was a document's takes the place of that one.
+    chosen |= displaced(paths.keys() - chosen, [path for path in chosen if paths[path] is not None])
+    return Stage(head_root, {DOCUMENTS + path: paths[path] for path in chosen})
 
 
 def parse_author(text: str) -> tuple[str, str]:
@@ -237,3 +261,6 @@ def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes)
         write_stage(repo.folder, left)
     else:
         clear_stage(repo.folder)
+    if all(waiting.find(repo.store, key) == value for key, value in recorded.changes.items()):
+        with contextlib.suppress(OSError):  # the files that are tracked are the same as before
+            restamp_worktree_cache(repo.folder, waiting.stamp, left.stamp)
