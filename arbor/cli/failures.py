@@ -98,6 +98,7 @@ def _no_such_choice(error: click.BadParameter, choices: list[str], hint: str) ->
     message = f"'{typed[1]}' is not one of {', '.join(choices)}{f' for {name}' if name else ''}"
     if choices[:1] == ["list"] and typed[1] in git_words.REMOTE_ACTIONS:
         return Failure(message, git_words.REMOTE_ACTIONS[typed[1]], EXIT_USAGE)
+    hint = git_words.VALUES.get((name, typed[1]), hint)
     close = difflib.get_close_matches(typed[1].lower(), [choice.lower() for choice in choices], n=1)
     meant = next((choice for choice in choices if [choice.lower()] == close), "")
     return Failure(message, f"did you mean '{meant}'?" if meant else hint, EXIT_USAGE)

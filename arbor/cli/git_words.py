@@ -5,10 +5,12 @@ from __future__ import annotations
 _WHOLE = "a document is staged as a whole: arbor add PATH"
 _NO_PARTS = "a document comes back as a whole: arbor restore PATH"
 _HISTORY = "arbor log -p -- PATH shows every change of a document, and -S TEXT when a text came or went"
-_PATCH = "a patch is shown in any case"
 _PROGRAMS = "--json has it all for programs"
+_SAME_MESSAGE = "take the message over: arbor log --format=%B -n 1 REV, and arbor commit -F FILE"
 _JOINED = "histories are joined by a merge; --ff-only refuses one"
+_ONE_WAY = "there is one way to compare: leave it out"
 _WHOLE_HISTORY = "a history comes as a whole; what is large is left out with: arbor clone --cold"
+_ONE_SIDE = "one side and then the other: arbor log A..B, and arbor log B..A"
 _NO_SQUASH = "a merge keeps both histories; arbor merge --no-commit leaves the commit to you"
 _PARTS_OF_WORDS = "lines are compared as wholes; -w leaves white space out of account"
 _NUMBERS = tuple(f"-{digit}" for digit in range(10))
@@ -19,13 +21,17 @@ OPTIONS: dict[str, dict[str, str]] = {
         "-c": "run: arbor config NAME VALUE",
         "--git-dir": "run: arbor -C PATH COMMAND",
         "--work-tree": "run: arbor -C PATH COMMAND",
-        "-p": "long answers are paged on a terminal without being told to",
+        **dict.fromkeys(("-p", "--paginate"), "long answers are paged on a terminal without being told to"),
     },
     "add": {
         **dict.fromkeys(("-p", "--patch", "-i", "--interactive", "-e", "--edit"), _WHOLE),
         **dict.fromkeys(
             ("-N", "--intent-to-add"), "arbor status lists what is not tracked; arbor add PATH stages it"
         ),
+        "--ignore-errors": "what cannot be added is skipped in any case",
+        "--renormalize": "a file is kept byte for byte: there is nothing to be made the same",
+        "--chmod": "a document has no mode",
+        "--pathspec-from-file": "run: xargs -d '\\n' arbor add < FILE",
     },
     "branch": {
         "-c": "run: arbor branch NEW OLD",
@@ -50,23 +56,42 @@ OPTIONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("-v", "--verbose"), "look at it before: arbor diff --staged"),
         **dict.fromkeys(("--fixup", "--squash"), "change the last commit: arbor commit --amend"),
         **dict.fromkeys(("-s", "--signoff"), "write the line into the message; -S signs the commit"),
-        **dict.fromkeys(("-C", "-c", "--reuse-message"), "take the message from a file: -F FILE"),
+        **dict.fromkeys(("-C", "-c", "--reuse-message"), _SAME_MESSAGE),
+        **dict.fromkeys(("-e", "--edit"), "without -m and -F an editor opens"),
+        **dict.fromkeys(("-t", "--template"), "take the message from a file: -F FILE"),
+        "--trailer": "write the line into the message: -m TEXT -m 'NAME: VALUE'",
+        **dict.fromkeys(("--porcelain", "--short", "--long", "-z"), "run: arbor status"),
         "--reset-author": "name the author: --author 'NAME <EMAIL>'",
         "--dry-run": "run: arbor status",
         "--no-gpg-sign": "run: arbor commit --no-sign",
         "--allow-empty-message": "a commit says why: -m TEXT",
     },
     "diff": {
-        **dict.fromkeys(("-p", "-u", "--patch"), _PATCH),
         **dict.fromkeys(_NUMBERS, "-M takes no number; -U takes one, as in -U5"),
-        "-R": "name the two the other way round: arbor diff NEW OLD",
+        "-R": "name the two the other way round: arbor diff NEW OLD; git apply -R takes a patch backwards",
         "--no-index": "versions of documents are compared; for two files run: diff -u OLD NEW",
         "--merge-base": "run: arbor diff A...B",
         **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
-        "--diff-filter": "--name-status begins each line with A, M, D or R",
-        "-z": _PROGRAMS,
+        **dict.fromkeys(("--minimal", "--patience", "--histogram", "--diff-algorithm"), _ONE_WAY),
+        **dict.fromkeys(("--ext-diff", "--no-ext-diff", "--textconv", "--no-textconv"), _ONE_WAY),
+        **dict.fromkeys(("-a", "--text", "--binary"), "what is not text is shown by arbor cat PATH@REV"),
+        **dict.fromkeys(
+            ("-C", "--find-copies", "--find-copies-harder"), "copies are not looked for, renames are"
+        ),
+        **dict.fromkeys(
+            ("--summary", "--compact-summary", "--dirstat"), "run: arbor diff --stat, or --name-status"
+        ),
+        **dict.fromkeys(("-W", "--function-context"), "-U takes a number of lines, as in -U20"),
+        **dict.fromkeys(
+            ("--relative", "--no-relative"),
+            "names are from the top; what is below: arbor diff -- .",
+        ),
+        "--patch-with-stat": "run: arbor diff --stat -p",
+        "--check": "white space is left as it is",
+        "--ignore-blank-lines": "-w leaves white space within lines out of account",
+        "--output": "run: arbor diff > FILE",
         "--raw": _PROGRAMS,
-        "-S": "run: arbor log -S TEXT",
+        **dict.fromkeys(("-S", "-G"), "run: arbor log -S TEXT"),
     },
     "fetch": {
         **dict.fromkeys(("--depth", "--unshallow", "--deepen"), _WHOLE_HISTORY),
@@ -83,8 +108,6 @@ OPTIONS: dict[str, dict[str, str]] = {
     "log": {
         "-L": _HISTORY,
         "-G": "run: arbor log -S TEXT",
-        "-i": "begin the pattern with (?i)",
-        "--regexp-ignore-case": "begin the pattern with (?i)",
         **dict.fromkeys(
             ("-E", "-P", "--extended-regexp", "--perl-regexp"), "patterns are Python's: leave it out"
         ),
@@ -96,7 +119,19 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--abbrev-commit": "run: arbor log --oneline, or give a format with %h",
         **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
         **dict.fromkeys(("-z", "--raw"), _PROGRAMS),
-        "--diff-filter": "--name-status begins each line with A, M, D or R",
+        **dict.fromkeys(("-g", "--walk-reflogs"), "run: arbor reflog"),
+        "--not": "put a ^ before what is left out: arbor log topic ^main",
+        **dict.fromkeys(("--left-right", "--cherry", "--cherry-pick", "--cherry-mark"), _ONE_SIDE),
+        "--committer": "run: arbor log --format='%h %cn %s'",
+        **dict.fromkeys(
+            ("--invert-grep", "--all-match"), "(?s)\\A(?!.*TEXT) matches what holds no TEXT, A.*B both"
+        ),
+        **dict.fromkeys(("--full-history", "--dense", "--sparse", "--full-diff", "--cc"), "leave it out"),
+        "--simplify-by-decoration": "arbor branch -a and arbor tag list what they stand at",
+        "--summary": "run: arbor log --name-status",
+        "--abbrev": "the first digits of an oid are enough; %h shows them",
+        "--glob": "name them: arbor log main topic",
+        "--exclude": "put a ^ before what is left out: arbor log --all ^topic",
     },
     "ls": {
         **dict.fromkeys(("-s", "--stage"), _PROGRAMS),
@@ -149,12 +184,19 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--quit": "run: arbor revert --abort",
     },
     "show": {
-        **dict.fromkeys(("-p", "-u", "--patch"), _PATCH),
+        **dict.fromkeys(("-q", "--quiet"), "run: arbor show -s"),
+        **dict.fromkeys(("-m", "-c", "--cc"), "a merge is compared with its first parent"),
+        "--summary": "run: arbor show --name-status",
+        "--raw": _PROGRAMS,
         **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
     },
     "status": {
         "-v": "run: arbor diff --staged",
         "--verbose": "run: arbor diff --staged",
+        **dict.fromkeys(("--renames", "--no-renames", "-M", "--find-renames"), "renames are told as such"),
+        "--column": "one line a path: arbor status -s",
+        "--show-stash": "there is no stash: arbor branch lists what is kept on branches",
+        **dict.fromkeys(("--ahead-behind", "--no-ahead-behind"), "it is as without it: arbor status -s -b"),
     },
     "switch": {
         **dict.fromkeys(("-t", "--track"), "run: arbor switch BRANCH, which then follows the remote's"),
@@ -170,6 +212,9 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
 }
 """Command to option to what to type instead, or why it is not needed; `arbor` is what stands before a command."""
+
+VALUES = {("--porcelain", "v2"): "run: arbor status --json"}
+"""What a value of an option that git knows, and arbor does not, means here."""
 
 REMOTE_ACTIONS = {
     "show": "run: arbor remote get-url NAME, and arbor branch -r",

@@ -19,10 +19,14 @@ from arbor.cli.showing.diff_view import (
     comparing_asked,
     comparing_options,
     diff_fields,
+    fitting,
     needs_lines,
     patch_lines,
+    patch_option,
+    shows_patch,
     summary_lines,
     summary_options,
+    summary_records,
 )
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -47,6 +51,10 @@ EXIT_DIFFERS = 1
 @click.option("--staged", "--cached", "staged", is_flag=True, help="What is staged, against HEAD or REV.")
 @summary_options("Only")
 @comparing_options
+@patch_option
+@click.option("-z", "nul", is_flag=True,
+              help="With --name-only, --name-status or --numstat: a NUL byte after each name, and no quoting.",
+)  # fmt: skip
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing, and end with 1 when anything differs.")
 @offline_option
@@ -68,12 +76,15 @@ def command(
       arbor diff HEAD~2:a.md HEAD:b.md   two documents, whatever they are called
     """
     kb, summary, comparing = session.open(), shape["summary"], comparing_asked(shape)
+    patch = shows_patch(shape)
+    if shape["nul"] and (patch or summary in ("stat", "shortstat")):
+        raise UsageError("-z is for names alone", "give it with --name-only, --name-status or --numstat")
     two = None if staged else _two_documents(session, words, paths_after_dashes(ctx))
     chosen = Selection(words, ()) if two else split_revisions(session, words, paths_after_dashes(ctx), most=2)
     old, new = words if two else _sides(kb, chosen.revisions, staged=staged)
     paths = [session.kb_path(path) for path in chosen.paths]
 
-    with_lines = bool(comparing.spaces) or (not quiet and (needs_lines(summary) or not summary))
+    with_lines = bool(comparing.spaces) or (not quiet and (needs_lines(summary) or patch))
 
     def compare() -> tuple[TextDiff, ...]:
         how = replace(comparing, text=with_lines)
@@ -81,19 +92,23 @@ def command(
             return describing.diff_documents(kb.repo, *two, how)
         return kb.diff(old, new, paths, staged=staged, with_text=with_lines, comparing=how)
 
-    changes = with_texts(session, compare(), compare)
+    changes = fitting(with_texts(session, compare(), compare), shape)
     if quiet and not as_json:
         return EXIT_DIFFERS if changes else 0
     if as_json:
         fields = [
-            diff_fields(change, with_lines=with_lines, with_patch=not (needs_lines(summary) or quiet))
+            diff_fields(
+                change,
+                with_lines=with_lines,
+                with_patch=not quiet and (shape["patch"] or not needs_lines(summary)),
+            )
             for change in changes
         ]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     elif not quiet:
-        _show(session, changes, summary)
+        _show(session, changes, summary, patch=patch, nul=shape["nul"])
     return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
 
 
@@ -130,13 +145,19 @@ def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tu
     return old, new
 
 
-def _show(session: Session, changes: tuple[TextDiff, ...], summary: str | None) -> None:
+def _show(
+    session: Session, changes: tuple[TextDiff, ...], summary: str | None, *, patch: bool, nul: bool
+) -> None:
     out = session.out
+    if summary and nul:
+        out.raw(summary_records(changes, summary))
+        return
     with out.paged():
         if summary:
             for line in summary_lines(out, changes, summary):
                 out.line(line)
-            return
-        for change in changes:
+            if patch and changes:
+                out.line()
+        for change in changes if patch else ():
             for line in patch_lines(out, change):
                 out.line(line)

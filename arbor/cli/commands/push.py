@@ -29,7 +29,7 @@ FIELDS = {
 }
 
 
-@arbor_command("push", fields=FIELDS, joined_option="--force-with-lease")
+@arbor_command("push", fields=FIELDS, joined_options={"--force-with-lease": "--force-with-lease="})
 @click.argument("remote", required=False, metavar="[REMOTE]")
 @click.argument("refs", nargs=-1, metavar="[REF]...")
 @click.option("--all", "everything", is_flag=True, help="Every branch.")

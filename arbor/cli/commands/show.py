@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from arbor.cli.arguments import Place, find_place, is_range
-from arbor.cli.command import arbor_command, json_option, offline_option
+from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
@@ -19,8 +19,11 @@ from arbor.cli.showing.diff_view import (
     comparing_asked,
     comparing_options,
     diff_fields,
+    fitting,
     needs_lines,
     patch_lines,
+    patch_option,
+    shows_patch,
     summary_lines,
     summary_options,
 )
@@ -34,7 +37,6 @@ from arbor.store.refs import TAGS
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo.commits.diffing import Comparing
     from arbor.repo.results import CommitInfo, DocumentInfo, PassageInfo, TextDiff
 else:
     signature_view = lazy_module("arbor.cli.showing.signature_view")
@@ -52,35 +54,48 @@ FIELDS = {
 }
 
 
-@arbor_command("show", fields=FIELDS)
-@click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
+@arbor_command("show", fields=FIELDS, splits_paths=True)
+@click.argument("words", nargs=-1, metavar="[REV | PATH[@REV] | REV:PATH] [-- PATH...]", type=DOCUMENT)
 @format_options
+@click.option("--oneline", is_flag=True, help="Of a commit: one line about it.")
 @click.option("-s", "--no-patch", is_flag=True, help="Of a commit: not what it changed.")
 @summary_options("Of a commit: only")
 @comparing_options
+@patch_option
 @click.option("--show-signature", is_flag=True, help="Of a commit: also whether it is signed, and by whom.")
 @offline_option
 @json_option
+@click.pass_context
 def command(
-    session: Session, thing: str, show_signature: bool, no_patch: bool, as_json: bool, **shape: Any
-) -> None:
-    """Show a commit with what it changed, or a document with its passages.
+    ctx: click.Context, /, session: Session, words: tuple[str, ...], show_signature: bool, no_patch: bool,
+    as_json: bool, **shape: Any,
+) -> None:  # fmt: skip
+    """Show a commit with what it changed, all or at and below PATH, or a document with its passages.
 
     Of an annotated tag, also who made it, why, and whether its signature is good.
 
     For example:
 
       arbor show                     the last commit
+      arbor show main -- notes       what the last commit of main changed there
       arbor show notes/a.md          what is known of a document
       arbor show notes/a.md@HEAD~2   two commits ago; or HEAD~2:notes/a.md
     """
+    thing, *rest = words or ("HEAD",)
+    after = paths_after_dashes(ctx)
     revision = _as_revision(session, thing)
-    if revision is not None:
-        written = commit_form(session.open(), shape["form"], shape["date_form"])
-        form = _Form(written, shape["summary"], no_patch, show_signature, comparing_asked(shape))
-        _show_commit(session, revision, form, as_json=as_json)
-    else:
+    if revision is None:
+        if rest or after:
+            raise UsageError(f"'{thing}' is no revision, and of documents one is shown at a time",
+                             f"run: arbor show {typed_path((*rest, *(after or ()))[0])}")  # fmt: skip
         _show_document(session, find_place(session, thing), as_json=as_json)
+        return
+    if rest and (after is not None or _as_revision(session, rest[0]) is not None):
+        raise UsageError("one commit is shown at a time", f"run: arbor show {typed_path(rest[0])}")
+    written = commit_form(session.open(), shape["form"], shape["date_form"], oneline=shape["oneline"])
+    paths = [session.kb_path(path) for path in after or rest]
+    form = _Form(written, show_signature, paths, shape, no_patch=no_patch)
+    _show_commit(session, revision, form, as_json=as_json)
 
 
 def _as_revision(session: Session, thing: str) -> str | None:
@@ -121,28 +136,41 @@ class _Form(NamedTuple):
     """How a commit is shown."""
 
     written: CommitForm
-    summary: str | None
-    no_patch: bool
     signature: bool
-    comparing: Comparing
+    paths: Sequence[str]
+    shape: Mapping[str, Any]
+    no_patch: bool
+
+    @property
+    def summary(self) -> str | None:
+        """Which of the `summary_options` was given."""
+        found: str | None = self.shape["summary"]
+        return found
+
+    @property
+    def patch(self) -> bool:
+        """Whether changed lines are shown."""
+        return shows_patch(self.shape) and not (self.no_patch and not self.summary)
 
     @property
     def with_lines(self) -> bool:
         """Whether lines are compared."""
-        return needs_lines(self.summary) or not (self.summary or self.no_patch)
+        return needs_lines(self.summary) or self.patch
 
 
 def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
     kb, out = session.open(), session.out
 
     def compare() -> tuple[CommitInfo, tuple[TextDiff, ...]]:
-        return kb.show(revision, with_text=form.with_lines, comparing=form.comparing)
+        return kb.show(
+            revision, with_text=form.with_lines, paths=form.paths, comparing=comparing_asked(form.shape)
+        )
 
     info, changes = compare()
-    changes = with_texts(session, changes, lambda: compare()[1])
+    changes = fitting(with_texts(session, changes, lambda: compare()[1]), form.shape)
     tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        with_patch = not needs_lines(form.summary)
+        with_patch = form.patch or not needs_lines(form.summary)
         fields = [
             diff_fields(change, with_lines=form.with_lines, with_patch=with_patch) for change in changes
         ]
@@ -166,14 +194,15 @@ def _commit_lines(
     yield from lines
     if form.signature:
         yield f"    {signature_view.signature_line(session, info.commit)}"
-    if form.no_patch and not form.summary:
+    if not (form.patch or form.summary):
         return
-    if lines and (changes or form.written.template is None):
+    if lines and not form.written.is_short and (changes or form.written.template is None):
         yield ""
     if form.summary:
         yield from summary_lines(session.out, changes, form.summary)
-        return
-    for change in changes:
+        if form.patch and changes:
+            yield ""
+    for change in changes if form.patch else ():
         yield from patch_lines(session.out, change)
 
 

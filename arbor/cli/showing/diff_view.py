@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +11,7 @@ import click
 from arbor.cli.output import Output
 from arbor.cli.safe_text import cell_width, clean, clean_line, pad, quote_path, truncate_left
 from arbor.cli.views import STATUS_STYLES, count, renamed
+from arbor.errors import UsageError
 from arbor.repo.commits.diffing import CONTEXT_LINES, Comparing
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FILE_MODE = "100644"  # a document has no mode of its own
+_GIT_LETTERS = "ADMRCTUXB"  # the last five name what documents know nothing of: copies, types and the like
 _WITH_LINES = frozenset(["stat", "numstat", "shortstat"])
 _MIN_NAME_CELLS, _MAX_BAR_CELLS = 10, 40
 
@@ -52,9 +55,17 @@ def summary_options(before: str) -> Callable[[F], F]:
     return declare
 
 
+def patch_option(function: F) -> F:
+    """`-p`, for commands that show a patch unless they are asked for a summary."""
+    what = "The changed lines, as without it; after --stat and other numbers too."
+    return click.option("-p", "-u", "--patch", is_flag=True, help=what)(function)
+
+
 def comparing_options(function: F) -> F:
-    """How versions are compared: `-U`, `-w`, `-b` and renames."""
+    """How versions are compared, and which differences count: `-U`, `-w`, `-b`, renames and `--diff-filter`."""
     for option in (
+        click.option("--diff-filter", "letters", metavar="LETTERS", default=None, callback=_letters,
+                     help="Only what was A added, D deleted, M modified, R renamed, as in AM; but for small ones."),
         click.option("-M", "--find-renames/--no-renames", "renames", default=True,
                      help="Tell what was renamed as such, as without it; or as removed and added."),
         click.option("--ignore-space-at-eol", "spaces", flag_value="end", help="Ignore white space at line ends."),
@@ -66,6 +77,31 @@ def comparing_options(function: F) -> F:
     ):  # fmt: skip
         function = option(function)
     return function
+
+
+def _letters(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The letters of changes that count, each as `CHANGE_FIELDS` has it."""
+    unknown = sorted(set(value or "") - set(_GIT_LETTERS + _GIT_LETTERS.lower()))
+    if unknown or value == "":
+        raise UsageError(
+            f"no change is called '{''.join(unknown)}'", "say which of A, D, M and R: --diff-filter=AM"
+        )
+    if value is None:
+        return None
+    chosen = [letter for letter in value if letter.isupper()] or list(_GIT_LETTERS)
+    return "".join(letter for letter in chosen if letter.lower() not in value)
+
+
+def shows_patch(given: Mapping[str, Any]) -> bool:
+    """Whether changed lines are shown: where nothing else is asked for, or with `-p` after numbers, not names."""
+    summary = given["summary"]
+    return not summary or (given["patch"] and needs_lines(summary))
+
+
+def fitting(changes: Sequence[TextDiff], given: Mapping[str, Any]) -> tuple[TextDiff, ...]:
+    """Those of the changes that `--diff-filter` lets pass."""
+    letters = given["letters"]
+    return tuple(change for change in changes if letters is None or change.status in letters)
 
 
 def comparing_asked(given: Mapping[str, Any]) -> Comparing:
@@ -91,10 +127,47 @@ def summary_lines(out: Output, changes: Sequence[TextDiff], summary: str | None)
 
 def _number_lines(changes: Sequence[TextDiff]) -> Iterator[str]:
     for change in changes:
-        unknown = len(change.lines) == 1  # it says why: binary, cold, or too long
-        numbers = ("-", "-") if unknown else (f"{change.added}", f"{change.removed}")
-        old, new = quote_path(change.old_path), quote_path(change.path)
-        yield "\t".join([*numbers, f"{old} => {new}" if change.status == "R" else new])
+        named = _braced(change.old_path, change.path) if change.status == "R" else quote_path(change.path)
+        yield "\t".join([*_numbers(change), named])
+
+
+def _numbers(change: TextDiff) -> tuple[str, str]:
+    """Lines added and removed, or dashes where there is a line instead that says why: binary, cold, or too long."""
+    return ("-", "-") if len(change.lines) == 1 else (f"{change.added}", f"{change.removed}")
+
+
+def _letter(change: TextDiff) -> str:
+    return f"R{change.similarity}" if change.status == "R" else change.status
+
+
+def _braced(old: str, new: str) -> str:
+    """A rename as git's `--numstat` writes it: `notes/{a.md => b.md}`, with the folders that are the same told once."""
+    if quote_path(old) != old or quote_path(new) != new:
+        return f"{quote_path(old)} => {quote_path(new)}"
+    start = posixpath.commonprefix([old, new]).rfind("/") + 1
+    end = posixpath.commonprefix(
+        [old[: max(start - 1, 0) - len(old) - 1 : -1], new[: max(start - 1, 0) - len(new) - 1 : -1]]
+    )
+    cut = end.rfind("/") + 1
+    if not (start or cut):
+        return f"{old} => {new}"
+    middles = (name[start : max(start, len(name) - cut)] for name in (old, new))
+    return f"{old[:start]}{{{' => '.join(middles)}}}{old[len(old) - cut :]}"
+
+
+def summary_records(changes: Sequence[TextDiff], summary: str) -> bytes:
+    """What `--name-only`, `--name-status` and `--numstat` show with `-z`: names as they are, a NUL byte after each."""
+    fields: list[str] = []
+    for change in changes:
+        names = [change.old_path, change.path] if change.status == "R" else [change.path]
+        if summary == "only":
+            fields.append(change.path)
+        elif summary == "status":
+            fields += [_letter(change), *names]
+        else:
+            numbers = "\t".join(_numbers(change))
+            fields += [f"{numbers}\t", *names] if change.status == "R" else [f"{numbers}\t{change.path}"]
+    return "".join(f"{field}\0" for field in fields).encode("utf-8", "surrogateescape")
 
 
 def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False) -> dict[str, Any]:
@@ -149,14 +222,13 @@ def _patch_line(out: Output, line: str, *, is_header: bool) -> str:
 
 
 def name_lines(out: Output, changes: Sequence[TextDiff], names: str | None) -> Iterator[str]:
-    """One line a document: the status letter and the path, or where `names` is "only" the path."""
+    """One line a document: the status letter and the path with a tab between, or where `names` is "only" the path."""
     for change in changes:
         if names == "only":
             yield quote_path(change.path)
             continue
-        letter = f"R{change.similarity}" if change.status == "R" else change.status
-        name = renamed(change.old_path, change.path) if change.status == "R" else quote_path(change.path)
-        yield f"{out.style(letter.ljust(4), STATUS_STYLES[change.status])} {name}"
+        paths = [change.old_path, change.path] if change.status == "R" else [change.path]
+        yield "\t".join([out.style(_letter(change), STATUS_STYLES[change.status]), *map(quote_path, paths)])
 
 
 def stat_lines(out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:

@@ -464,8 +464,11 @@ def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:
     """The KB path that a typed path means; "" for the work tree itself.
 
     Raises:
-        UsageError: when it leads out of the work tree.
+        UsageError: when it leads out of the work tree, or is one of git's pathspecs that are no path: what they leave
+            out would be taken for what is wanted.
     """
+    if typed.startswith((":!", ":^", ":(")) or typed == ":/":
+        _refuse_pathspec(fs_root, cwd, typed)
     absolute = os.path.normpath(os.path.join(cwd, typed))
     top = str(fs_root)
     inside = top.rstrip(os.sep) + os.sep
@@ -478,3 +481,13 @@ def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:
     if not absolute.startswith(inside):
         raise UsageError(f"'{typed}' is outside of the knowledge base at {fs_root}")
     return _nfc(os.path.relpath(absolute, top).replace(os.sep, "/"))
+
+
+def _refuse_pathspec(fs_root: Path, cwd: Path, typed: str) -> None:
+    if os.path.lexists(os.path.join(cwd, typed)) and typed != ":/":
+        return
+    others = "name the paths that are wanted; for good, .arborignore leaves some out"
+    hint = f"the top is {os.path.relpath(fs_root, cwd)}" if typed == ":/" else others
+    raise UsageError(
+        f"'{typed}' means something to git alone: a path is plain here, or a pattern such as '*.md'", hint
+    )
