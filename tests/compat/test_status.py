@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -14,8 +15,10 @@ import pytest
 from arbor.errors import ArborError
 from arbor.kb import KnowledgeBase
 from arbor.repo.work_tree.status import Status, list_ignored
+from tests.cli.harness import Cli, cli, steady
 from tests.repo.kit import files_in, new_kb, write
 
+__all__ = ["cli", "steady"]
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 NAMES = [
     "a.md",
@@ -159,3 +162,43 @@ def test_both_say_the_same_after_every_step(tmp_path: Path, seed: int) -> None:
     for _ in range(30):
         step(pair, source)
         pair.compare()
+
+
+@pytest.mark.parametrize("more", [[], ["--ignored"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-u"],
+        ["-uall"],
+        ["-unormal"],
+        ["-uno"],
+        ["--untracked-files"],
+        ["--untracked-files=all", "x"],
+        ["-u", "x"],
+    ],
+)
+def test_how_much_is_told_of_what_is_not_tracked(cli: Cli, words: list[str], more: list[str]) -> None:
+    git(cli.folder, "init", "-q", "-b", "main")
+    (cli.folder / ".git/info/exclude").write_text(".arbor\n")
+    cli("init")
+    names = [
+        "a.md",
+        "x/b.md",
+        "x/new/c.md",
+        "x/new/d.md",
+        "y/deep/e.md",
+        "x/z.log",
+        "l/l.log",
+        "y/deep/log/f.log",
+    ]
+    write(cli.folder, {**dict.fromkeys(names, "text\n"), ".gitignore": "*.log\n"})
+    for program in (cli, lambda *told: git(cli.folder, *told)):
+        program("add", "a.md", "x/b.md")
+    if more and "-uno" in words:
+        return  # git refuses the two together
+    for form in (["--porcelain"], ["--porcelain=v1"], ["-s"], ["-z"], ["-sz"]):
+        done = subprocess.run(
+            ["git", "status", *form, *more, *words], cwd=cli.folder, capture_output=True, check=True
+        )
+        expected = re.sub(rb"!! \.arbor/[^\n\0]*[\n\0]", b"", done.stdout)
+        assert cli("status", *form, *more, *words).raw == expected, form

@@ -19,7 +19,7 @@ from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree.selections import lies_at, matcher_of
-from arbor.repo.work_tree.status import PathChange, Status, list_ignored
+from arbor.repo.work_tree.status import PathChange, Status, get_status, list_ignored
 from arbor.store.files import MAX_STATE_BYTES, read_bounded
 
 if TYPE_CHECKING:
@@ -45,25 +45,30 @@ FIELDS = {
 _MAX_SKIPPED = 5
 
 
-@arbor_command("status", fields=FIELDS)
+@arbor_command("status", fields=FIELDS,
+               joined_options={"-u": "-uall", "--untracked-files": "--untracked-files=all",
+                               "--porcelain": "--porcelain=v1"})  # fmt: skip
 @documents_argument()
 @click.option("-s", "--short", "as_short", is_flag=True, help="One line a path: XY PATH, as git status -s.")
-@click.option(
-    "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
-)
+@click.option("--porcelain", is_flag=False, flag_value="v1", type=click.Choice(["v1", "1"]), metavar="[=v1]",
+              help="As --short, stable for scripts: no colour, paths from the top.")  # fmt: skip
 @click.option("-b", "--branch", "with_branch", is_flag=True,
               help="With --short or --porcelain: first a line for the branch, as git status -sb.")  # fmt: skip
 @click.option("--long", "as_long", is_flag=True, help="In sentences, as without it.")
-@click.option("-u", "--untracked-files", "untracked", type=click.Choice(["no", "normal"]), default="normal",
-              help="Whether to tell what is not tracked; written without a space: -uno.")  # fmt: skip
-@click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
+@click.option("-u", "--untracked-files", "untracked", is_flag=False, flag_value="all", default="normal",
+              type=click.Choice(["no", "normal", "all"]), metavar="[=no|normal|all]",
+              help="Of what is not tracked: nothing (-uno), folders as wholes, or each file (-uall, or just -u).",
+)  # fmt: skip
+@click.option(
+    "-z", "nul", is_flag=True, help="As --porcelain, with a NUL byte after each path and no quoting."
+)
 @click.option("--ignored", is_flag=True, help="Also what the rules of ignore files leave out.")
 @json_option
 def command(
     session: Session,
     paths: tuple[str, ...],
     as_short: bool,
-    porcelain: bool,
+    porcelain: str | None,
     with_branch: bool,
     as_long: bool,
     untracked: str,
@@ -76,10 +81,11 @@ def command(
     In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added,
     M modified, D deleted, R renamed, U in conflict, ?? untracked, !! ignored.
     """
-    if nul and not porcelain:
-        raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
-    state = session.open().status()
-    left_out = list_ignored(session.open().repo) if ignored else []
+    if nul and as_long:
+        raise UsageError("-z is for a list of paths, and --long is in sentences", "leave out one of the two")
+    repo, each = session.open().repo, untracked == "all"
+    state = get_status(repo, each_untracked=each)
+    left_out = list_ignored(repo, each=each) if ignored else []
     if untracked == "no":
         state = replace(state, untracked=(), skipped=())
     if paths:
@@ -95,10 +101,10 @@ def command(
             "untracked": list(state.untracked), "ignored": left_out if ignored else None,
             "skipped": [{"path": path, "reason": reason} for path, reason in state.skipped],
         })  # fmt: skip
-    elif porcelain or (as_short and not as_long):
+    elif porcelain or nul or (as_short and not as_long):
         if with_branch:
             session.out.raw(f"## {_branch_words(state)}".encode() + (b"\0" if nul else b"\n"))
-        _lines(session, state, left_out, nul=nul, coloured=not porcelain)
+        _lines(session, state, left_out, nul=nul, coloured=not (porcelain or nul))
         warn_of_settings(session)
     else:
         with session.out.paged():
