@@ -115,3 +115,27 @@ def test_paths_are_of_the_folder_one_is_in(kb: Cli) -> None:
     kb("rm", "-f", "notes/proofs.md")
     kb("commit", "-m", "gone", "notes/proofs.md")
     assert kb("status", "--short").out == ""
+
+
+def test_reset_takes_paths(kb: Cli) -> None:
+    kb.write("notes/merkle.md", "changed\n")
+    kb.write("new.md", "new\n")
+    kb("add", ".")
+    assert kb("reset", "new.md").out == "unstaged new.md\n"
+    answer = kb("reset", "--json", "HEAD", "notes").json
+    assert (answer["unstaged"], answer["mode"]) == (["notes/merkle.md"], "mixed")
+    assert kb("status", "--short").out == " M notes/merkle.md\n?? new.md\n"
+    kb("commit", "-a", "-m", "changed")
+    assert kb("-C", "notes", "reset", "HEAD~1", "merkle.md").out == "unstaged merkle.md\n"
+    assert kb("status", "--short").out == "MM notes/merkle.md\n?? new.md\n"
+    assert "run: arbor restore -S -W -s HEAD~1 notes" in kb("reset", "--hard", "HEAD~1", "notes", code=2).err
+    assert "revision 'nope' not found" in kb("reset", "nope", code=2).err
+    assert kb("reset", "--json").json["unstaged"] is None
+
+
+def test_reset_takes_paths_before_the_first_commit(cli: Cli) -> None:
+    cli("init")
+    cli.write("a.md", "a\n")
+    cli("add", "a.md")
+    cli("reset", "a.md")
+    assert cli("status", "--short").out == "?? a.md\n"
