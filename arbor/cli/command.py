@@ -163,6 +163,15 @@ def no_edit_option(function: F) -> F:
                         help="Keep the prepared message, as without it.")(function)  # fmt: skip
 
 
+def message_option(what: str) -> Callable[[F], F]:
+    """`-m` as `message`: several are one, with empty lines between as in git; None where none is given."""
+
+    def joined(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str | None:
+        return "\n\n".join(given) if given else None
+
+    return click.option("-m", "--message", multiple=True, metavar="TEXT", callback=joined, help=what)
+
+
 def signed_option(function: F) -> F:
     """`--require-signed`, `--no-require-signed`."""
     return click.option(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, no_edit_option, offline_option, quiet_option
+from arbor.cli.command import (
+    arbor_command,
+    json_option,
+    message_option,
+    no_edit_option,
+    offline_option,
+    quiet_option,
+)
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
@@ -39,14 +46,14 @@ FIELDS = {
               help="Merge histories that have nothing in common.")  # fmt: skip
 @click.option("-X", "--strategy-option", "favour", type=click.Choice(["ours", "theirs"]), default=None,
               help="Take this side where both changed the same lines.")  # fmt: skip
-@click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
+@message_option("The message of the merge commit; several become paragraphs.")
 @no_edit_option
 @offline_option
 @quiet_option
 @json_option
 def command(
     session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
-    goes_on: bool, allow_unrelated: bool, favour: str | None, message: str, as_json: bool,
+    goes_on: bool, allow_unrelated: bool, favour: str | None, message: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Merge another branch or commit into the current branch; - is the branch that you came from.
 
@@ -62,7 +69,7 @@ def command(
         say_left(session, "merge", as_json=as_json)
         return
     if goes_on:
-        go_on(session, "merge", message, as_json=as_json)
+        go_on(session, "merge", message or "", as_json=as_json)
         return
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")
@@ -70,7 +77,7 @@ def command(
     bring_needs(session, cold_needs.needs_of_merge(kb.repo, revision))
     with cold_noticed(session):
         result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
-                               unrelated=allow_unrelated, message=message, favour=favour or "")  # fmt: skip
+                               unrelated=allow_unrelated, message=message or "", favour=favour or "")  # fmt: skip
         outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")

@@ -79,6 +79,11 @@ def _form(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
 
 
 def _date_form(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    return parse_date_form(value)
+
+
+def parse_date_form(value: str) -> str:
+    """One of the forms that `date_text` knows; raises UsageError for another."""
     value = _SAME_DATE_FORMS.get(value, value)
     if value not in _DATE_FORMS and not value.startswith(_STRFTIME):
         raise UsageError(
