@@ -16,9 +16,17 @@ _PARTS_OF_WORDS = "lines are compared as wholes; -w leaves white space out of ac
 _NUMBERS = tuple(f"-{digit}" for digit in range(10))
 """What is left of a number that was written right behind an option that takes none, as in `tag -n5`."""
 
+_TOLD = {
+    **dict.fromkeys(("-v", "--verbose"), "what moved is told without it"),
+    **dict.fromkeys(("--progress", "--no-progress"), "a bar is drawn where standard error is a terminal"),
+    **dict.fromkeys(("-j", "--jobs"), "leave it out"),
+}
+
 OPTIONS: dict[str, dict[str, str]] = {
     "arbor": {
-        "-c": "run: arbor config NAME VALUE",
+        "-c": "run: arbor config NAME VALUE; for one command there are ARBOR_AUTHOR_NAME, --color and --no-pager",
+        "-v": "run: arbor --version",
+        "--no-optional-locks": "leave it out: who only reads takes no lock",
         "--git-dir": "run: arbor -C PATH COMMAND",
         "--work-tree": "run: arbor -C PATH COMMAND",
         **dict.fromkeys(("-p", "--paginate"), "long answers are paged on a terminal without being told to"),
@@ -36,12 +44,15 @@ OPTIONS: dict[str, dict[str, str]] = {
     "branch": {
         "-c": "run: arbor branch NEW OLD",
         "--copy": "run: arbor branch NEW OLD",
-        "--format": _PROGRAMS,
         "-t": "a branch made at a remote's follows it: arbor branch NAME REMOTE/BRANCH",
         "--track": "a branch made at a remote's follows it: arbor branch NAME REMOTE/BRANCH",
+        "--no-track": "afterwards run: arbor branch --unset-upstream NAME",
+        **dict.fromkeys(("-i", "--ignore-case", "--column"), "names are listed as they are, one a line"),
+        **dict.fromkeys(("-q", "--quiet"), "nothing is said where a branch is made: leave it out"),
         "--edit-description": "a branch has no description; a tag has a message: arbor tag -a -m TEXT NAME",
     },
     "clone": {
+        **_TOLD,
         **dict.fromkeys(("--depth", "--shallow-since", "--shallow-exclude"), _WHOLE_HISTORY),
         "--single-branch": "all branches come; -b NAME says which one to stand at",
         "--mirror": "run: arbor clone --bare URL",
@@ -65,6 +76,16 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--dry-run": "run: arbor status",
         "--no-gpg-sign": "run: arbor commit --no-sign",
         "--allow-empty-message": "a commit says why: -m TEXT",
+    },
+    "config": {
+        "--local": "leave it out: what is not --global is this knowledge base's",
+        "--system": "there are two places: --global, and this knowledge base's own",
+        **dict.fromkeys(("-e", "--edit"), "run: arbor config NAME VALUE; the file is .arbor/config.toml"),
+        **dict.fromkeys(("--get-all", "--get-regexp"), "run: arbor config --list"),
+        **dict.fromkeys(("--add", "--replace-all"), "a setting has one value: arbor config NAME VALUE"),
+        "--unset-all": "run: arbor config --unset NAME",
+        **dict.fromkeys(("--bool", "--int", "--path", "--type"), "a setting has its type: leave it out"),
+        **dict.fromkeys(("-z", "--null", "--name-only", "--show-origin", "--show-scope"), _PROGRAMS),
     },
     "diff": {
         **dict.fromkeys(_NUMBERS, "-M takes no number; -U takes one, as in -U5"),
@@ -98,6 +119,8 @@ OPTIONS: dict[str, dict[str, str]] = {
         "-n": "a fetch leaves your branch as it is; afterwards run: arbor log ..FETCH_HEAD",
         "--dry-run": "a fetch leaves your branch as it is; afterwards run: arbor log ..FETCH_HEAD",
         "-t": "tags come without being asked for; --no-tags leaves them out",
+        **dict.fromkeys(("-a", "--append"), "from every remote: arbor fetch --all"),
+        **_TOLD,
         "--multiple": "name one remote, or take --all",
     },
     "gc": {
@@ -145,13 +168,22 @@ OPTIONS: dict[str, dict[str, str]] = {
         ),
         **dict.fromkeys(("-e", "--edit"), "give the message with -m"),
         "--quit": "run: arbor merge --abort",
+        "--ff": "it is as without it",
+        **dict.fromkeys(
+            ("-n", "--no-stat", "--stat", "--summary", "-v"), "afterwards run: arbor diff --stat ORIG_HEAD"
+        ),
+        "--log": "arbor log A..B shows what a merge brings, and -m TEXT says it",
+        "--no-verify": "no hook runs before a merge",
+        **dict.fromkeys(("-S", "--gpg-sign"), "run: arbor config sign.commits true"),
+        "--signoff": "give the message with -m",
+        "--verify-signatures": "run: arbor pull --require-signed, or arbor verify --signatures REV",
         "--autostash": "changes that a merge does not touch stay; commit the others first",
     },
     "mv": {"-k": "what cannot be moved stops all: leave it out of the list"},
     "pull": {
         **dict.fromkeys(("-r", "--rebase"), _JOINED),
-        "--no-rebase": "it is as without it",
         "--all": "run: arbor fetch --all",
+        **_TOLD,
         **dict.fromkeys(("-p", "--prune"), "run: arbor fetch --prune"),
         "--autostash": "changes that a merge does not touch stay; commit the others first",
         "--squash": _NO_SQUASH,
@@ -162,11 +194,23 @@ OPTIONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("-t", "--tags"), "tags come without being asked for"),
     },
     "push": {
+        **_TOLD,
+        "--porcelain": _PROGRAMS,
+        "--thin": "only what is missing there is sent in any case",
+        **dict.fromkeys(
+            ("-o", "--push-option", "--signed"), "leave it out: commits and tags are what is signed"
+        ),
         "--mirror": "run: arbor push --all --tags",
         "--follow-tags": "run: arbor push --tags",
         "--prune": "remove a branch there: arbor push -d REMOTE BRANCH",
         "--no-verify": "no hook runs before a push",
         "--atomic": "run it without; what was refused is named, and the exit code tells",
+    },
+    "remote": {
+        **dict.fromkeys(("-n", "-p", "--prune"), "run: arbor fetch --prune NAME"),
+        **dict.fromkeys(("-f", "--fetch"), "afterwards run: arbor fetch NAME"),
+        "--push": "one address serves both ways: arbor remote set-url NAME URL",
+        **dict.fromkeys(("-a", "--auto"), "a clone stands at one branch: arbor switch BRANCH"),
     },
     "reset": {
         **dict.fromkeys(("-p", "--patch"), _NO_PARTS),
@@ -203,11 +247,14 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--orphan": "a history of its own begins in a folder of its own: arbor init FOLDER",
         **dict.fromkeys(("-m", "--merge"), "commit first, or throw the changes away with -f"),
         "-b": "run: arbor switch -c BRANCH",
+        **dict.fromkeys(
+            ("--guess", "--no-guess"), "a branch that only a remote has is made and followed in any case"
+        ),
     },
     "tag": {
-        "--format": _PROGRAMS,
         **dict.fromkeys(_NUMBERS, "-n takes no number: the first lines of messages are shown"),
         "-F": "give the message with -m",
+        **dict.fromkeys(("-i", "--ignore-case", "--column"), "names are listed as they are, one a line"),
         "-u": "set the key: arbor config sign.key FILE, and run: arbor tag -s",
     },
 }

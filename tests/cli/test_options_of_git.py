@@ -215,3 +215,36 @@ def test_when_a_commit_was_written(kb: Cli) -> None:
     assert kb("log", "-1", "--format=%as %ae").out == "2022-01-02 g@example.org\n"
     assert "is not a date" in kb("commit", "--amend", "-m", "x", "--date", "someday", code=2).err
     assert "before 1970" in kb("commit", "--amend", "-m", "x", "--date", "0001-01-01T00:00+00:00", code=2).err
+
+
+def test_several_messages_are_paragraphs(kb: Cli) -> None:
+    kb("tag", "-a", "v1", "-m", "first", "-m", "second")
+    assert kb("tag", "--json").json["tags"][0]["message"] == "first\n\nsecond"
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "-X", "ours", "-m", "joined", "-m", "for a reason", "side")
+    assert kb("log", "-1", "--format=%B").out == "joined\n\nfor a reason\n\n"
+
+
+def test_small_words_of_git(kb: Cli) -> None:
+    kb("switch", "-d", "HEAD")
+    assert kb("branch", "--show-current").out == ""
+    kb("switch", "main")
+    assert kb("status", "--json").json["top"] == str(kb.folder)
+    Cli(kb.folder)("init", "--initial-branch=trunk", "inner")
+    assert kb("-C", "inner", "status", "--json").json["branch"] == "trunk"
+    there = Cli(kb.folder.parent)
+    there("clone", "kb", "copy")
+    assert (
+        there("-C", "copy", "pull", "--no-rebase", "--no-edit", "--allow-unrelated-histories").out
+        == "already up to date\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("core.editor", "EDITOR"), ("alias.st", "alias st='arbor COMMAND'"), ("init.defaultBranch", "arbor init -b NAME"),
+     ("branch.main.merge", "branch.main.upstream"), ("branch.main.remote", "branch.main.upstream"),
+     ("core.nope", "the settings of 'core' are"), ("alias", "the settings are")],
+)  # fmt: skip
+def test_settings_of_git(name: str, told: str, kb: Cli) -> None:
+    assert told in kb("config", name, "x", code=2).err

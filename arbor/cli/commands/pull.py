@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
+from arbor.cli.command import arbor_command, json_option, no_edit_option, quiet_option, signed_option
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
@@ -42,9 +42,19 @@ FIELDS = {
 @click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")
 @click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you.")
-@click.option("--allow-unrelated", is_flag=True, help="Merge histories that have nothing in common.")
+@click.option(
+    "--allow-unrelated",
+    "--allow-unrelated-histories",
+    "allow_unrelated",
+    is_flag=True,
+    help="Merge histories that have nothing in common.",
+)
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
+)
+@no_edit_option
+@click.option(
+    "--no-rebase", is_flag=True, expose_value=False, help="Join histories by a merge, as without it."
 )
 @signed_option
 @quiet_option

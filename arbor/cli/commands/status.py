@@ -28,6 +28,7 @@ else:
     policy_check = lazy_module("arbor.search.policy_check")
 
 FIELDS = {
+    "top": "the folder of the documents, from which paths are written; null for a bare knowledge base",
     "branch": "the current branch; null where HEAD is detached",
     "head": "oid of the current commit; null before the first",
     "clean": "whether nothing differs and nothing is untracked",
@@ -93,6 +94,7 @@ def command(
         state, left_out = _at(state, wanted), _of(left_out, wanted)
     if as_json:
         session.out.json("status", {
+            "top": str(repo.fs_root) if repo.fs_root else None,
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
             "merging": state.merging, "reverting": state.reverting, "interrupted": state.interrupted or None,
             "upstream": _upstream_fields(state),

@@ -43,7 +43,7 @@ NO_OID = bytes(32)
 @click.option("-c", "--create", is_flag=True, help="Make the branch first, here or at REV.")
 @click.option("-C", "--force-create", "recreate", is_flag=True,
               help="As -c, and move the branch there where it exists.")  # fmt: skip
-@click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
+@click.option("-d", "--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
 @click.option(
     "-f",
     "--force",
