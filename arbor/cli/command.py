@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from arbor.cli.completing import DOCUMENT, REVISION
+from arbor.cli.completing import DOCUMENT, REVISION, DocumentType
 from arbor.cli.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -193,7 +193,7 @@ def at_option(function: F) -> F:
 
 
 def documents_argument(
-    name: str = "paths", *, required: bool = False, metavar: str = "[PATH]..."
+    name: str = "paths", *, required: bool = False, metavar: str = "[PATH]...", kind: DocumentType = DOCUMENT
 ) -> Callable[[F], F]:
-    """Any number of document paths, completed from what the knowledge base holds."""
-    return click.argument(name, nargs=-1, required=required, metavar=metavar, type=DOCUMENT)
+    """Any number of document paths, completed from what the knowledge base holds, or else as their kind has it."""
+    return click.argument(name, nargs=-1, required=required, metavar=metavar, type=kind)

@@ -11,7 +11,7 @@ import click
 
 from arbor.cli.arguments import Selection, find_place, is_range, split_revisions
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
-from arbor.cli.completing import REVISION
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.on_demand import with_texts
 from arbor.cli.session import Session
 from arbor.cli.showing.diff_view import (
@@ -47,7 +47,9 @@ EXIT_DIFFERS = 1
 
 
 @arbor_command("diff", fields=FIELDS, splits_paths=True)
-@click.argument("words", nargs=-1, metavar="[REV | OLD..NEW | OLD NEW] [-- PATH...]", type=REVISION)
+@click.argument(
+    "words", nargs=-1, metavar="[REV | OLD..NEW | OLD NEW] [-- PATH...]", type=REVISION_OR_DOCUMENT
+)
 @click.option("--staged", "--cached", "staged", is_flag=True, help="What is staged, against HEAD or REV.")
 @summary_options("Only")
 @comparing_options

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
+from arbor.cli.completing import REMOTE
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
@@ -35,7 +36,7 @@ EXIT_REFUSED = RemoteError.exit_code
 
 
 @arbor_command("fetch", fields=FIELDS)
-@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("remote", required=False, metavar="[REMOTE]", type=REMOTE)
 @click.argument("branches", nargs=-1, metavar="[BRANCH|TAG]...")
 @click.option("-p", "--prune", is_flag=True, help="Forget branches that are gone on the other side.")
 @click.option(

@@ -11,7 +11,7 @@ import click
 
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
-from arbor.cli.completing import REVISION
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
 from arbor.cli.showing.diff_view import (
@@ -59,7 +59,9 @@ FIELDS = {
 
 
 @arbor_command("log", fields=FIELDS, splits_paths=True, number_option="-n")
-@click.argument("words", nargs=-1, metavar="[REV | ^REV | OLD..NEW]... [-- PATH...]", type=REVISION)
+@click.argument(
+    "words", nargs=-1, metavar="[REV | ^REV | OLD..NEW]... [-- PATH...]", type=REVISION_OR_DOCUMENT
+)
 @click.option(
     "-n",
     "--max-count",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, json_option, no_edit_option, quiet_option, signed_option
+from arbor.cli.completing import REMOTE
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
@@ -37,7 +38,7 @@ FIELDS = {
 
 
 @arbor_command("pull", fields=FIELDS)
-@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("remote", required=False, metavar="[REMOTE]", type=REMOTE)
 @click.argument("names", nargs=-1, metavar="[BRANCH|TAG]")
 @click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible.")
 @click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible.")

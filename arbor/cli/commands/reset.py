@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes, quiet_option
-from arbor.cli.completing import REVISION
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import typed_path
@@ -31,7 +31,7 @@ FIELDS = {
 
 
 @arbor_command("reset", fields=FIELDS, splits_paths=True)
-@click.argument("words", nargs=-1, metavar="[REV] [-- PATH...]", type=REVISION)
+@click.argument("words", nargs=-1, metavar="[REV] [-- PATH...]", type=REVISION_OR_DOCUMENT)
 @click.option("--soft", is_flag=True, help="Move the branch only; stage and files stay.")
 @click.option("--mixed", is_flag=True, help="Also empty the stage; files stay (the default).")
 @click.option("--hard", is_flag=True, help="Also bring back the files: what is not committed is LOST.")

@@ -9,7 +9,7 @@ import click
 
 from arbor.cli.arguments import Place, find_place, is_range
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
-from arbor.cli.completing import DOCUMENT
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, clean_words, columns, quote_path, truncate, typed_path
@@ -55,7 +55,9 @@ FIELDS = {
 
 
 @arbor_command("show", fields=FIELDS, splits_paths=True)
-@click.argument("words", nargs=-1, metavar="[REV | PATH[@REV] | REV:PATH] [-- PATH...]", type=DOCUMENT)
+@click.argument(
+    "words", nargs=-1, metavar="[REV | PATH[@REV] | REV:PATH] [-- PATH...]", type=REVISION_OR_DOCUMENT
+)
 @format_options
 @click.option("--oneline", is_flag=True, help="Of a commit: one line about it.")
 @click.option("-s", "--no-patch", is_flag=True, help="Of a commit: not what it changed.")
