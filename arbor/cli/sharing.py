@@ -153,13 +153,14 @@ def show_push(session: Session, refs: tuple[PushedRef, ...], url: str, objects: 
             out.line(f" {_MARKS.get(ref.status, ' ')} {moved:<28} {short_ref(ref.there)}{note}")
 
 
-def fetch_fields(result: FetchResult) -> dict[str, Any]:
+def fetch_fields(result: FetchResult, *, dry_run: bool = False) -> dict[str, Any]:
     """A fetch for `--json`."""
     rows = [
         {"there": c.there, "here": c.here or None, "old": c.old or None, "new": c.new or None, "status": c.status,
          "reason": c.reason or None}
         for c in result.changes
     ]  # fmt: skip
-    return {"url": result.url, "refs": rows, "objects": result.objects, "bytes": result.received_bytes,
+    return {"dry_run": dry_run, "url": result.url, "refs": rows,
+            "objects": result.objects, "bytes": result.received_bytes,
             "commits": result.commits, "cold": result.cold, "warnings": list(result.warnings),
             "fetch_head": result.fetch_head or None}  # fmt: skip

@@ -649,3 +649,32 @@ def test_a_clone_is_made_where_there_is_no_room_for_its_index(
     assert done.out.startswith("cloned into ")
     assert "its search index follows with the first search: the disk is full" in done.err
     assert other(ada, "copy")("search", "second", "--porcelain").out
+
+
+def test_a_dry_run_of_a_fetch_keeps_nothing(ada: Cli) -> None:
+    ada("push", "origin", "main", "main:gone")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    ada("push", "origin", "--delete", "gone")
+    ada.write("new.md", "new\n")
+    ada.commit("more")
+    ada("push", "origin", "main", "main:gone/one")
+    before = everything(bob.folder / ".arbor")
+    told = bob("fetch", "--prune", "--dry-run").out.splitlines()[1:]
+    answer = bob("fetch", "--prune", "--dry-run", "--json").json
+    assert everything(bob.folder / ".arbor") == before
+    assert (answer["dry_run"], answer["commits"], answer["fetch_head"]) == (True, 1, None)
+    assert sorted(row["status"] for row in answer["refs"] if row["status"] != "same") == [
+        "forward",
+        "new",
+        "pruned",
+    ]
+    assert bob("fetch", "--prune").out.splitlines()[1:] == told
+    again = bob("fetch", "--dry-run", "--json").json
+    assert {row["status"] for row in again["refs"]} == {"same"}
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """The files of a KB's folder, but for caches and locks."""
+    kept = (path for path in sorted(folder.rglob("*")) if path.is_file() and "cache" not in path.parts)
+    return {str(path): path.read_bytes() for path in kept if path.name != "lock"}

@@ -22,6 +22,7 @@ else:
     fetching = lazy_module("arbor.remote.fetching")
 
 FIELDS = {
+    "dry_run": "whether nothing was kept",
     "url": "where it was fetched from",
     "refs": "`there`, `here`, `old`, `new`, `status` (new, forward, forced, pruned, same, rejected), `reason` of each",
     "objects": "objects received",
@@ -43,13 +44,14 @@ EXIT_REFUSED = RemoteError.exit_code
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
 @click.option("--all", "everywhere", is_flag=True, help="From every remote.")
+@click.option("--dry-run", is_flag=True, help="Say what would come, and keep nothing of it.")
 @click.option("--tags/--no-tags", default=True, help="Bring every tag too, as without it; or leave tags out.")
 @signed_option
 @quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, everywhere: bool,
-    tags: bool, require_signed: bool | None, as_json: bool,
+    dry_run: bool, tags: bool, require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring what a remote has, and leave your branch and files as they are.
 
@@ -63,15 +65,17 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    options = fetching.FetchOptions(full_tags(branches), tags, prune, force)
+    options = fetching.FetchOptions(full_tags(branches), tags, prune, force, dry_run)
     if everywhere:
         _fetch_all(session, _every_remote(kb, remote, as_json=as_json), options, require_signed)
         return
     result = _fetch(session, remote, options, require_signed)
     if as_json:
-        session.out.json("fetch", fetch_fields(result))
+        session.out.json("fetch", fetch_fields(result, dry_run=dry_run))
     else:
         show_fetch(session, result)
+        if dry_run:
+            session.out.note("nothing was kept: it was a dry run")
     if result.rejected:
         raise click.exceptions.Exit(EXIT_REFUSED)
 
