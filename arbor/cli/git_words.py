@@ -116,8 +116,7 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "fetch": {
         **dict.fromkeys(("--depth", "--unshallow", "--deepen"), _WHOLE_HISTORY),
-        "-n": "a fetch leaves your branch as it is; afterwards run: arbor log ..FETCH_HEAD",
-        "--dry-run": "a fetch leaves your branch as it is; afterwards run: arbor log ..FETCH_HEAD",
+        "-n": "write it out: --no-tags, or --dry-run",
         "-t": "tags come without being asked for; --no-tags leaves them out",
         **dict.fromkeys(("-a", "--append"), "from every remote: arbor fetch --all"),
         **_TOLD,
@@ -179,7 +178,6 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--verify-signatures": "run: arbor pull --require-signed, or arbor verify --signatures REV",
         "--autostash": "changes that a merge does not touch stay; commit the others first",
     },
-    "mv": {"-k": "what cannot be moved stops all: leave it out of the list"},
     "pull": {
         **dict.fromkeys(("-r", "--rebase"), _JOINED),
         "--all": "run: arbor fetch --all",

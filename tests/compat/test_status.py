@@ -202,3 +202,28 @@ def test_how_much_is_told_of_what_is_not_tracked(cli: Cli, words: list[str], mor
         )
         expected = re.sub(rb"!! \.arbor/[^\n\0]*[\n\0]", b"", done.stdout)
         assert cli("status", *form, *more, *words).raw == expected, form
+
+
+def test_mv_leaves_what_cannot_be_moved(cli: Cli) -> None:
+    git(cli.folder, "init", "-q", "-b", "main")
+    (cli.folder / ".git/info/exclude").write_text(".arbor\n")
+    cli("init")
+    names = ["a.md", "b.md", "x/a.md", "y/b.md", "z/c.md"]
+    write(cli.folder, dict.fromkeys(names, "text\n"))
+    cli.commit("first")
+    git(cli.folder, "add", ".")
+    git(cli.folder, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "first")
+    write(cli.folder, {"loose.md": "loose\n"})
+    for words in (["loose.md", "a.md", "b.md", "nope.md", "y/b.md", "z"], ["nope.md", "q.md"], ["z/c.md", "z/a.md"],
+                  ["z/a.md", "z/b.md", "nofolder"], ["z/a.md", "first.md"]):  # fmt: skip
+        before = files_in_detail(cli.folder)
+        git(cli.folder, "mv", "-k", *words)
+        after = files_in(cli.folder)
+        put_back(cli.folder, before)
+        cli("mv", "-k", *words)
+        assert files_in(cli.folder) == after, words
+        found = cli("status", "--porcelain", "-z").raw.decode()
+        renamed = subprocess.run(
+            ["git", "status", "--porcelain", "-z"], cwd=cli.folder, capture_output=True, check=True
+        )
+        assert sorted(found.split("\0")) == sorted(renamed.stdout.decode().split("\0")), words
