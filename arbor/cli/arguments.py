@@ -21,6 +21,11 @@ _REVISION_AND_PATH = re.compile(r"((?:[@^]\{[^}]*\}|[@^](?!\{)|[^:@^])+):(.+)", 
 """`REV:PATH`; what stands in braces, such as the time in `main@{2026-01-31 09:30}`, may hold a colon."""
 
 
+_STAGE_AND_PATH = re.compile(r":(?:([023]):)?([^/:].*)", re.DOTALL)
+_SIDES = {None: None, "0": None, "2": "HEAD", "3": "MERGE_HEAD"}
+"""What git's `:PATH` and `:N:PATH` are of: the stage, or in a merge the two sides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A document that was asked for.
@@ -84,6 +89,10 @@ def _candidates(session: Session, text: str) -> Iterator[Place]:
             path = _whole_path(session, text[:position])
             if path is not None and rest:
                 yield Place(path, text[position:] if rest.startswith("{") else rest)
+    of_stage = _STAGE_AND_PATH.fullmatch(text)
+    if of_stage:
+        path = of_stage[2]
+        yield Place(session.kb_path(path) if path.startswith(("./", "../")) else path, _SIDES[of_stage[1]])
     named = _REVISION_AND_PATH.fullmatch(text)
     if named:
         revision, path = named.groups()

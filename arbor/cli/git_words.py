@@ -107,8 +107,9 @@ OPTIONS: dict[str, dict[str, str]] = {
             ("--relative", "--no-relative"),
             "names are from the top; what is below: arbor diff -- .",
         ),
+        **dict.fromkeys(("--ours", "--theirs", "--base"), "run: arbor diff HEAD, or arbor diff MERGE_HEAD"),
         "--patch-with-stat": "run: arbor diff --stat -p",
-        "--check": "white space is left as it is",
+        "--check": "white space is left as it is; arbor diff --name-only --diff-filter=U lists what is in conflict",
         "--ignore-blank-lines": "-w leaves white space within lines out of account",
         "--output": "run: arbor diff > FILE",
         "--raw": _PROGRAMS,
@@ -142,6 +143,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
         **dict.fromkeys(("-z", "--raw"), _PROGRAMS),
         **dict.fromkeys(("-g", "--walk-reflogs"), "run: arbor reflog"),
+        "--merge": "run: arbor log HEAD...MERGE_HEAD",
         "--not": "put a ^ before what is left out: arbor log topic ^main",
         **dict.fromkeys(("--left-right", "--cherry", "--cherry-pick", "--cherry-mark"), _ONE_SIDE),
         "--committer": "run: arbor log --format='%h %cn %s'",
@@ -216,7 +218,11 @@ OPTIONS: dict[str, dict[str, str]] = {
             ("--keep", "--merge"), "local changes are kept by --soft and --mixed, and lost by --hard"
         ),
     },
-    "restore": {**dict.fromkeys(("-p", "--patch"), _NO_PARTS)},
+    "restore": {
+        **dict.fromkeys(("-p", "--patch"), _NO_PARTS),
+        **dict.fromkeys(("-m", "--merge"), "to begin anew run: arbor merge --abort, and merge again"),
+        **dict.fromkeys(("--progress", "--no-progress"), "leave it out"),
+    },
     "revert": {
         **dict.fromkeys(("-e", "--edit"), "take -n, and give the message with: arbor commit -m TEXT"),
         **dict.fromkeys(

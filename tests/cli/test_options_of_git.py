@@ -248,3 +248,22 @@ def test_small_words_of_git(kb: Cli) -> None:
 )  # fmt: skip
 def test_settings_of_git(name: str, told: str, kb: Cli) -> None:
     assert told in kb("config", name, "x", code=2).err
+
+
+def test_what_is_in_conflict_is_found_and_stays_where_it_is(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "side", code=13)
+    [path] = kb("diff", "--name-only", "--diff-filter=U").out.splitlines()
+    assert kb("diff", "--name-status", "--diff-filter=U", "HEAD").out == f"U\t{path}\n"
+    assert kb("diff", "--name-only", "--diff-filter=U", "-z", ".").out == f"{path}\0"
+    assert kb("diff", "--name-only", "--diff-filter=U", "zh").out == ""
+    assert kb("diff", "--name-only", "--diff-filter=U", "--staged").out == ""
+    assert kb("diff", "--json", "--diff-filter=U").json["changes"][0]["status"] == "U"
+    assert [kb("cat", f":{side}:{path}").out for side in "23"] == ["ours\n", "theirs\n"]
+    assert "is in conflict" in kb("mv", path, "elsewhere.md", code=13).err
+    kb("restore", "--ours", path)
+    assert kb("diff", "--name-only", "--diff-filter=U").out == f"{path}\n"
+    kb("add", path)
+    assert kb("diff", "--name-only", "--diff-filter=U").out == ""
+    assert kb("cat", f":{path}").out == kb("cat", f":0:{path}").out == "ours\n"
+    assert kb("-C", "notes", "cat", ":./merkle.md").out == kb("cat", "notes/merkle.md").out

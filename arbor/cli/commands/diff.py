@@ -30,11 +30,13 @@ from arbor.cli.showing.diff_view import (
 )
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.results import TextDiff
+from arbor.repo.snapshot import CORE_MARK
+from arbor.repo.work_tree.selections import matcher_of
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.repo.commits import describing
-    from arbor.repo.results import TextDiff
 else:
     describing = lazy_module("arbor.repo.commits.describing")
 
@@ -94,7 +96,10 @@ def command(
             return describing.diff_documents(kb.repo, *two, how)
         return kb.diff(old, new, paths, staged=staged, with_text=with_lines, comparing=how)
 
-    changes = fitting(with_texts(session, compare(), compare), shape)
+    found = with_texts(session, compare(), compare)
+    changes = fitting(found, shape)
+    if "U" in (shape["letters"] or "") and not (staged or two or new):
+        changes = _with_conflicts(kb, changes, found, paths)
     if quiet and not as_json:
         return EXIT_DIFFERS if changes else 0
     if as_json:
@@ -112,6 +117,19 @@ def command(
     elif not quiet:
         _show(session, changes, summary, patch=patch, nul=shape["nul"])
     return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
+
+
+def _with_conflicts(
+    kb: KnowledgeBase, changes: Sequence[TextDiff], found: Sequence[TextDiff], paths: Sequence[str]
+) -> tuple[TextDiff, ...]:
+    """The changes, and of documents in conflict those as U, also where the file is as it was before the merge."""
+    wanted = matcher_of(paths)
+    at = {change.path: change for change in found}
+    chosen = {change.path: change for change in changes}
+    for path in kb.repo.stage().conflicts:
+        if wanted(path) and not path.startswith(CORE_MARK):
+            chosen[path] = replace(at.get(path) or TextDiff("U", path, path, 0, (), 0, 0), status="U")
+    return tuple(chosen[path] for path in sorted(chosen))
 
 
 def _two_documents(

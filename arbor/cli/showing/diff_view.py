@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FILE_MODE = "100644"  # a document has no mode of its own
-_GIT_LETTERS = "ADMRCTUXB"  # the last five name what documents know nothing of: copies, types and the like
+_GIT_LETTERS = "ADMRUCTXB"  # the last four name what documents know nothing of: copies, types and the like
 _WITH_LINES = frozenset(["stat", "numstat", "shortstat"])
 _MIN_NAME_CELLS, _MAX_BAR_CELLS = 10, 40
 
 CHANGE_FIELDS = {
-    "status": "A added, M modified, D deleted, R renamed",
+    "status": "A added, M modified, D deleted, R renamed; U in conflict, where --diff-filter asks for it",
     "path": "where the document is",
     "old_path": "where it was before a rename; null else",
     "similarity": "percent of common bytes of a rename; null else",
@@ -65,7 +65,7 @@ def comparing_options(function: F) -> F:
     """How versions are compared, and which differences count: `-U`, `-w`, `-b`, renames and `--diff-filter`."""
     for option in (
         click.option("--diff-filter", "letters", metavar="LETTERS", default=None, callback=_letters,
-                     help="Only what was A added, D deleted, M modified, R renamed, as in AM; but for small ones."),
+                     help="Only what was A added, D deleted, M modified or R renamed, or U: is in conflict."),
         click.option("-M", "--find-renames/--no-renames", "renames", default=True,
                      help="Tell what was renamed as such, as without it; or as removed and added."),
         click.option("--ignore-space-at-eol", "spaces", flag_value="end", help="Ignore white space at line ends."),
@@ -84,7 +84,7 @@ def _letters(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     unknown = sorted(set(value or "") - set(_GIT_LETTERS + _GIT_LETTERS.lower()))
     if unknown or value == "":
         raise UsageError(
-            f"no change is called '{''.join(unknown)}'", "say which of A, D, M and R: --diff-filter=AM"
+            f"no change is called '{''.join(unknown)}'", "say which of A, D, M, R and U: --diff-filter=AM"
         )
     if value is None:
         return None
