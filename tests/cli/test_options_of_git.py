@@ -267,3 +267,13 @@ def test_what_is_in_conflict_is_found_and_stays_where_it_is(kb: Cli) -> None:
     assert kb("diff", "--name-only", "--diff-filter=U").out == ""
     assert kb("cat", f":{path}").out == kb("cat", f":0:{path}").out == "ours\n"
     assert kb("-C", "notes", "cat", ":./merkle.md").out == kb("cat", "notes/merkle.md").out
+
+
+def test_a_push_of_what_is_no_branch(kb: Cli) -> None:
+    kb("remote", "add", "origin", "../there")
+    assert "hint: did you mean 'main'?" in kb("push", "origin", "mian", code=2).err
+    assert "hint: write it as main~0:BRANCH" in kb("push", "origin", "main~0", code=2).err
+    there = Cli(kb.folder.parent)
+    there("init", "empty")
+    there("-C", "empty", "remote", "add", "origin", "../there")
+    assert "no commit to push yet" in there("-C", "empty", "push", "-u", "origin", "main", code=2).err

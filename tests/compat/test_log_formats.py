@@ -184,3 +184,38 @@ def test_several_patterns_and_capitals(both: Both) -> None:
         assert both.cli("log", "--format=%s", *words).out == both.git("log", "--format=%s", *words), words
     assert both.cli("log", "-1", "--oneline", "--color").out.startswith("\x1b[")
     assert "\x1b[" not in both.cli("--color", "always", "log", "-1", "--oneline", "--no-color").out
+
+
+def test_what_git_fills_in_is_filled_in_or_refused(both: Both) -> None:
+    both.commit("one", note="one\n")
+    letters = "HhTtPpsbBdDnNSmeWXYz"
+    people = [f"{who}{what}" for who in "ac" for what in "nNeEadDtriIslLch"]
+    forms = [
+        *letters,
+        *people,
+        "x41",
+        "C(red)",
+        "Cred",
+        "<(20)",
+        ">(9,trunc)",
+        "<|(3)",
+        "w(9)",
+        "(trailers)",
+        "G?",
+        "gd",
+        "+b",
+        "-b",
+        " b",
+    ]
+    for form in forms:
+        done = both.cli.run("log", "-1", f"--format=%{form}|")
+        told = both.git("log", "-1", f"--format=%{form}|")
+        if told == f"%{form}|\n":
+            assert done.out == told, form
+        else:
+            assert done.code == 2 or not done.out.startswith("%"), form
+    assert both.cli("log", "-1", "--format=%aN <%aE>%cN").out == both.git(
+        "log", "-1", "--format=%aN <%aE>%cN"
+    )
+    assert "'%<(' is not filled in" in both.cli("log", "--format=format:%<(20)%an", code=2).err
+    assert both.cli("log", "-1", "--format=%%N 5%").out == "%N 5%\n"
