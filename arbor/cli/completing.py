@@ -66,6 +66,14 @@ class DocumentType(_Typed):
         return [CompletionItem(path) for path in found] or [CompletionItem(incomplete, type="file")]
 
 
+class RefType(RevisionType):
+    """What a push takes: a name, or two with a colon; the push itself says what is none."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as typed."""
+        return value
+
+
 class RevisionOrDocumentType(RevisionType):
     """What is a revision or the path of a document; the command tells which."""
 
@@ -106,6 +114,7 @@ DOCUMENT = DocumentType()
 REVISION_OR_DOCUMENT = RevisionOrDocumentType()
 FILE = FileType()
 REMOTE = RemoteType()
+REF = RefType()
 
 
 def _session(ctx: click.Context) -> Session:

@@ -268,7 +268,6 @@ VALUES = {("--porcelain", "v2"): "run: arbor status --json"}
 """What a value of an option that git knows, and arbor does not, means here."""
 
 REMOTE_ACTIONS = {
-    "show": "run: arbor remote get-url NAME, and arbor branch -r",
     "prune": "run: arbor fetch --prune NAME",
     "update": "run: arbor fetch --all",
     "set-head": "a clone stands at one branch: arbor clone -b BRANCH, or arbor switch BRANCH",

@@ -68,7 +68,7 @@ def test_what_stands_before_a_command() -> None:
         (("config", "--local", "user.name", "x"), "leave it out"),
         (("diff", "--theirs"), "MERGE_HEAD"),
         (("commit", "notes/proofs.md", "-m", "x"), "arbor add PATH"),
-        (("remote", "show", "origin"), "arbor remote get-url NAME"),
+        (("remote", "update"), "arbor fetch --all"),
         (("remote", "prune", "origin"), "arbor fetch --prune NAME"),
         (("rev-parse", "HEAD"), "--format=%H"),
         (("cherry-pick", "HEAD"), "arbor restore -s REV PATH"),

@@ -651,6 +651,37 @@ def test_a_clone_is_made_where_there_is_no_room_for_its_index(
     assert other(ada, "copy")("search", "second", "--porcelain").out
 
 
+def test_what_the_branch_follows_is_fetch_head_after_a_fetch_of_all(ada: Cli) -> None:
+    ada("push", "-u", "origin", "main")
+    ada("init", "--bare", "../aside")
+    ada("init", "--bare", "../zone")
+    for name in ("aside", "zone"):
+        ada("remote", "add", name, f"../{name}")
+        ada("push", name, "main~1:main")
+    ada("fetch", "--all")
+    assert ada("log", "-1", "--format=%s", "FETCH_HEAD").out == "second\n"
+
+
+def test_a_remote_is_shown_with_what_follows_its_branches(ada: Cli) -> None:
+    ada("push", "-u", "origin", "main")
+    ada("push", "origin", "main:other")
+    ada("branch", "gone", "main")
+    ada("push", "-u", "origin", "gone")
+    ada("push", "origin", "--delete", "gone")
+    ada("reset", "HEAD~1")
+    assert ada("remote", "show").out == ada("remote").out == "origin\n"
+    head, *lines = ada("remote", "show", "origin").out.splitlines()
+    assert head == f"origin at {ada.folder.parent / 'bare'}"
+    assert [line.split("  ")[2:] for line in lines] == [
+        ["gone follows it"],
+        ["main follows it, 1 behind"],
+        [],
+    ]
+    assert "never pushed" in lines[0]
+    assert ada("remote", "show", "origin", "--json").json["remotes"][0]["name"] == "origin"
+    assert "there is no remote 'nope'" in ada("remote", "show", "nope", code=2).err
+
+
 def test_a_dry_run_of_a_fetch_keeps_nothing(ada: Cli) -> None:
     ada("push", "origin", "main", "main:gone")
     ada("clone", "../bare", "../bob")

@@ -17,9 +17,10 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-    from arbor.remote import fetching
+    from arbor.remote import fetching, remotes
 else:
     fetching = lazy_module("arbor.remote.fetching")
+    remotes = lazy_module("arbor.remote.remotes")
 
 FIELDS = {
     "dry_run": "whether nothing was kept",
@@ -114,4 +115,6 @@ def _every_remote(kb: KnowledgeBase, remote: str | None, *, as_json: bool) -> li
         raise UsageError("--all is every remote, and takes no name", "leave out --all, or the name")
     if as_json:
         raise UsageError("a JSON answer is about one remote", "name it: arbor fetch REMOTE --json")
-    return [each.name for each in kb.sharing.remotes()]
+    names = [each.name for each in kb.sharing.remotes()]
+    # The one that the branch follows comes last, since FETCH_HEAD is what came last.
+    return sorted(names, key=lambda name: bool(remotes.followed_there(kb.repo, name)))
