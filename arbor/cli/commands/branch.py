@@ -19,7 +19,8 @@ from arbor.cli.showing.ref_format import ref_format_option, ref_lines
 from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo.commits import branching
+from arbor.kb import KnowledgeBase
+from arbor.repo.commits import branching, history
 from arbor.repo.commits.shorthands import branch_named
 from arbor.store.refs import HEADS, REMOTES
 
@@ -35,7 +36,9 @@ FIELDS = {
 @click.option(
     "-l", "--list", "lists", is_flag=True, help="List the branches, or those that match a pattern NAME."
 )
-@click.option("-v", "--verbose", count=True, help="List them with the first lines of their commits.")
+@click.option("-v", "--verbose", count=True,
+              help="List them with how far they are from what they follow, and the first lines of their commits.",
+)  # fmt: skip
 @commit_filters
 @sort_option
 @ref_format_option
@@ -131,6 +134,18 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
+def _apart(kb: KnowledgeBase, branch: branching.Branch) -> str:
+    """How far a branch and what it follows have gone apart, as `: 1 ahead, 2 behind`; "" where they have not."""
+    theirs = None if branch.upstream_gone else kb.repo.refs.read(REMOTES + branch.upstream)
+    if theirs is None or not branch.commit:
+        return ""
+    numbers = history.count_apart(kb.repo, bytes.fromhex(branch.commit), theirs)
+    told = ", ".join(
+        f"{number:,} {word}" for number, word in zip(numbers, ("ahead", "behind"), strict=True) if number
+    )
+    return f": {told}" if told else ""
+
+
 class _Shown(NamedTuple):
     """Which branches a list shows, and whether with the first lines of their commits."""
 
@@ -173,6 +188,8 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
         mark = "*" if branch.current else " "
         gone = " (gone)" if branch.upstream_gone else ""
         follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
+        if shown.subjects and branch.upstream:
+            follows += _apart(session.open(), branch)
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
         subject = ""
         if shown.subjects and branch.commit:
