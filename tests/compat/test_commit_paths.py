@@ -89,6 +89,7 @@ def test_nothing_is_staged_when_it_fails(kb: Cli) -> None:
     )
     assert "run first: arbor add new.md" in kb("commit", "-m", "x", "new.md", code=2).err
     assert "a message goes after -m" in kb("commit", "what I did", code=2).err
+    assert "as it was in the last commit" in kb("commit", "-m", "x", "notes/proofs.md", code=2).err
     assert "takes no paths" in kb("commit", "-a", "-m", "x", "notes/merkle.md", code=2).err
     assert kb("status", "--short").out == " M notes/merkle.md\n?? new.md\n"
 

@@ -174,6 +174,8 @@ def _record(
         root = write_ledger(repo, writer, stage.base, stage.changes)
         unchanged = root == (old.ledger_root if old else ledger.EMPTY_LEDGER)
         if unchanged and not (allow_empty or amend or stage.merge_parents):
+            if waiting is not None:
+                raise UsageError("what was named is as it was in the last commit", "run: arbor status")
             raise UsageError("nothing is staged", "run: arbor add PATH")
         parents = _parents(head, old, stage, amend)
         if amend and old and not allow_empty and len(parents) < 2:
