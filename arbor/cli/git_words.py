@@ -206,6 +206,14 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--no-verify": "no hook runs before a push",
         "--atomic": "run it without; what was refused is named, and the exit code tells",
     },
+    "reflog": {
+        **dict.fromkeys(("--format", "--pretty"), _PROGRAMS),
+        **dict.fromkeys(
+            ("--date", "--oneline", "--no-abbrev"), "a move is one line, with its time: leave it out"
+        ),
+        "--all": "name one: arbor reflog main",
+        "--expire": "moves are kept",
+    },
     "remote": {
         **dict.fromkeys(("-n", "-p", "--prune"), "run: arbor fetch --prune NAME"),
         **dict.fromkeys(("-f", "--fetch"), "afterwards run: arbor fetch NAME"),

@@ -321,7 +321,7 @@ def test_commit_a_takes_no_conflict_markers(kb: Cli) -> None:
 
 def test_words_that_mean_something_else_are_told_what(kb: Cli) -> None:
     assert "run: arbor ls notes" in kb("cat", "notes", code=2).err
-    assert "arbor restore -S notes/merkle.md" in kb("reset", "notes/merkle.md", code=2).err
+    assert "staged so already" in kb("reset", "notes/merkle.md").err
     assert "revision 'nowhere' not found" in kb("reset", "nowhere", code=2).err
     kb("tag", "v1")
     kb("tag", "w1")

@@ -67,7 +67,7 @@ def test_what_stands_before_a_command() -> None:
         (("branch", "-d", "-r", "origin/x"), "arbor fetch --prune"),
         (("config", "--local", "user.name", "x"), "leave it out"),
         (("diff", "--theirs"), "MERGE_HEAD"),
-        (("commit", "notes/proofs.md", "-m", "x"), "arbor add PATH"),
+        (("commit", "notes/proofs.md", "-m", "x"), "as it was in the last commit"),
         (("remote", "update"), "arbor fetch --all"),
         (("remote", "prune", "origin"), "arbor fetch --prune NAME"),
         (("rev-parse", "HEAD"), "--format=%H"),

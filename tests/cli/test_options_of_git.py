@@ -277,3 +277,25 @@ def test_a_push_of_what_is_no_branch(kb: Cli) -> None:
     there("init", "empty")
     there("-C", "empty", "remote", "add", "origin", "../there")
     assert "no commit to push yet" in there("-C", "empty", "push", "-u", "origin", "main", code=2).err
+
+
+def test_a_list_of_branches_tells_of_a_detached_head(kb: Cli) -> None:
+    kb("switch", "-d", "HEAD")
+    [here, main] = kb("branch").out.splitlines()
+    assert here.startswith("* (HEAD is detached) ")
+    assert here.split()[-1] == main.split()[-1]
+    assert "detached" not in kb("branch", "-r").out + kb("branch", "main", "-l").out
+    assert kb("branch", "--format=%(refname)").out == "refs/heads/main\n"
+
+
+def test_a_commit_on_no_branch_is_not_left_in_silence(kb: Cli) -> None:
+    kb("switch", "-d", "HEAD")
+    assert kb("switch", "main").err == ""
+    kb("switch", "-d", "HEAD")
+    kb("commit", "--allow-empty", "-m", "on its own")
+    oid = kb("log", "-1", "--format=%h").out.strip()
+    told = kb("switch", "main").err
+    assert f"warning: commit {oid} is on no branch: on its own\n" in told
+    assert f"arbor branch NAME {oid}" in told
+    kb("switch", "-d", oid)
+    assert kb("switch", "-c", "kept").err == kb("switch", "main").err == ""

@@ -184,6 +184,9 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
         for line in ref_lines(session.open(), [refs[branch.name] for branch in found], shown.form):
             out.line(line)
         return
+    head = repo.refs.head()
+    if local and isinstance(head, bytes) and not shown.patterns and shown.holds(head.hex()):
+        out.line(f"* {out.style('(HEAD is detached)', 'green')} {out.style(short(head.hex()), 'yellow')}")
     for branch in found:
         mark = "*" if branch.current else " "
         gone = " (gone)" if branch.upstream_gone else ""

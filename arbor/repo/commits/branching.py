@@ -98,6 +98,13 @@ def _branch_ref(name: str) -> str:
     return check_ref_name(HEADS + name)
 
 
+def is_kept(repo: Repository, oid: bytes, *, but: str = "") -> bool:
+    """Whether HEAD or a ref other than one leads to a commit; what none leads to a gc may drop in time."""
+    others = [repo.refs.read(other) for other in repo.refs.iter_names() if other != but]
+    tips = [other for other in (*others, repo.refs.head_oid()) if other is not None]
+    return any(is_ancestor(repo, oid, _peeled(repo, tip)) for tip in tips)
+
+
 def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
     """Remove a branch; the commit it stood at.
 
@@ -113,11 +120,7 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
             raise UsageError(f"there is no branch '{name}'", "run: arbor branch")
         if repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "switch to another one first")
-        others = [repo.refs.read(other) for other in repo.refs.iter_names() if other != ref]
-        head = repo.refs.head_oid()
-        kept = any(
-            other is not None and is_ancestor(repo, oid, _peeled(repo, other)) for other in [*others, head]
-        )
+        kept = is_kept(repo, oid, but=ref)
         if not kept and not force:
             raise ConflictError(
                 f"branch '{name}' has commits that are nowhere else",
