@@ -267,9 +267,9 @@ class KnowledgeBase:
         return restoring.restore(self.repo, self.resolve_paths(paths, cwd), source=commit, staged=staged,
                                  worktree=worktree)  # fmt: skip
 
-    def status(self) -> Status:
-        """What differs between HEAD, stage and work tree."""
-        return get_status(self.repo)
+    def status(self, *, each_untracked: bool = False) -> Status:
+        """What differs between HEAD, stage and work tree; what is not tracked file by file, or folders as wholes."""
+        return get_status(self.repo, each_untracked=each_untracked)
 
     def commit(
         self, message: str = "", *, allow_empty: bool = False, amend: bool = False, index: bool = True,

@@ -39,7 +39,7 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
     """Show and change the knowledge bases that this one is shared with.
 
       arbor remote [-v]               list them
-      arbor remote show NAME          its branches as last seen, and what follows them
+      arbor remote show NAME          its branches as last seen, with followers
       arbor remote add NAME URL       give an address a name
       arbor remote rename NAME NEW    change the name; tracking branches go along
       arbor remote set-url NAME URL   change the address

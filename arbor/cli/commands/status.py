@@ -19,7 +19,7 @@ from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree.selections import lies_at, matcher_of
-from arbor.repo.work_tree.status import PathChange, Status, get_status, list_ignored
+from arbor.repo.work_tree.status import PathChange, Status, list_ignored
 from arbor.store.files import MAX_STATE_BYTES, read_bounded
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def command(
     """
     if nul and as_long:
         raise UsageError("-z is for a list of paths, and --long is in sentences", "leave out one of the two")
-    repo, each = session.open().repo, untracked == "all"
-    state = get_status(repo, each_untracked=each)
+    kb, each = session.open(), untracked == "all"
+    repo, state = kb.repo, kb.status(each_untracked=each)
     left_out = list_ignored(repo, each=each) if ignored else []
     if untracked == "no":
         state = replace(state, untracked=(), skipped=())
