@@ -15,8 +15,8 @@ from arbor.objects.ids import parse_oid
 from arbor.repo.commits import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
+from arbor.repo.work_tree.selections import kb_path
 from arbor.repo.work_tree.status import Status, get_status, staged_changes
-from arbor.repo.work_tree.worktree import kb_path
 
 if TYPE_CHECKING:
     from arbor.graph import checking, desk
@@ -271,13 +271,14 @@ class KnowledgeBase:
         return restoring.restore(self.repo, self.resolve_paths(paths, cwd), source=commit, staged=staged,
                                  worktree=worktree)  # fmt: skip
 
-    def status(self) -> Status:
-        """What differs between HEAD, stage and work tree."""
-        return get_status(self.repo)
+    def status(self, *, each_untracked: bool = False) -> Status:
+        """What differs between HEAD, stage and work tree; what is not tracked file by file, or folders as wholes."""
+        return get_status(self.repo, each_untracked=each_untracked)
 
     def commit(
         self, message: str = "", *, allow_empty: bool = False, amend: bool = False, index: bool = True,
-        author: Signature | str | None = None, sign: bool | None = None,
+        author: Signature | str | None = None, sign: bool | None = None, paths: Paths = (),
+        cwd: StrPath | None = None,
     ) -> CommitResult:  # fmt: skip
         """Record the stage as a commit, then bring the derived state up to date.
 
@@ -288,14 +289,17 @@ class KnowledgeBase:
             index: False leaves the index for the next search.
             author: Who wrote it, when that is somebody else; as text like `Ada <ada@example.org>`.
             sign: Whether to sign it; None leaves that to the setting `sign.commits`.
+            paths: Only what is staged at these paths and below, or of globs; the rest goes on waiting.
+            cwd: The folder that they are relative to; the work tree itself without.
 
         Raises:
             UsageError: when nothing is staged. ConflictError: when conflicts are unresolved.
         """
-        changes = staged_changes(self.repo, self.repo.stage())
+        part = committing.part_of_stage(self.repo, self.resolve_paths(paths, cwd)) if paths else None
+        changes = staged_changes(self.repo, part or self.repo.stage())
         with committing.interrupts_told(self.repo):
             made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author,
-                                     sign=signing.signer(self.repo, sign))  # fmt: skip
+                                     sign=signing.signer(self.repo, sign), instead=part)  # fmt: skip
             return following.after_commit(self.repo, made, changes, index=index)
 
     def bring_up_to_date(self) -> Ripple | None:

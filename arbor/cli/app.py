@@ -106,7 +106,7 @@ class Commands(click.Group):
 )
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default=None,
               help="When to use colours; auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
-@click.option("--no-pager", is_flag=True, help="Never start a pager.")
+@click.option("-P", "--no-pager", is_flag=True, help="Never start a pager.")
 @click.version_option(__version__, "-V", "--version", prog_name=PROGRAM, message="%(prog)s %(version)s",
                       help="Print the version.")  # fmt: skip
 @click.pass_context

@@ -12,7 +12,8 @@ from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.repo.commits.revisions import UnknownRevision
-from arbor.repo.snapshot import CORE_MARK, CORES
+from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS
+from arbor.repo.work_tree.status import tracked_files
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 _REVISION_AND_PATH = re.compile(r"((?:[@^]\{[^}]*\}|[@^](?!\{)|[^:@^])+):(.+)", re.DOTALL)
 """`REV:PATH`; what stands in braces, such as the time in `main@{2026-01-31 09:30}`, may hold a colon."""
+
+
+_STAGE_AND_PATH = re.compile(r":(?:([023]):)?([^/:].*)", re.DOTALL)
+_SIDES = {None: None, "0": None, "2": "HEAD", "3": "MERGE_HEAD"}
+"""What git's `:PATH` and `:N:PATH` are of: the stage, or in a merge the two sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,10 @@ def _candidates(session: Session, text: str) -> Iterator[Place]:
             path = _whole_path(session, text[:position])
             if path is not None and rest:
                 yield Place(path, text[position:] if rest.startswith("{") else rest)
+    of_stage = _STAGE_AND_PATH.fullmatch(text)
+    if of_stage:
+        path = of_stage[2]
+        yield Place(session.kb_path(path) if path.startswith(("./", "../")) else path, _SIDES[of_stage[1]])
     named = _REVISION_AND_PATH.fullmatch(text)
     if named:
         revision, path = named.groups()
@@ -108,6 +118,12 @@ def _is_revision(kb: KnowledgeBase, text: str | None) -> bool:
 def has_documents(kb: KnowledgeBase, path: str) -> bool:
     """Whether HEAD has a document at or below a path."""
     return next(kb.ls(path), None) is not None
+
+
+def known_documents(kb: KnowledgeBase) -> set[str]:
+    """The paths of documents that are tracked, and of those that are staged as removed."""
+    stage = kb.repo.stage()
+    return {*tracked_files(kb.repo, stage), *(key.removeprefix(DOCUMENTS) for key in stage.changes)}
 
 
 def _holds(kb: KnowledgeBase, path: str, revision: str | None) -> bool:

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 
 import click
 
-from arbor.cli.completing import DOCUMENT, REVISION
+from arbor.cli.completing import DOCUMENT, REVISION, DocumentType
 from arbor.cli.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
+COLOURS = ("auto", "always", "never")
 PATHS_AFTER_DASHES = "arbor.paths"
 _NUMBER = re.compile(r"-\d+")
 
@@ -23,23 +24,23 @@ class ArborCommand(click.Command):
     Attributes:
         splits_paths: What follows `--` are paths, and `paths_after_dashes` gives them.
         number_option: The option that `-NUM` stands for; "" where there is none.
-        joined_option: An option whose value may be left out, and must else be joined to it by `=`: what follows after a
-            space is an argument, as in git. "" where there is none.
+        joined_options: Options whose value may be left out, and must else be joined to them: what follows after a space
+            is an argument, as in git. Each with what it is read as where it stands without a value.
         fields: The keys of the JSON answer with what they mean; empty where there is no JSON answer.
     """
 
     def __init__(
         self, *args: Any, splits_paths: bool = False, number_option: str = "",
-        joined_option: str = "", fields: Mapping[str, str] | None = None, **kwargs: Any,
+        joined_options: Mapping[str, str] | None = None, fields: Mapping[str, str] | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(*args, **kwargs)
         self.help = _keep_layout(inspect.cleandoc(self.help or ""))
         self.splits_paths = splits_paths
         self.number_option = number_option
-        self.joined_option = joined_option
+        self.joined_options = dict(joined_options or {})
         self.fields = dict(fields or {})
         self.params += [
-            click.Option(["--color"], type=click.Choice(["auto", "always", "never"]), hidden=True,
+            click.Option(["--color"], type=click.Choice(COLOURS), hidden=True,
                          expose_value=False, callback=_set_colour, help="As before the command."),
             click.Option(["--no-pager"], is_flag=True, hidden=True, expose_value=False, callback=_set_pager,
                          help="As before the command."),
@@ -47,15 +48,16 @@ class ArborCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; see the class."""
+        args = _colour_words(args)
         if self.splits_paths and "--" in args:
             at = args.index("--")
             ctx.meta[PATHS_AFTER_DASHES] = tuple(args[at + 1 :])
             args = args[:at]
         if self.number_option:
             args = self._expand_numbers(args)
-        if self.joined_option:
+        if self.joined_options:
             end = args.index("--") if "--" in args else len(args)
-            args = [f"{arg}=" if arg == self.joined_option else arg for arg in args[:end]] + args[end:]
+            args = [self.joined_options.get(arg, arg) for arg in args[:end]] + args[end:]
         return super().parse_args(ctx, args)
 
     def _expand_numbers(self, args: list[str]) -> list[str]:
@@ -66,6 +68,20 @@ class ArborCommand(click.Command):
             for before, arg in zip(["", *args], args, strict=False)
             for part in ([arg] if before in names else _expand_number(arg, self.number_option))
         ]
+
+
+def _colour_words(args: list[str]) -> list[str]:
+    """The `--no-color` of git, and `--color` without a word, as `--color` with one; what follows `--` stays."""
+    end = args.index("--") if "--" in args else len(args)
+    words = []
+    for arg, after in zip(args[:end], [*args[1:end], ""], strict=False):
+        if arg == "--no-color":
+            words.append("--color=never")
+        elif arg == "--color" and after not in COLOURS:
+            words.append("--color=always")
+        else:
+            words.append(arg)
+    return words + args[end:]
 
 
 def _keep_layout(text: str) -> str:
@@ -103,14 +119,14 @@ def arbor_command(
     fields: Mapping[str, str] | None = None,
     splits_paths: bool = False,
     number_option: str = "",
-    joined_option: str = "",
+    joined_options: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], ArborCommand]:
     """Declare a command; its function's docstring is its help, and gets the Session first."""
 
     def declare(function: Callable[..., Any]) -> ArborCommand:
         made = click.command(
             name, cls=ArborCommand, fields=fields, splits_paths=splits_paths, number_option=number_option,
-            joined_option=joined_option,
+            joined_options=joined_options,
         )(click.pass_obj(function))  # fmt: skip
         assert isinstance(made, ArborCommand)
         return made
@@ -160,6 +176,15 @@ def merge_options(function: F) -> F:
     return function
 
 
+def message_option(what: str) -> Callable[[F], F]:
+    """`-m` as `message`: several are one, with empty lines between as in git; None where none is given."""
+
+    def joined(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str | None:
+        return "\n\n".join(given) if given else None
+
+    return click.option("-m", "--message", multiple=True, metavar="TEXT", callback=joined, help=what)
+
+
 def signed_option(function: F) -> F:
     """`--require-signed`, `--no-require-signed`."""
     return click.option(
@@ -180,6 +205,8 @@ def at_option(function: F) -> F:
     return click.option("--at", metavar="REV", type=REVISION, help="Look at this revision.")(function)
 
 
-def documents_argument(*, required: bool = False, metavar: str = "[PATH]...") -> Callable[[F], F]:
-    """Any number of document paths, completed from what the knowledge base holds."""
-    return click.argument("paths", nargs=-1, required=required, metavar=metavar, type=DOCUMENT)
+def documents_argument(
+    name: str = "paths", *, required: bool = False, metavar: str = "[PATH]...", kind: DocumentType = DOCUMENT
+) -> Callable[[F], F]:
+    """Any number of document paths, completed from what the knowledge base holds, or else as their kind has it."""
+    return click.argument(name, nargs=-1, required=required, metavar=metavar, type=kind)

@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 from arbor.cli.session import Session
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.snapshot import DOCUMENTS
 
 if TYPE_CHECKING:
     from arbor.cli import output
@@ -39,9 +40,11 @@ class RevisionType(_Typed):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Branches and tags."""
+        """Branches and tags; of a range the second, with the first as it stands."""
+        left, dots, right = incomplete.rpartition("..")
         names = [ref.split("/", 2)[2] for ref in _refs(ctx)] + ["HEAD"]
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)][:_MAX_ITEMS]
+        found = [CompletionItem(f"{left}{dots}{name}") for name in names if name.startswith(right)]
+        return found[:_MAX_ITEMS]
 
 
 class DocumentType(_Typed):
@@ -58,13 +61,60 @@ class DocumentType(_Typed):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Documents of HEAD whose path, as typed from here, begins so."""
+        """Documents of the stage whose path, as typed from here, begins so."""
         found = islice(_documents(ctx, incomplete), _MAX_ITEMS)
         return [CompletionItem(path) for path in found] or [CompletionItem(incomplete, type="file")]
 
 
+class RefType(RevisionType):
+    """What a push takes: a name, or two with a colon; the push itself says what is none."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as typed."""
+        return value
+
+
+class RevisionOrDocumentType(RevisionType):
+    """What is a revision or the path of a document; the command tells which."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Branches, tags and documents."""
+        revisions = super().shell_complete(ctx, param, incomplete)
+        documents = DOCUMENT.shell_complete(ctx, param, incomplete)
+        return revisions + [item for item in documents if item.type == "plain"]
+
+
+class FileType(DocumentType):
+    """The path of a file that may be in no knowledge base yet, or of a document that is gone."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """What the shell itself offers for a file: what is to be added is rarely tracked."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+class RemoteType(_Typed):
+    """The name or address of a remote, kept as typed."""
+
+    name = "remote"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The names of remotes; a file or folder where none begins so."""
+        found = [CompletionItem(name) for name in _remotes(ctx) if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
 REVISION = RevisionType()
 DOCUMENT = DocumentType()
+REVISION_OR_DOCUMENT = RevisionOrDocumentType()
+FILE = FileType()
+REMOTE = RemoteType()
+REF = RefType()
 
 
 def _session(ctx: click.Context) -> Session:
@@ -80,10 +130,19 @@ def _refs(ctx: click.Context) -> list[str]:
         return []
 
 
+def _remotes(ctx: click.Context) -> list[str]:
+    try:
+        return sorted(_session(ctx).open().repo.settings.table("remote"))
+    except (ArborError, OSError):
+        return []
+
+
 def _documents(ctx: click.Context, incomplete: str) -> Iterator[str]:
     try:
         session = _session(ctx)
-        for path, _ in session.open().ls():
+        repo = session.open().repo
+        for key in sorted(repo.stage().entries(repo.store, DOCUMENTS)):
+            path = key.removeprefix(DOCUMENTS)
             typed = session.path_from_here(path)
             if typed.startswith(incomplete):
                 yield typed

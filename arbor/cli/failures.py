@@ -79,8 +79,6 @@ def _usage(error: click.ClickException) -> Failure:
         return Failure(message, hint, EXIT_USAGE)
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         return _no_such_choice(error, list(error.param.type.choices), hint)
-    if ctx is not None and ctx.info_name == "commit" and "unexpected extra argument" in error.message:
-        hint = "a commit records what is staged; run: arbor add PATH first"
     message = error.format_message().strip().rstrip(".").replace(_NO_INTEGER, _NO_NUMBER)
     return Failure(message[:1].lower() + message[1:], hint, EXIT_USAGE)
 
@@ -100,6 +98,7 @@ def _no_such_choice(error: click.BadParameter, choices: list[str], hint: str) ->
     message = f"'{typed[1]}' is not one of {', '.join(choices)}{f' for {name}' if name else ''}"
     if choices[:1] == ["list"] and typed[1] in git_words.REMOTE_ACTIONS:
         return Failure(message, git_words.REMOTE_ACTIONS[typed[1]], EXIT_USAGE)
+    hint = git_words.VALUES.get((name, typed[1]), hint)
     close = difflib.get_close_matches(typed[1].lower(), [choice.lower() for choice in choices], n=1)
     meant = next((choice for choice in choices if [choice.lower()] == close), "")
     return Failure(message, f"did you mean '{meant}'?" if meant else hint, EXIT_USAGE)

@@ -148,10 +148,11 @@ def show_push(session: Session, result: PushResult) -> None:
         out.line(f"   {short_ref(ref.there)} is up to date" if ref.status == "same" else _moved_line(ref))
 
 
-def fetch_fields(result: FetchResult) -> dict[str, Any]:
+def fetch_fields(result: FetchResult, *, dry_run: bool = False) -> dict[str, Any]:
     """A fetch for `--json`."""
     rows = [{"there": c.there, "here": c.here or None, **_moved_fields(c)} for c in result.changes]
-    return {"url": result.url, "refs": rows, "objects": result.objects, "bytes": result.received_bytes,
+    return {"dry_run": dry_run, "url": result.url, "refs": rows,
+            "objects": result.objects, "bytes": result.received_bytes,
             "commits": result.commits, "cold": result.cold, "warnings": list(result.warnings),
             "fetch_head": result.fetch_head or None}  # fmt: skip
 

@@ -99,6 +99,14 @@ def check_path(path: str) -> str:
     return path
 
 
+def in_form_c(name: str) -> str:
+    """The name in Unicode form C, as paths are; one that has no such form as it is."""
+    try:
+        return unicodedata.normalize("NFC", name)
+    except UnicodeError:
+        return name
+
+
 def collision_key(path: str) -> str:
     """A key that is equal for paths which a case-insensitive or NFD file system takes for one."""
     if path.isascii():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import RemoteError, UsageError
 from arbor.remote.exchange.negotiating import ROLLED_BACK, advertised, find_haves
-from arbor.remote.exchange.transfer import TransferOptions, download
+from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
 from arbor.remote.protocol.messages import Advertisement, RemoteRef
 from arbor.remote.protocol.wire import Transport
 from arbor.remote.quarantine.connectivity import Checked, complete_commits, descends
@@ -30,12 +30,14 @@ class FetchOptions:
         tags: Whether tags come too.
         prune: Remove remote-tracking refs of branches that are gone there; what they showed last still binds them.
         force: Accept branches that were rolled back and tags that moved.
+        dry_run: Receive and check, and keep nothing: no ref moves, and the next fetch begins anew.
     """
 
     branches: tuple[str, ...] = ()
     tags: bool = True
     prune: bool = False
     force: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def fetch(
     )
     if not wants and is_same and not options.prune:
         same = [RefChange(ref.name, here, ref.oid.hex(), ref.oid.hex(), "same") for ref, here in chosen]
-        fetched = _set_fetched(repo, shown, remote, options, same)
+        fetched = "" if options.dry_run else _set_fetched(repo, shown, remote, options, same)
         return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(same), fetch_head=fetched)
     require_prerequisites(shown, complete if wants else None)
     haves = find_haves(repo, transport, shown, complete, remote) if wants else ()
@@ -139,6 +141,11 @@ def fetch(
             _judge(repo, arrival.checked, ref, here, seen_before.get(ref.name), force=options.force)
             for ref, here in chosen
         ]
+        if options.dry_run:
+            pruned = _gone(repo, remote, shown) if options.prune and remote else []
+            going = {each.here for each in pruned}
+            changes = [_unless_blocked(repo, change, going) for change in changes]
+            return _result(transport, shown, changes + pruned, arrival)
         fresh = {oid.hex() for oid in wants}
         if any(change.status != "rejected" and change.new in fresh for change in changes):
             arrival.publish()
@@ -153,6 +160,13 @@ def fetch(
         fetched = _set_fetched(repo, shown, remote, options, changes)
         changes += pruned
         warnings = _warnings(repo, changes, arrival.checked)
+    return _result(transport, shown, changes, arrival, warnings, fetched)
+
+
+def _result(
+    transport: Transport, shown: Advertisement, changes: Sequence[RefChange], arrival: Arrival,
+    warnings: Sequence[str] = (), fetched: str = "",
+) -> FetchResult:  # fmt: skip
     commits, cold = len(arrival.checked.commits), len(arrival.checked.cold)
     return FetchResult(transport.url, shown.head.removeprefix(HEADS), tuple(changes), arrival.objects,
                        arrival.received_bytes, commits, cold, tuple(warnings), fetched)  # fmt: skip
@@ -282,11 +296,11 @@ def _verdict(
     return "rejected", ROLLED_BACK
 
 
-def _unless_blocked(repo: Repository, change: RefChange) -> RefChange:
-    """The change, rejected where its name here is a folder of another ref's, or the other way round."""
+def _unless_blocked(repo: Repository, change: RefChange, going: Collection[str] = ()) -> RefChange:
+    """The change, rejected where its name here is a folder of another ref's, or the other way round; not of `going`."""
     if change.status != "new" or not change.here:
         return change
-    others = repo.refs.in_the_way(change.here)
+    others = [name for name in repo.refs.in_the_way(change.here) if name not in going]
     if not others:
         return change
     return replace(change, status="rejected", reason=f"'{others[0].split('/', 2)[2]}' {IN_THE_WAY}")
@@ -320,12 +334,19 @@ def _set_fetched(
 
 
 def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:
+    gone = _gone(repo, remote, shown)
+    for change in gone:
+        repo.refs.move(change.here, bytes.fromhex(change.old), None, repo.who(), "fetch: pruned")
+    return gone
+
+
+def _gone(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:
+    """The remote-tracking refs of branches that are no longer there."""
     prefix = f"{REMOTES}{remote}/"
     there = {ref.name[len(HEADS) :] for ref in shown.refs if ref.name.startswith(HEADS)}
     gone = []
     for name in list(repo.refs.iter_names(prefix)):
         old = repo.refs.read(name)
         if name[len(prefix) :] not in there and old is not None:
-            repo.refs.move(name, old, None, repo.who(), "fetch: pruned")
             gone.append(RefChange(HEADS + name[len(prefix) :], name, old.hex(), "", "pruned"))
     return gone

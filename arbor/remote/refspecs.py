@@ -94,11 +94,22 @@ def _parse(repo: Repository, text: str) -> PushSpec:
         return PushSpec(check_ref_name(name), oid, here=ref)
     if here in ("HEAD", "@"):
         return _head(repo, there)
+    if not there and here == repo.refs.current_branch():
+        raise UsageError("there is no commit to push yet", "run: arbor commit -m MESSAGE")
     if not there:
-        raise UsageError(f"there is no branch or tag '{here}'", f"write it as {here}:BRANCH")
+        raise UsageError(f"there is no branch or tag '{here}'", _what_else(repo, here))
     return PushSpec(
         check_ref_name(there if there.startswith("refs/") else HEADS + there), resolve(repo, here)
     )
+
+
+def _what_else(repo: Repository, here: str) -> str:
+    """What to type where a word is no branch or tag: a name there for a commit, or the nearest name."""
+    try:
+        resolve(repo, here)
+    except UsageError as error:
+        return error.hint
+    return f"write it as {here}:BRANCH"
 
 
 def _head(repo: Repository, there: str) -> PushSpec:

@@ -50,6 +50,19 @@ OPEN_KEYS = {"remote": ("url", "filter"), "branch": ("upstream",)}
 _GIT_NAMES = {"user.signingkey": "sign.key", "commit.gpgsign": "sign.commits",
               "gpg.ssh.allowedsignersfile": "sign.allowed_signers"}  # fmt: skip
 """What git calls settings that have another name here, for hints."""
+_GIT_HINTS = {
+    "core.editor": "set ARBOR_EDITOR, VISUAL or EDITOR", "init.defaultbranch": "name it: arbor init -b NAME",
+    "core.excludesfile": "write the patterns into .arborignore or .gitignore",
+    **dict.fromkeys(("core.autocrlf", "core.eol"), "leave it out: files are kept byte for byte"),
+    "core.quotepath": "leave it out: only odd characters are quoted, and none with -z or --json",
+    "pull.rebase": "leave it out: histories are joined by a merge", "pull.ff": "say it each time: arbor pull --ff-only",
+    "merge.ff": "say it each time: arbor merge --no-ff", "push.default": "leave it out: the current branch is pushed",
+    "push.followtags": "say it each time: arbor push --tags", "push.autosetupremote": "say it once: arbor push -u",
+    "fetch.prune": "say it each time: arbor fetch --prune",
+    "credential.helper": "leave it out: ssh has its keys, and http takes a token from ARBOR_TOKEN",
+    "tag.gpgsign": "say it each time: arbor tag -s",
+}  # fmt: skip
+"""What stands here for settings of git that arbor has not, for hints."""
 _WORDS = {"color.ui": ("auto", "always", "never", "true", "false")}
 _A_TYPE = {str: "text in quotation marks", bool: "true or false"}
 
@@ -372,6 +385,13 @@ def _allowed(name: str) -> str:
     )
     if ours:
         return f"here it is called {ours}"
+    section, _, key = name.rpartition(".")
+    if section == "alias":
+        return f"aliases are the shell's: alias {key or 'NAME'}='arbor COMMAND'"
+    if section.startswith("branch.") and key in ("remote", "merge"):
+        return f"here it is called {section}.upstream"
+    if hint := _GIT_HINTS.get(name.lower()):
+        return hint
     section = name.partition(".")[0]
     near = [f"{section}.NAME.{key}" for key in OPEN_KEYS.get(section, ())]
     near = near or [key for key in LOCAL_KEYS if key.startswith(f"{section}.")]

@@ -202,7 +202,7 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
     """
     folder = fs_path if bare else fs_path / PRIVATE_FOLDER
     if (folder / FORMAT_FILE).exists():
-        raise UsageError(f"there is a knowledge base in {fs_path} already")
+        raise UsageError(f"there is a knowledge base in {fs_path} already", "it is ready; run: arbor status")
     if bare and folder.is_dir() and any(folder.iterdir()) and not (folder / "packs").is_dir():
         raise UsageError(f"{fs_path} is not empty", "give a new folder for a bare knowledge base")
     check_ref_name(HEADS + branch)

@@ -307,8 +307,9 @@ regular expression, `REV^{/TEXT}` the newest that REV leads to; `REV^{commit}` a
 `FETCH_HEAD` is what the last fetch was for, `MERGE_HEAD` what a merge in progress brings in.
 `OLD..NEW` is a range, `OLD...NEW` begins where the two parted; for `branch`, `switch` and `restore -s` it is there.
 
-**Documents.** `PATH` is the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a revision. A path
-that itself holds `@` or `:` wins over the other readings.
+**Documents.** `PATH` and `:PATH` are the document as it is staged or committed, `PATH@REV` and `REV:PATH` at a
+revision; in a merge `:2:PATH` is the side of the current branch and `:3:PATH` the other. A path that itself holds `@`
+or `:` wins over the other readings.
 
 **Environment.**
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,6 +39,46 @@ def test_revisions_and_documents(kb: Cli) -> None:
     assert complete(kb.folder, "arbor cat notes/m") == ["notes/merkle.md"]
     assert complete(kb.folder / "notes", "arbor cat p") == ["proofs.md"]
     assert complete(kb.folder, "arbor cat nothing") == ["nothing"]
+    kb("tag", "notes-1")
+    assert complete(kb.folder, "arbor log main..not") == ["main..notes-1"]
+    assert complete(kb.folder, "arbor diff main...ma") == ["main...main"]
+    for command in ("diff", "log", "show", "reset"):
+        assert complete(kb.folder, f"arbor {command} notes") == [
+            "notes-1",
+            "notes/merkle.md",
+            "notes/proofs.md",
+        ]
+
+
+def test_what_is_staged_and_what_is_to_be_added(kb: Cli) -> None:
+    kb.write("notes/staged.md", "new\n")
+    kb("add", "notes/staged.md")
+    kb.write("notes/more.md", "new\n")
+    assert complete(kb.folder, "arbor rm notes/s") == ["notes/staged.md"]
+    assert complete(kb.folder, "arbor add notes/m") == ["notes/m"]  # a file, which the shell completes
+
+
+def test_remotes(kb: Cli) -> None:
+    kb("remote", "add", "origin", "../there")
+    assert complete(kb.folder, "arbor push or") == ["origin"]
+    assert complete(kb.folder, "arbor fetch ") == ["origin"]
+    assert complete(kb.folder, "arbor push origin ma") == ["main"]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_the_fish_script_keeps_what_follows_a_comma(kb: Cli, tmp_path: Path) -> None:
+    kb.write("a, b.md", "a\n")
+    kb.commit("a comma")
+    program = tmp_path / "bin/arbor"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command_line())} "$@"\n')
+    program.chmod(0o755)
+    environment = process_environment(kb.folder)
+    environment["PATH"] = f"{program.parent}:{environment['PATH']}"
+    ask = "arbor completion fish | source; complete -C 'arbor cat a'; complete -C 'arbor stat'"
+    done = subprocess.run(["fish", "--no-config", "-c", ask], cwd=kb.folder, env=environment, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert done.stdout.splitlines() == ["a, b.md", "status\tShow what is staged, changed and untracked"]
 
 
 def test_outside_of_a_knowledge_base_nothing_breaks(tmp_path: Path) -> None:

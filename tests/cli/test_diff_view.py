@@ -53,7 +53,7 @@ def test_nothing_changed(out: Output) -> None:
 
 def test_odd_names_are_quoted(out: Output) -> None:
     odd = change('say "hi".md', 1, 1)
-    assert list(name_lines(out, [odd], "status")) == ['M    "say \\"hi\\".md"']
+    assert list(name_lines(out, [odd], "status")) == ['M\t"say \\"hi\\".md"']
     assert next(iter(patch_lines(out, odd))) == 'diff --git "a/say \\"hi\\".md" "b/say \\"hi\\".md"'
 
 

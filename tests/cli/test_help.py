@@ -117,7 +117,7 @@ def test_help_is_asked_for_as_in_git(cli: Cli) -> None:
     ("words", "hint"),
     [
         (("STATUS",), "did you mean 'status'?"),
-        (("clean",), "no file that is not tracked is removed; arbor status lists them"),
+        (("clean",), "no file that is not tracked is removed; arbor status -u lists them"),
         (("search", "x", "--mod", "STRICT"), "did you mean '--mode'?"),
         (("merge", "--resume"), "run: arbor merge --help"),  # it is not much like --offline
         (("gc", "--compact"), "run: arbor gc --help"),

@@ -230,3 +230,87 @@ def test_histories_with_nothing_in_common_are_pulled_when_that_is_asked_for(kb: 
     kb("pull", "--allow-unrelated-histories", str(other.folder))
     assert (kb.folder / "theirs.md").read_text() == "# Theirs\n"
     assert (kb.folder / "notes/proofs.md").exists()
+
+
+def test_several_messages_are_paragraphs(kb: Cli) -> None:
+    kb("tag", "-a", "v1", "-m", "first", "-m", "second")
+    assert kb("tag", "--json").json["tags"][0]["message"] == "first\n\nsecond"
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "-X", "ours", "-m", "joined", "-m", "for a reason", "side")
+    assert kb("log", "-1", "--format=%B").out == "joined\n\nfor a reason\n\n"
+
+
+def test_small_words_of_git(kb: Cli) -> None:
+    kb("switch", "-d", "HEAD")
+    assert kb("branch", "--show-current").out == ""
+    kb("switch", "main")
+    assert kb("status", "--json").json["top"] == str(kb.folder)
+    Cli(kb.folder)("init", "--initial-branch=trunk", "inner")
+    assert kb("-C", "inner", "status", "--json").json["branch"] == "trunk"
+    there = Cli(kb.folder.parent)
+    there("clone", "kb", "copy")
+    assert (
+        there("-C", "copy", "pull", "--no-rebase", "--no-edit", "--allow-unrelated-histories").out
+        == "already up to date\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("core.editor", "EDITOR"), ("alias.st", "alias st='arbor COMMAND'"), ("init.defaultBranch", "arbor init -b NAME"),
+     ("branch.main.merge", "branch.main.upstream"), ("branch.main.remote", "branch.main.upstream"),
+     ("core.nope", "the settings of 'core' are"), ("alias", "the settings are")],
+)  # fmt: skip
+def test_settings_of_git(name: str, told: str, kb: Cli) -> None:
+    assert told in kb("config", name, "x", code=2).err
+
+
+def test_what_is_in_conflict_is_found_and_stays_where_it_is(kb: Cli) -> None:
+    diverge(kb, "ours\n", "theirs\n")
+    kb("merge", "side", code=13)
+    [path] = kb("diff", "--name-only", "--diff-filter=U").out.splitlines()
+    assert kb("diff", "--name-status", "--diff-filter=U", "HEAD").out == f"U\t{path}\n"
+    assert kb("diff", "--name-only", "--diff-filter=U", "-z", ".").out == f"{path}\0"
+    assert kb("diff", "--name-only", "--diff-filter=U", "zh").out == ""
+    assert kb("diff", "--name-only", "--diff-filter=U", "--staged").out == ""
+    assert kb("diff", "--json", "--diff-filter=U").json["changes"][0]["status"] == "U"
+    assert [kb("cat", f":{side}:{path}").out for side in "23"] == ["ours\n", "theirs\n"]
+    assert "is in conflict" in kb("mv", path, "elsewhere.md", code=13).err
+    kb("restore", "--ours", path)
+    assert kb("diff", "--name-only", "--diff-filter=U").out == f"{path}\n"
+    kb("add", path)
+    assert kb("diff", "--name-only", "--diff-filter=U").out == ""
+    assert kb("cat", f":{path}").out == kb("cat", f":0:{path}").out == "ours\n"
+    assert kb("-C", "notes", "cat", ":./merkle.md").out == kb("cat", "notes/merkle.md").out
+
+
+def test_a_push_of_what_is_no_branch(kb: Cli) -> None:
+    kb("remote", "add", "origin", "../there")
+    assert "hint: did you mean 'main'?" in kb("push", "origin", "mian", code=2).err
+    assert "hint: write it as main~0:BRANCH" in kb("push", "origin", "main~0", code=2).err
+    there = Cli(kb.folder.parent)
+    there("init", "empty")
+    there("-C", "empty", "remote", "add", "origin", "../there")
+    assert "no commit to push yet" in there("-C", "empty", "push", "-u", "origin", "main", code=2).err
+
+
+def test_a_list_of_branches_tells_of_a_detached_head(kb: Cli) -> None:
+    kb("switch", "-d", "HEAD")
+    [here, main] = kb("branch").out.splitlines()
+    assert here.startswith("* (HEAD is detached) ")
+    assert here.split()[-1] == main.split()[-1]
+    assert "detached" not in kb("branch", "-r").out + kb("branch", "main", "-l").out
+    assert kb("branch", "--format=%(refname)").out == "refs/heads/main\n"
+
+
+def test_a_commit_on_no_branch_is_not_left_in_silence(kb: Cli) -> None:
+    kb("switch", "-d", "HEAD")
+    assert kb("switch", "main").err == ""
+    kb("switch", "-d", "HEAD")
+    kb("commit", "--allow-empty", "-m", "on its own")
+    oid = kb("log", "-1", "--format=%h").out.strip()
+    told = kb("switch", "main").err
+    assert f"warning: commit {oid} is on no branch: on its own\n" in told
+    assert f"arbor branch NAME {oid}" in told
+    kb("switch", "-d", oid)
+    assert kb("switch", "-c", "kept").err == kb("switch", "main").err == ""

@@ -73,7 +73,7 @@ def test_a_reader_who_leaves_before_the_end_of_a_short_answer(kb: Cli) -> None:
 
 
 def test_an_interrupt_ends_quietly(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(KnowledgeBase, "status", interrupt)
@@ -84,7 +84,7 @@ def test_an_interrupt_ends_quietly(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_interrupt_after_the_commit_says_that_it_was_made(
     kb: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     kb.write("more.md", "# More\n")
@@ -180,7 +180,7 @@ def test_closed_streams(kb: Cli) -> None:
 
 
 def test_a_bug_is_called_one(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a \x1b[31mtest")
 
     monkeypatch.setattr(KnowledgeBase, "status", broken)
@@ -204,7 +204,7 @@ def test_a_bug_is_called_one(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_error_ends_with_its_exit_code(
     kind: type[errors.ArborError], kb: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise kind("it did not work", "try this")
 
     monkeypatch.setattr(KnowledgeBase, "status", refuse)

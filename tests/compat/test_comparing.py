@@ -96,7 +96,7 @@ def test_two_documents(changed: Cli) -> None:
     changed.write("with:colon.md", "text\n")
     changed.commit("a colon")
     (changed.folder / "with:colon.md").unlink()
-    assert changed("diff", "--name-status", "with:colon.md").out == "D    with:colon.md\n"
+    assert changed("diff", "--name-status", "with:colon.md").out == "D\twith:colon.md\n"
 
 
 def test_a_patch_made_without_white_space_applies(changed: Cli) -> None:
@@ -104,3 +104,84 @@ def test_a_patch_made_without_white_space_applies(changed: Cli) -> None:
     changed("restore", "-s", "HEAD~1", "spaces.md")
     subprocess.run(["git", "apply", "-"], cwd=changed.folder, input=patch, check=True)
     assert (changed.folder / "spaces.md").read_text() == "a  b\nC\n\td\ne\n"
+
+
+LETTERS = ["M", "AR", "d", "Amr", "C"]
+SUMMARIES = [("--name-status",), ("--numstat",), ("--name-only",), ("--no-renames", "--numstat")]
+
+
+@pytest.fixture
+def moved(cli: Cli) -> Cli:
+    """Two commits in both, with renames in folders and names that are quoted in lines."""
+    git(cli, "init", "-q")
+    git(cli, "config", "core.quotePath", "false")
+    cli("init")
+    (cli.folder / ".git/info/exclude").write_text(".arbor\n")
+    for place in (
+        "new/folder/a b.md",
+        "new/other/a b.md",
+        "deep/x/y/same.md",
+        "up/one.md",
+        'odd"näme.md',
+        "gone.md",
+    ):
+        cli.write(place, f"{place}\n" * 9)
+    both_commit(cli)
+    for old, new in (
+        ("new/folder/a b.md", "new/a b.md"),
+        ("deep/x/y/same.md", "deep/z/y/same.md"),
+        ("up/one.md", "o.md"),
+    ):
+        cli("mv", old, new) if (cli.folder / new).parent.is_dir() else rename(cli, old, new)
+    cli("rm", "gone.md")
+    cli.write("new/other/a b.md", "changed\n")
+    cli.write('odd"näme.md', "odder\n")
+    cli.write("here.md", "here\n")
+    both_commit(cli)
+    return cli
+
+
+def rename(cli: Cli, old: str, new: str) -> None:
+    (cli.folder / new).parent.mkdir(parents=True)
+    (cli.folder / old).rename(cli.folder / new)
+
+
+def both_commit(cli: Cli) -> None:
+    cli.commit("files")
+    git(cli, "add", "-A")
+    git(cli, "commit", "-q", "-m", "files")
+
+
+@pytest.mark.parametrize("words", SUMMARIES)
+def test_what_scripts_read(words: tuple[str, ...], moved: Cli) -> None:
+    """Names in folders and names that are quoted, in lines and between NUL bytes, are byte for byte as git has them."""
+    for letters in ([], *([f"--diff-filter={text}"] for text in LETTERS)):
+        for nul in ([], ["-z"]):
+            given = ["diff", *words, *letters, *nul, "HEAD~1"]
+            done = subprocess.run(["git", *given], cwd=moved.folder, capture_output=True, check=True)
+            assert moved(*given).raw == done.stdout, given
+        given = ["log", "--format=%s", *words, *letters]
+        assert moved(*given).out.splitlines() == git(moved, *given)
+        given = ["show", "--format=", *words, *letters, "HEAD", "--", "new"]
+        assert moved(*given).out.splitlines() == git(moved, *given)
+
+
+def test_a_patch_after_a_summary(moved: Cli) -> None:
+    for words in (["-p", "--numstat"], ["--patch", "--name-only"], ["-u"]):
+        expected = plain(git(moved, "diff", *words, "HEAD~1", "--", "new", "deep", "o.md"))
+        assert (
+            plain(moved("diff", *words, "HEAD~1", "--", "new", "deep", "o.md").out.splitlines()) == expected
+        )
+        assert (
+            plain(moved("show", "--format=", *words, "HEAD", "new", "deep", "o.md").out.splitlines())
+            == expected
+        )
+    assert moved("show", "--oneline", "-s").out == moved("log", "-1", "--oneline").out
+
+
+def test_what_cannot_be_shown_so(moved: Cli) -> None:
+    assert "names alone" in moved("diff", "-z", "HEAD~1", code=2).err
+    assert "no change is called 'Q'" in moved("diff", "--diff-filter=AQ", code=2).err
+    assert "means something to git alone" in moved("diff", "HEAD~1", "--", ":!new", code=2).err
+    assert "one commit is shown" in moved("show", "HEAD", "HEAD~1", code=2).err
+    assert "of documents one is shown" in moved("show", "here.md", "o.md", code=2).err

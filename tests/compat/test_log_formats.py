@@ -124,7 +124,7 @@ def test_names_and_numbers_below_a_format(both: Both) -> None:
             assert both.cli(*words).out.splitlines() == expected
     assert both.cli("show", "--format=", "--shortstat").out == "2 documents changed, 1 line added\n"
     assert "there.md" in both.cli("show", "--no-renames", "--name-status", "--format=").out.splitlines()[-1]
-    assert both.cli("show", "--no-renames", "--name-status", "--format=").out.startswith("D    moved.md\n")
+    assert both.cli("show", "--no-renames", "--name-status", "--format=").out.startswith("D\tmoved.md\n")
 
 
 def test_which_commits_are_told(both: Both) -> None:
@@ -168,3 +168,54 @@ def test_ages(both: Both) -> None:
     assert [age_text(age) for age in (-1, 0, 1, 89, 90)] == [
         "in the future", "0 seconds ago", "1 second ago", "89 seconds ago", "2 minutes ago",
     ]  # fmt: skip
+
+
+def test_several_patterns_and_capitals(both: Both) -> None:
+    for subject in ("Rust: one", "rust: two", "go", "Python"):
+        both.commit(subject, note=f"{subject}\n")
+    for words in (
+        ["--grep", "rust"],
+        ["--grep", "rust", "-i"],
+        ["--grep=go", "--grep=Rust"],
+        ["--author", "ADA", "-i"],
+        ["--author=Bob", "--author=ada@"],
+        ["--grep=go", "--grep=RUST", "--regexp-ignore-case", "--author=nobody"],
+    ):
+        assert both.cli("log", "--format=%s", *words).out == both.git("log", "--format=%s", *words), words
+    assert both.cli("log", "-1", "--oneline", "--color").out.startswith("\x1b[")
+    assert "\x1b[" not in both.cli("--color", "always", "log", "-1", "--oneline", "--no-color").out
+
+
+def test_what_git_fills_in_is_filled_in_or_refused(both: Both) -> None:
+    both.commit("one", note="one\n")
+    letters = "HhTtPpsbBdDnNSmeWXYz"
+    people = [f"{who}{what}" for who in "ac" for what in "nNeEadDtriIslLch"]
+    forms = [
+        *letters,
+        *people,
+        "x41",
+        "C(red)",
+        "Cred",
+        "<(20)",
+        ">(9,trunc)",
+        "<|(3)",
+        "w(9)",
+        "(trailers)",
+        "G?",
+        "gd",
+        "+b",
+        "-b",
+        " b",
+    ]
+    for form in forms:
+        done = both.cli.run("log", "-1", f"--format=%{form}|")
+        told = both.git("log", "-1", f"--format=%{form}|")
+        if told == f"%{form}|\n":
+            assert done.out == told, form
+        else:
+            assert done.code == 2 or not done.out.startswith("%"), form
+    assert both.cli("log", "-1", "--format=%aN <%aE>%cN").out == both.git(
+        "log", "-1", "--format=%aN <%aE>%cN"
+    )
+    assert "'%<(' is not filled in" in both.cli("log", "--format=format:%<(20)%an", code=2).err
+    assert both.cli("log", "-1", "--format=%%N 5%").out == "%N 5%\n"

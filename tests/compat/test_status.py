@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,8 +16,10 @@ import pytest
 from arbor.errors import ArborError
 from arbor.kb import KnowledgeBase
 from arbor.repo.work_tree.status import Status, list_ignored
+from tests.cli.harness import Cli, cli, steady
 from tests.repo.kit import new_kb, write
 
+__all__ = ["cli", "steady"]
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 NAMES = [
     "a.md",
@@ -172,3 +175,68 @@ def test_both_say_the_same_after_every_step(tmp_path: Path, seed: int) -> None:
     for _ in range(30):
         step(pair, source)
         pair.compare()
+
+
+@pytest.mark.parametrize("more", [[], ["--ignored"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-u"],
+        ["-uall"],
+        ["-unormal"],
+        ["-uno"],
+        ["--untracked-files"],
+        ["--untracked-files=all", "x"],
+        ["-u", "x"],
+    ],
+)
+def test_how_much_is_told_of_what_is_not_tracked(cli: Cli, words: list[str], more: list[str]) -> None:
+    git(cli.folder, "init", "-q", "-b", "main")
+    (cli.folder / ".git/info/exclude").write_text(".arbor\n")
+    cli("init")
+    names = [
+        "a.md",
+        "x/b.md",
+        "x/new/c.md",
+        "x/new/d.md",
+        "y/deep/e.md",
+        "x/z.log",
+        "l/l.log",
+        "y/deep/log/f.log",
+    ]
+    write(cli.folder, {**dict.fromkeys(names, "text\n"), ".gitignore": "*.log\n"})
+    for program in (cli, lambda *told: git(cli.folder, *told)):
+        program("add", "a.md", "x/b.md")
+    if more and "-uno" in words:
+        return  # git refuses the two together
+    for form in (["--porcelain"], ["--porcelain=v1"], ["-s"], ["-z"], ["-sz"]):
+        done = subprocess.run(
+            ["git", "status", *form, *more, *words], cwd=cli.folder, capture_output=True, check=True
+        )
+        expected = re.sub(rb"!! \.arbor/[^\n\0]*[\n\0]", b"", done.stdout)
+        assert cli("status", *form, *more, *words).raw == expected, form
+
+
+def test_mv_leaves_what_cannot_be_moved(cli: Cli) -> None:
+    git(cli.folder, "init", "-q", "-b", "main")
+    (cli.folder / ".git/info/exclude").write_text(".arbor\n")
+    cli("init")
+    names = ["a.md", "b.md", "x/a.md", "y/b.md", "z/c.md"]
+    write(cli.folder, dict.fromkeys(names, "text\n"))
+    cli.commit("first")
+    git(cli.folder, "add", ".")
+    git(cli.folder, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", "first")
+    write(cli.folder, {"loose.md": "loose\n"})
+    for words in (["loose.md", "a.md", "b.md", "nope.md", "y/b.md", "z"], ["nope.md", "q.md"], ["z/c.md", "z/a.md"],
+                  ["z/a.md", "z/b.md", "nofolder"], ["z/a.md", "first.md"]):  # fmt: skip
+        before = own_files(cli.folder)
+        git(cli.folder, "mv", "-k", *words)
+        after = own_files(cli.folder)
+        put_back(cli.folder, before)
+        cli("mv", "-k", *words)
+        assert own_files(cli.folder) == after, words
+        found = cli("status", "--porcelain", "-z").raw.decode()
+        renamed = subprocess.run(
+            ["git", "status", "--porcelain", "-z"], cwd=cli.folder, capture_output=True, check=True
+        )
+        assert sorted(found.split("\0")) == sorted(renamed.stdout.decode().split("\0")), words

@@ -671,3 +671,63 @@ def test_a_clone_is_recorded_with_the_name_of_who_makes_it(ada: Cli) -> None:
     assert made.returncode == 0, made.stderr
     [move] = other(ada, "mine")("reflog", "--json").json["moves"]
     assert move["who"] == "Ada Lovelace"
+
+
+def test_what_the_branch_follows_is_fetch_head_after_a_fetch_of_all(ada: Cli) -> None:
+    ada("push", "-u", "origin", "main")
+    ada("init", "--bare", "../aside")
+    ada("init", "--bare", "../zone")
+    for name in ("aside", "zone"):
+        ada("remote", "add", name, f"../{name}")
+        ada("push", name, "main~1:main")
+    ada("fetch", "--all")
+    assert ada("log", "-1", "--format=%s", "FETCH_HEAD").out == "second\n"
+
+
+def test_a_remote_is_shown_with_what_follows_its_branches(ada: Cli) -> None:
+    ada("push", "-u", "origin", "main")
+    ada("push", "origin", "main:other")
+    ada("branch", "gone", "main")
+    ada("push", "-u", "origin", "gone")
+    ada("push", "origin", "--delete", "gone")
+    ada("reset", "HEAD~1")
+    assert ada("remote", "show").out == ada("remote").out == "origin\n"
+    head, *lines = ada("remote", "show", "origin").out.splitlines()
+    assert head == f"origin at {ada.folder.parent / 'bare'}"
+    assert [line.split("  ")[2:] for line in lines] == [
+        ["gone follows it"],
+        ["main follows it, 1 behind"],
+        [],
+    ]
+    assert "never pushed" in lines[0]
+    assert ada("remote", "show", "origin", "--json").json["remotes"][0]["name"] == "origin"
+    assert "there is no remote 'nope'" in ada("remote", "show", "nope", code=2).err
+
+
+def test_a_dry_run_of_a_fetch_keeps_nothing(ada: Cli) -> None:
+    ada("push", "origin", "main", "main:gone")
+    ada("clone", "../bare", "../bob")
+    bob = other(ada, "bob")
+    ada("push", "origin", "--delete", "gone")
+    ada.write("new.md", "new\n")
+    ada.commit("more")
+    ada("push", "origin", "main", "main:gone/one")
+    before = everything(bob.folder / ".arbor")
+    told = bob("fetch", "--prune", "--dry-run").out.splitlines()[1:]
+    answer = bob("fetch", "--prune", "--dry-run", "--json").json
+    assert everything(bob.folder / ".arbor") == before
+    assert (answer["dry_run"], answer["commits"], answer["fetch_head"]) == (True, 1, None)
+    assert sorted(row["status"] for row in answer["refs"] if row["status"] != "same") == [
+        "forward",
+        "new",
+        "pruned",
+    ]
+    assert bob("fetch", "--prune").out.splitlines()[1:] == told
+    again = bob("fetch", "--dry-run", "--json").json
+    assert {row["status"] for row in again["refs"]} == {"same"}
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """The files of a KB's folder, but for caches and locks."""
+    kept = (path for path in sorted(folder.rglob("*")) if path.is_file() and "cache" not in path.parts)
+    return {str(path): path.read_bytes() for path in kept if path.name != "lock"}

@@ -236,6 +236,6 @@ def test_a_cold_document_without_a_file_is_no_difference(ada: Cli, cold: Cli) ->
         == cold("diff", "HEAD~1..HEAD", "--name-status").out
     )
     cold.write("notes/late.md", "later\n")
-    assert cold("diff", "--name-status").out == "M    notes/late.md\n"
+    assert cold("diff", "--name-status").out == "M\tnotes/late.md\n"
     assert "+later" in cold("diff", "HEAD").out
     assert "-late\n" in cold("diff").out

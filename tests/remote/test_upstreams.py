@@ -177,3 +177,15 @@ def test_renaming_a_remote_that_was_cut_off_anywhere_is_done_by_the_same_command
         assert read_upstream(open_repository(folder), "main") == "up/main"
         assert [name for name in repo.refs.iter_names("refs/remotes/") if "origin" in name] == []
     assert step > 2
+
+
+def test_how_far_branches_are_from_what_they_follow(ada: Cli) -> None:
+    ada("commit", "--allow-empty", "-m", "second")
+    ada("push")
+    ada("branch", "even", "origin/main")
+    assert ada("branch", "-v").out.splitlines()[1].split("  ")[1] == "follows origin/main"
+    ada("reset", "HEAD~1")
+    ada("commit", "--allow-empty", "-m", "instead")
+    lines = [line.split("  ") for line in ada("branch", "-v").out.splitlines()]
+    assert [line[1] for line in lines if "main" in line[0]] == ["follows origin/main: 1 ahead, 1 behind"]
+    assert "ahead" not in ada("branch").out

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
+from arbor.cli.completing import FILE
 from arbor.cli.session import Session
 from arbor.cli.showing.add_view import report_skipped
 from arbor.errors import UsageError
@@ -33,7 +34,7 @@ _DRY = {"added": "add", "modified": "update", "removed": "remove"}
 
 
 @arbor_command("add", fields=FIELDS)
-@documents_argument()
+@documents_argument(metavar="[PATH]...", kind=FILE)
 @click.option(
     "-u", "--update", is_flag=True, help="Only documents that are tracked already, removals included."
 )

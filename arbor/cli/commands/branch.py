@@ -15,11 +15,14 @@ from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
+from arbor.cli.showing.ref_format import ref_format_option, ref_lines
 from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import short
 from arbor.errors import UsageError
-from arbor.repo.commits import branching
+from arbor.kb import KnowledgeBase
+from arbor.repo.commits import branching, history
 from arbor.repo.commits.shorthands import branch_named
+from arbor.store.refs import HEADS, REMOTES
 
 FIELDS = {
     "branches": "`name`, `commit`, `current`, `upstream` of each, and `upstream_gone`: whether that was removed "
@@ -33,9 +36,12 @@ FIELDS = {
 @click.option(
     "-l", "--list", "lists", is_flag=True, help="List the branches, or those that match a pattern NAME."
 )
-@click.option("-v", "--verbose", count=True, help="List them with the first lines of their commits.")
+@click.option("-v", "--verbose", count=True,
+              help="List them with how far they are from what they follow, and the first lines of their commits.",
+)  # fmt: skip
 @commit_filters
 @sort_option
+@ref_format_option
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-a", "--all", "everywhere", is_flag=True, help="List both: the remotes' as remotes/NAME.")
 @click.option(
@@ -57,7 +63,7 @@ FIELDS = {
 def command(
     session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
     force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, lists: bool,
-    verbose: int, force_move: bool, sort: str, as_json: bool, **filters: Any,
+    verbose: int, force_move: bool, sort: str, form: str | None, as_json: bool, **filters: Any,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -67,12 +73,19 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    lists = lists or verbose > 0 or sort != "name" or any(value is not None for value in filters.values())
+    lists = (
+        lists
+        or verbose > 0
+        or sort != "name"
+        or form is not None
+        or any(value is not None for value in filters.values())
+    )
     move, force = move or force_move, force or force_move
     acts = delete or force_delete or move or upstream or unset_upstream
     if (remotes or everywhere or show_current or lists) and (acts or (names and not lists)):
-        told = "-l, -v, -r, -a, --show-current and the filters list branches, and change none"
-        raise UsageError(told, "run: arbor branch --help")
+        told = "-l, -v, -r, -a, --format, --show-current and the filters list branches, and change none"
+        there = "those that are gone there are forgotten with: arbor fetch --prune"
+        raise UsageError(told, there if remotes and (delete or force_delete) else "run: arbor branch --help")
     if show_current and not as_json:
         current = kb.repo.refs.current_branch()
         if current:
@@ -96,7 +109,7 @@ def command(
     elif names and not lists:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
     if as_json or lists or not (delete or force_delete or names or follows):
-        shown = _Shown(names if lists else (), commit_chooser(kb, filters), verbose > 0, sort)
+        shown = _Shown(names if lists else (), commit_chooser(kb, filters), verbose > 0, sort, form)
         _list(session, as_json, shown, local=everywhere or not remotes, remote=everywhere or remotes)
 
 
@@ -121,6 +134,18 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
+def _apart(kb: KnowledgeBase, branch: branching.Branch) -> str:
+    """How far a branch and what it follows have gone apart, as `: 1 ahead, 2 behind`; "" where they have not."""
+    theirs = None if branch.upstream_gone else kb.repo.refs.read(REMOTES + branch.upstream)
+    if theirs is None or not branch.commit:
+        return ""
+    numbers = history.count_apart(kb.repo, bytes.fromhex(branch.commit), theirs)
+    told = ", ".join(
+        f"{number:,} {word}" for number, word in zip(numbers, ("ahead", "behind"), strict=True) if number
+    )
+    return f": {told}" if told else ""
+
+
 class _Shown(NamedTuple):
     """Which branches a list shows, and whether with the first lines of their commits."""
 
@@ -128,6 +153,7 @@ class _Shown(NamedTuple):
     holds: Callable[[str], bool]
     subjects: bool
     sort: str
+    form: str | None
 
     def has(self, branch: branching.Branch) -> bool:
         """Whether this branch is among them."""
@@ -138,8 +164,10 @@ class _Shown(NamedTuple):
 def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote: bool) -> None:
     repo, out = session.open().repo, session.out
     found = branching.list_branches(repo) if local else []
+    refs = {branch.name: HEADS + branch.name for branch in found}
     for branch in branching.list_branches(repo, remotes=True) if remote else ():
         found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
+        refs[found[-1].name] = REMOTES + branch.name
     found = [branch for branch in found if shown.has(branch)]
     if shown.sort != "name":  # by name they are, first the local ones
         found = in_order(session.open(), found, shown.sort)
@@ -152,10 +180,19 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
         out.json("branch", {"branches": rows, "current": repo.refs.current_branch() or None})
         return
     warn_of_settings(session)
+    if shown.form is not None:
+        for line in ref_lines(session.open(), [refs[branch.name] for branch in found], shown.form):
+            out.line(line)
+        return
+    head = repo.refs.head()
+    if local and isinstance(head, bytes) and not shown.patterns and shown.holds(head.hex()):
+        out.line(f"* {out.style('(HEAD is detached)', 'green')} {out.style(short(head.hex()), 'yellow')}")
     for branch in found:
         mark = "*" if branch.current else " "
         gone = " (gone)" if branch.upstream_gone else ""
         follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
+        if shown.subjects and branch.upstream:
+            follows += _apart(session.open(), branch)
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
         subject = ""
         if shown.subjects and branch.commit:

@@ -44,7 +44,7 @@ FIELDS = {
 
 
 @arbor_command("clone", fields=FIELDS)
-@click.argument("url", metavar="URL")
+@click.argument("url", metavar="URL", type=click.Path())
 @click.argument("folder", required=False, metavar="[FOLDER]", type=click.Path())
 @click.option("--bare", is_flag=True, help="Only the store, without a folder of documents: for sharing.")
 @click.option("--cold", is_flag=True, help="Without passages; they come when they are asked for.")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, quiet_option
+from arbor.cli.arguments import known_documents
+from arbor.cli.command import arbor_command, documents_argument, json_option, quiet_option
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
@@ -21,6 +22,8 @@ from arbor.cli.views import STATUS_WORDS, change_fields, count, short, summary_o
 from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.commits.moments import parse_moment
+from arbor.repo.work_tree.selections import matcher_of
+from arbor.repo.work_tree.status import staged_changes, tracked_files
 from arbor.store.files import in_words
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ FIELDS = {
     "index": "what became of the search index: updated, rebuilt, current or skipped",
     "ripple": "what the change meant for consensus; null where that was not computed",
     "warnings": "what could not be done after the commit was safe",
-    "skipped": "with -a: what could not be staged, `path` and `reason`",
+    "skipped": "with -a or PATH: what could not be staged, `path` and `reason`",
 }
 _TEMPLATE = """
 
@@ -56,6 +59,7 @@ _TEMPLATE = """
 
 
 @arbor_command("commit", fields=FIELDS)
+@documents_argument()
 @click.option(
     "-m", "--message", "messages", multiple=True, metavar="TEXT", help="Why; several become paragraphs."
 )
@@ -81,11 +85,13 @@ _TEMPLATE = """
 @quiet_option
 @json_option
 def command(
-    session: Session, messages: tuple[str, ...], message_file: str | None, everything: bool, amend: bool,
-    allow_empty: bool, author: str | None, date: str | None, sign: bool | None, no_edit: bool, no_verify: bool,
-    no_index: bool, as_json: bool,
+    session: Session, paths: tuple[str, ...], messages: tuple[str, ...], message_file: str | None,
+    everything: bool, amend: bool, allow_empty: bool, author: str | None, date: str | None, sign: bool | None,
+    no_edit: bool, no_verify: bool, no_index: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Record what is staged.
+    """Record what is staged; with PATH, only the tracked documents there, as their files are.
+
+    What else is staged goes on waiting, and so does what is not tracked.
 
     Without -m or -F an editor opens (ARBOR_EDITOR, VISUAL or EDITOR). Who you are comes from
     ARBOR_AUTHOR_NAME and ARBOR_AUTHOR_EMAIL, then from the settings user.name and user.email.
@@ -93,14 +99,18 @@ def command(
     kb = session.open()
     is_known = set_identity(kb)
     with contextlib.ExitStack() as until_committed:
-        staged = until_committed.enter_context(_all_staged(session, kb)) if everything else adding.AddResult()
+        chosen = _chosen(session, kb, paths, everything=everything)
+        staged = adding.AddResult()
+        if everything or paths:
+            staged = until_committed.enter_context(_staged(session, kb, chosen))
         code = report_skipped(session, staged, set(), quiet=as_json)
         if not no_verify:
             run_pre_commit(session)
-        message = _message(session, kb, messages, message_file, amend=amend, no_edit=no_edit)
+        message = _message(session, kb, chosen, messages, message_file, amend=amend, no_edit=no_edit)
         by = author if date is None else _dated(kb, author, date, amend=amend)
         index = not no_index and kb.config_get("core.index") is not False
-        made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=by, sign=sign)
+        made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=by, sign=sign,
+                         paths=chosen)  # fmt: skip
     if not is_known:
         session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
     for text in () if as_json else made.warnings:
@@ -136,9 +146,32 @@ def _dated(kb: KnowledgeBase, author: str | None, date: str, *, amend: bool) -> 
     return who
 
 
+def _chosen(session: Session, kb: KnowledgeBase, paths: Sequence[str], *, everything: bool) -> list[str]:
+    """The KB paths and globs that are to be committed alone; none where all that is staged is.
+
+    Raises:
+        UsageError: when nothing that is or was tracked is meant by one. ConflictError: while a merge or revert waits.
+    """
+    if not paths:
+        return []
+    if everything:
+        raise UsageError("-a is every tracked document, and takes no paths", "leave out -a, or the paths")
+    committing.part_of_stage(kb.repo, ())  # refuses before anything is staged
+    known, chosen = known_documents(kb), [session.kb_path(path) for path in paths]
+    for typed, path in zip(paths, chosen, strict=True):
+        if path and not any(map(matcher_of([path]), known)):
+            is_there = os.path.lexists(session.from_here(typed))
+            hint = f"run first: arbor add {session.typed(path)}" if is_there else "a message goes after -m"
+            raise UsageError(f"'{typed}' matches no tracked document", hint)
+    return chosen
+
+
 @contextlib.contextmanager
-def _all_staged(session: Session, kb: KnowledgeBase) -> Iterator[adding.AddResult]:
-    """Every change to tracked documents is staged; when the block fails, what was staged before is so again."""
+def _staged(session: Session, kb: KnowledgeBase, chosen: Sequence[str]) -> Iterator[adding.AddResult]:
+    """Changes to tracked documents, all or those that are meant, are staged.
+
+    When the block fails, what was staged before is so again.
+    """
     marked = adding.marked_conflicts(kb.repo)
     if marked:
         raise ConflictError(
@@ -146,8 +179,13 @@ def _all_staged(session: Session, kb: KnowledgeBase) -> Iterator[adding.AddResul
             "resolve it, or take it as it is: arbor add PATH",
         )
     before, head = kb.repo.stage(), kb.repo.refs.head_oid()
+    # What is staged as removed is no longer tracked, and nothing is to be added of it.
+    tracked = tracked_files(kb.repo, before) if chosen else ()
+    there = [path for path in chosen if not path or any(map(matcher_of([path]), tracked))]
     with session.progress("adding") as progress:
-        staged = kb.add(update=True, progress=progress)
+        staged = adding.AddResult()
+        if there or not chosen:
+            staged = adding.add(kb.repo, there or [""], update=True, progress=progress)
     after = kb.repo.stage()
     try:
         yield staged
@@ -158,8 +196,8 @@ def _all_staged(session: Session, kb: KnowledgeBase) -> Iterator[adding.AddResul
 
 
 def _message(
-    session: Session, kb: KnowledgeBase, messages: tuple[str, ...], message_file: str | None, *, amend: bool,
-    no_edit: bool,
+    session: Session, kb: KnowledgeBase, chosen: Sequence[str], messages: tuple[str, ...],
+    message_file: str | None, *, amend: bool, no_edit: bool,
 ) -> str:  # fmt: skip
     if bool(messages) + (message_file is not None) + no_edit > 1:
         raise UsageError("-m, -F and --no-edit cannot be used together")
@@ -172,7 +210,7 @@ def _message(
     is_typed = (session.input_is_terminal and session.out.interactive) or os.environ.get("ARBOR_EDITOR")
     if no_edit or not is_typed:
         return waiting
-    return _edit(kb, waiting)
+    return _edit(kb, chosen, waiting)
 
 
 def _read_message(session: Session, name: str) -> str:
@@ -188,8 +226,9 @@ def _read_message(session: Session, name: str) -> str:
         raise UsageError(f"the message file '{name}' is not UTF-8") from error
 
 
-def _edit(kb: KnowledgeBase, message: str) -> str:
-    changes = kb.status().staged
+def _edit(kb: KnowledgeBase, chosen: Sequence[str], message: str) -> str:
+    part = committing.part_of_stage(kb.repo, chosen) if chosen else kb.repo.stage()
+    changes = staged_changes(kb.repo, part)
     listed = [f"#   {STATUS_WORDS[change.status]}  {quote_path(change.path)}" for change in changes]
     text = message + _TEMPLATE + "\n".join(listed or ["#   (nothing is staged)"]) + "\n"
     editor = next(

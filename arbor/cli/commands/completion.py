@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import click
-from click.shell_completion import BashComplete, get_completion_class
+from click.shell_completion import BashComplete, FishComplete, get_completion_class
 
 from arbor.cli.command import arbor_command, json_option
 from arbor.cli.session import Session
@@ -41,6 +41,32 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
 
+class _FishComplete(FishComplete):
+    """As click has it, but only the first comma of a line parts it: paths and descriptions hold others."""
+
+    source_template = """\
+function %(complete_func)s
+    set -lx %(complete_var)s fish_complete
+    set -lx COMP_WORDS (commandline -cp)
+    set -lx COMP_CWORD (commandline -t)
+    for line in (%(prog_name)s)
+        set -l parts (string split -m 1 , -- $line)
+        switch $parts[1]
+            case dir
+                __fish_complete_directories $parts[2]
+            case file
+                __fish_complete_path $parts[2]
+            case plain
+                echo $parts[2]
+        end
+    end
+end
+
+complete --no-files --command %(prog_name)s --arguments '(%(complete_func)s)'
+"""
+
+
+_OURS = {"bash": _BashComplete, "fish": _FishComplete}
 FIELDS = {"shell": "which shell it is for", "script": "what the shell is to read"}
 
 
@@ -60,7 +86,7 @@ def command(ctx: click.Context, session: Session, shell: str | None, as_json: bo
     name = shell or os.path.basename(os.environ.get("SHELL", ""))
     if name not in SHELLS:
         raise UsageError("which shell is it for?", f"run: arbor completion {' | '.join(SHELLS)}")
-    found = _BashComplete if name == "bash" else get_completion_class(name)
+    found = _OURS.get(name) or get_completion_class(name)
     assert found is not None
     script = found(ctx.find_root().command, {}, "arbor", "_ARBOR_COMPLETE").source()
     if as_json:

@@ -11,7 +11,7 @@ import click
 
 from arbor.cli.arguments import Selection, find_place, is_range, split_revisions
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
-from arbor.cli.completing import REVISION
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.on_demand import with_texts
 from arbor.cli.session import Session
 from arbor.cli.showing.diff_view import (
@@ -19,15 +19,18 @@ from arbor.cli.showing.diff_view import (
     change_form,
     comparing_options,
     diff_fields,
+    patch_option,
     summary_options,
 )
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.results import TextDiff
+from arbor.repo.snapshot import CORE_MARK
+from arbor.repo.work_tree.selections import matcher_of
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.repo.commits import describing
-    from arbor.repo.results import TextDiff
 else:
     describing = lazy_module("arbor.repo.commits.describing")
 
@@ -40,10 +43,16 @@ EXIT_DIFFERS = 1
 
 
 @arbor_command("diff", fields=FIELDS, splits_paths=True)
-@click.argument("words", nargs=-1, metavar="[REV | OLD..NEW | OLD NEW] [-- PATH...]", type=REVISION)
+@click.argument(
+    "words", nargs=-1, metavar="[REV | OLD..NEW | OLD NEW] [-- PATH...]", type=REVISION_OR_DOCUMENT
+)
 @click.option("--staged", "--cached", "staged", is_flag=True, help="What is staged, against HEAD or REV.")
 @summary_options("Only")
 @comparing_options
+@patch_option
+@click.option("-z", "nul", is_flag=True,
+              help="With --name-only, --name-status or --numstat: a NUL byte after each name, and no quoting.",
+)  # fmt: skip
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing, and end with 1 when anything differs.")
 @offline_option
@@ -64,7 +73,7 @@ def command(
       arbor diff main...topic        what topic has done since it left main
       arbor diff HEAD~2:a.md HEAD:b.md   two documents, whatever they are called
     """
-    kb, form = session.open(), change_form(shape, patch=not (quiet or shape["summary"]))
+    kb, form = session.open(), change_form(shape)
     two = None if staged else _two_documents(session, words, paths_after_dashes(ctx))
     chosen = Selection(words, ()) if two else split_revisions(session, words, paths_after_dashes(ctx), most=2)
     old, new = words if two else _sides(kb, chosen.revisions, staged=staged)
@@ -78,20 +87,34 @@ def command(
             return describing.diff_documents(kb.repo, *two, how)
         return kb.diff(old, new, paths, staged=staged, with_text=with_lines, comparing=how)
 
-    changes = with_texts(session, compare(), compare)
+    found = with_texts(session, compare(), compare)
+    changes = form.fitting(found)
+    if "U" in (form.letters or "") and not (staged or two or new):
+        changes = _with_conflicts(kb, changes, found, paths)
     if quiet and not as_json:
         return EXIT_DIFFERS if changes else 0
     if as_json:
-        with_patch = not (form.sums_lines or quiet)
+        with_patch = not quiet and (form.patch or not form.sums_lines)
         fields = [diff_fields(change, with_lines=with_lines, with_patch=with_patch) for change in changes]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     elif not quiet:
-        with session.out.paged():
-            for line in form.lines(session.out, changes):
-                session.out.line(line)
+        form.show(session.out, changes)
     return EXIT_DIFFERS if (exit_code or quiet) and changes else 0
+
+
+def _with_conflicts(
+    kb: KnowledgeBase, changes: Sequence[TextDiff], found: Sequence[TextDiff], paths: Sequence[str]
+) -> tuple[TextDiff, ...]:
+    """The changes, and of documents in conflict those as U, also where the file is as it was before the merge."""
+    wanted = matcher_of(paths)
+    at = {change.path: change for change in found}
+    chosen = {change.path: change for change in changes}
+    for path in kb.repo.stage().conflicts:
+        if wanted(path) and not path.startswith(CORE_MARK):
+            chosen[path] = replace(at.get(path) or TextDiff("U", path, path, 0, (), 0, 0), status="U")
+    return tuple(chosen[path] for path in sorted(chosen))
 
 
 def _two_documents(

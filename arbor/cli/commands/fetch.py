@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
+from arbor.cli.completing import REMOTE
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
@@ -16,11 +17,13 @@ from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-    from arbor.remote import fetching
+    from arbor.remote import fetching, remotes
 else:
     fetching = lazy_module("arbor.remote.fetching")
+    remotes = lazy_module("arbor.remote.remotes")
 
 FIELDS = {
+    "dry_run": "whether nothing was kept",
     "url": "where it was fetched from",
     "refs": "`there`, `here`, `old`, `new`, `status` (new, forward, forced, pruned, same, rejected), `reason` of each",
     "objects": "objects received",
@@ -33,20 +36,21 @@ FIELDS = {
 
 
 @arbor_command("fetch", fields=FIELDS)
-@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("remote", required=False, metavar="[REMOTE]", type=REMOTE)
 @click.argument("branches", nargs=-1, metavar="[BRANCH|TAG]...")
 @click.option("-p", "--prune", is_flag=True, help="Forget branches that are gone on the other side.")
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
 )
 @click.option("--all", "everywhere", is_flag=True, help="From every remote.")
+@click.option("--dry-run", is_flag=True, help="Say what would come, and keep nothing of it.")
 @click.option("--tags/--no-tags", default=True, help="Bring every tag too, as without it; or leave tags out.")
 @signed_option
 @quiet_option
 @json_option
 def command(
     session: Session, remote: str | None, branches: tuple[str, ...], prune: bool, force: bool, everywhere: bool,
-    tags: bool, require_signed: bool | None, as_json: bool,
+    dry_run: bool, tags: bool, require_signed: bool | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Bring what a remote has, and leave your branch and files as they are.
 
@@ -60,15 +64,17 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    options = fetching.FetchOptions(full_tags(branches), tags, prune, force)
+    options = fetching.FetchOptions(full_tags(branches), tags, prune, force, dry_run)
     if everywhere:
         _fetch_all(session, _every_remote(kb, remote, as_json=as_json), options, require_signed)
         return
     result = _fetch(session, remote, options, require_signed)
     if as_json:
-        session.out.json("fetch", fetch_fields(result))
+        session.out.json("fetch", fetch_fields(result, dry_run=dry_run))
     else:
         show_fetch(session, result)
+        if dry_run:
+            session.out.note("nothing was kept: it was a dry run")
     if result.rejected:
         raise click.exceptions.Exit(RemoteError.exit_code)
 
@@ -107,4 +113,6 @@ def _every_remote(kb: KnowledgeBase, remote: str | None, *, as_json: bool) -> li
         raise UsageError("--all is every remote, and takes no name", "leave out --all, or the name")
     if as_json:
         raise UsageError("a JSON answer is about one remote", "name it: arbor fetch REMOTE --json")
-    return [each.name for each in kb.sharing.remotes()]
+    names = [each.name for each in kb.sharing.remotes()]
+    # The one that the branch follows comes last, since FETCH_HEAD is what came last.
+    return sorted(names, key=lambda name: bool(remotes.followed_there(kb.repo, name)))

@@ -20,7 +20,13 @@ FIELDS = {
 @arbor_command("init", fields=FIELDS)
 @click.argument("folder", default=".", metavar="[FOLDER]", type=click.Path(file_okay=False))
 @click.option(
-    "-b", "--branch", default="main", metavar="NAME", help="Name of the first branch (default: main)."
+    "-b",
+    "--branch",
+    "--initial-branch",
+    "branch",
+    default="main",
+    metavar="NAME",
+    help="Name of the first branch (default: main).",
 )
 @click.option("--bare", is_flag=True, help="Only the store, without a folder of documents: for sharing.")
 @quiet_option

@@ -11,7 +11,7 @@ import click
 
 from arbor.cli.arguments import split_revisions
 from arbor.cli.command import arbor_command, json_option, paths_after_dashes
-from arbor.cli.completing import REVISION
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.showing.commit_format import CommitForm, commit_form, format_options
@@ -57,7 +57,9 @@ FIELDS = {
 
 
 @arbor_command("log", fields=FIELDS, splits_paths=True, number_option="-n")
-@click.argument("words", nargs=-1, metavar="[REV | ^REV | OLD..NEW]... [-- PATH...]", type=REVISION)
+@click.argument(
+    "words", nargs=-1, metavar="[REV | ^REV | OLD..NEW]... [-- PATH...]", type=REVISION_OR_DOCUMENT
+)
 @click.option(
     "-n",
     "--max-count",
@@ -70,8 +72,13 @@ FIELDS = {
               help="Only commits of that time or later: 2026-01-31, 30d, yesterday.")  # fmt: skip
 @click.option("--until", "--before", "until", metavar="DATE",
               help="Only commits of that time or earlier; a day counts to its end.")  # fmt: skip
-@click.option("--author", metavar="REGEX", help="Only commits by an author whose name or address matches.")
-@click.option("--grep", metavar="REGEX", help="Only commits whose message matches.")
+@click.option("--author", "authors", multiple=True, metavar="REGEX",
+              help="Only commits by an author whose name or address matches, one of several.")  # fmt: skip
+@click.option("--grep", "greps", multiple=True, metavar="REGEX",
+              help="Only commits whose message matches, one of several.")  # fmt: skip
+@click.option(
+    "-i", "--regexp-ignore-case", "any_case", is_flag=True, help="--author and --grep in capitals or not."
+)
 @click.option("-S", "text", metavar="TEXT", help="Only commits that change how often a document holds TEXT.")
 @click.option("--merges/--no-merges", default=None, help="Only merges, or only commits that are none.")
 @click.option(
@@ -80,7 +87,7 @@ FIELDS = {
 @click.option("--all", "everywhere", is_flag=True, help="Also what other branches and tags lead to.")
 @click.option("--follow", is_flag=True, help="Go on past the renames of the one document that is given.")
 @click.option("--reverse", is_flag=True, help="The oldest of them first.")
-@click.option("-p", "--patch", is_flag=True, help="Also the changed lines.")
+@click.option("-p", "-u", "--patch", is_flag=True, help="Also the changed lines.")
 @click.option("--oneline", is_flag=True, help="One line a commit.")
 @click.option("--graph", is_flag=True, help="Draw lines of development beside the commits.")
 @format_options
@@ -104,10 +111,9 @@ FIELDS = {
 @click.pass_context
 def command(
     ctx: click.Context, /, session: Session, words: tuple[str, ...], limit: int | None, since: str | None,
-    until: str | None, author: str | None, grep: str | None, text: str | None, follow: bool,
-    everywhere: bool, kinds: tuple[str, ...], first_parent: bool, reverse: bool, patch: bool, oneline: bool,
-    graph: bool, checkpoint: bool, show_signature: bool, merges: bool | None, skip: int, as_json: bool,
-    **shape: Any,
+    until: str | None, text: str | None, follow: bool, everywhere: bool, kinds: tuple[str, ...],
+    first_parent: bool, reverse: bool, patch: bool, oneline: bool, graph: bool, checkpoint: bool,
+    show_signature: bool, merges: bool | None, skip: int, as_json: bool, **shape: Any,
 ) -> None:  # fmt: skip
     """Show the history, newest first.
 
@@ -133,19 +139,21 @@ def command(
         _show_checkpoint(session, revision.rpartition("..")[2] or "HEAD", as_json=as_json)
         return
     axe = _pickaxe(kb, text)
-    chooses = _chooser(since, until, author, grep, axe, paths, merges)
+    by, about = (_patterns(shape[name], any_case=shape["any_case"]) for name in ("authors", "greps"))
+    chooses = _chooser(since, until, by, about, axe, paths, merges)
+    form = _made_form(session, shape, paths, oneline=oneline, patch=patch, signatures=show_signature)
     commits = kb.log(_starts(kb, chosen.revisions, kinds), paths, follow=follow, everywhere=everywhere,
                      first_parent=first_parent)  # fmt: skip
-    found: Iterable[CommitInfo] = history.at_most(islice(filter(chooses, commits), skip, None), limit)
+    chosen_commits = filter(form.fits(kb), filter(chooses, commits))
+    found: Iterable[CommitInfo] = history.at_most(islice(chosen_commits, skip, None), limit)
     if graph and (as_json or reverse):
         raise UsageError("--graph is for people, newest first", "leave out --graph: --json names the parents")
     if reverse:
         found = reversed(list(found))
-    form = _made_form(session, shape, paths, oneline=oneline, patch=patch, signatures=show_signature)
     if as_json:
         session.out.json("log", {"commits": [_fields(session, info, form) for info in found]})
         return
-    by_text = bool(since or until or author or grep or axe or skip or merges is not None)
+    by_text = bool(since or until or by or about or axe or skip or shape["letters"] or merges is not None)
     with session.out.paged():
         if graph:
             _draw(session, found, form, has_choice=bool(paths) or by_text, first_parent=first_parent)
@@ -204,8 +212,17 @@ class _Form(NamedTuple):
 
     def changes(self, kb: KnowledgeBase, info: CommitInfo) -> tuple[TextDiff, ...]:
         """What a commit changed, of the documents that were asked for."""
+        return self._changes(kb, info, with_lines=self.changed.with_lines)
+
+    def fits(self, kb: KnowledgeBase) -> Callable[[CommitInfo], bool]:
+        """Whether a commit has changes that `--diff-filter` lets pass; any does without it."""
+        return lambda info: self.changed.letters is None or bool(self._changes(kb, info, with_lines=False))
+
+    def _changes(self, kb: KnowledgeBase, info: CommitInfo, *, with_lines: bool) -> tuple[TextDiff, ...]:
         paths, how = info.followed or self.paths, self.changed
-        return kb.show(info.commit, with_text=how.with_lines, paths=paths, comparing=how.comparing)[1]
+        return how.fitting(
+            kb.show(info.commit, with_text=with_lines, paths=paths, comparing=how.comparing)[1]
+        )
 
 
 def _pickaxe(kb: KnowledgeBase, text: str | None) -> pickaxe.Pickaxe | None:
@@ -215,22 +232,21 @@ def _pickaxe(kb: KnowledgeBase, text: str | None) -> pickaxe.Pickaxe | None:
 
 
 def _chooser(
-    since: str | None, until: str | None, author: str | None, grep: str | None, axe: pickaxe.Pickaxe | None,
-    paths: Sequence[str], merges: bool | None,
+    since: str | None, until: str | None, by: Sequence[re.Pattern[str]], about: Sequence[re.Pattern[str]],
+    axe: pickaxe.Pickaxe | None, paths: Sequence[str], merges: bool | None,
 ) -> Callable[[CommitInfo], bool]:  # fmt: skip
     """Whether a commit is one of those that were asked for."""
     first = parse_moment(since) if since is not None else None
     last = parse_moment(until) if until is not None else None
     if last is not None and _DAY.fullmatch(until or ""):
         last += _DAY_S - 1
-    by, about = _pattern(author), _pattern(grep)
 
     def chooses(info: CommitInfo) -> bool:
         return (
             (first is None or info.commit_time >= first)
             and (last is None or info.commit_time <= last)
-            and (by is None or by.search(f"{info.author} <{info.author_email}>") is not None)
-            and (about is None or about.search(info.message) is not None)
+            and (not by or any(each.search(f"{info.author} <{info.author_email}>") for each in by))
+            and (not about or any(each.search(info.message) for each in about))
             and (merges is None or merges == (len(info.parents) > 1))
             and (axe is None or axe.finds(info.commit, info.followed or paths))
         )
@@ -238,12 +254,16 @@ def _chooser(
     return chooses
 
 
-def _pattern(text: str | None) -> re.Pattern[str] | None:
-    try:
-        return re.compile(text, re.MULTILINE) if text is not None else None
-    except re.error as error:
-        hint = "put a backslash before ( [ * + ?"
-        raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
+def _patterns(texts: Sequence[str], *, any_case: bool) -> list[re.Pattern[str]]:
+    how = re.MULTILINE | (re.IGNORECASE if any_case else 0)
+    found = []
+    for text in texts:
+        try:
+            found.append(re.compile(text, how))
+        except re.error as error:
+            hint = "put a backslash before ( [ * + ?"
+            raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
+    return found
 
 
 def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> int:

@@ -8,6 +8,7 @@ from arbor.cli.command import (
     arbor_command,
     json_option,
     merge_options,
+    message_option,
     no_edit_option,
     offline_option,
     quiet_option,
@@ -37,14 +38,14 @@ FIELDS = MERGE_FIELDS | {
 @click.option("--continue", "goes_on", is_flag=True, help="Commit a merge whose conflicts are resolved.")
 @click.option("-X", "--strategy-option", "favour", type=click.Choice(["ours", "theirs"]), default=None,
               help="Take this side where both changed the same lines.")  # fmt: skip
-@click.option("-m", "--message", metavar="TEXT", default="", help="The message of the merge commit.")
+@message_option("The message of the merge commit; several become paragraphs.")
 @no_edit_option
 @offline_option
 @quiet_option
 @json_option
 def command(
     session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
-    goes_on: bool, allow_unrelated: bool, favour: str | None, message: str, as_json: bool,
+    goes_on: bool, allow_unrelated: bool, favour: str | None, message: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Merge another branch or commit into the current branch; - is the branch that you came from.
 
@@ -60,7 +61,7 @@ def command(
         say_left(session, "merge", as_json=as_json)
         return
     if goes_on:
-        go_on(session, "merge", message, as_json=as_json)
+        go_on(session, "merge", message or "", as_json=as_json)
         return
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")
@@ -68,7 +69,7 @@ def command(
     bring_needs(session, cold_needs.needs_of_merge(kb.repo, revision))
     with cold_noticed(session):
         result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
-                               unrelated=allow_unrelated, message=message, favour=favour or "")  # fmt: skip
+                               unrelated=allow_unrelated, message=message or "", favour=favour or "")  # fmt: skip
         outcome = finish_merge(session, result, commit=not no_commit)
     if outcome.kind in ("fast-forward", "merged"):
         run_post_hook(session, "post-merge", "0")

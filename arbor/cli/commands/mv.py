@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
 from arbor.cli.completing import DOCUMENT
+from arbor.cli.safe_text import quote_path
 from arbor.cli.session import Session
 from arbor.cli.views import name_documents
-from arbor.errors import UsageError
+from arbor.errors import ConflictError, UsageError
 
 FIELDS = {
     "dry_run": "whether nothing was changed",
@@ -19,13 +22,15 @@ FIELDS = {
 @arbor_command("mv", fields=FIELDS)
 @click.argument("paths", nargs=-1, metavar="SOURCE... TARGET", type=DOCUMENT)
 @click.option("-f", "--force", is_flag=True, help="Replace what is at the target.")
+@click.option("-k", "skips", is_flag=True, help="Leave in place what cannot be moved, with a warning.")
 @click.option("--abort", is_flag=True, help="Take back a move that was cut off half-way: no more is needed.")
 @click.option("-v", "--verbose", is_flag=True, help="List every document, however many there are.")
 @dry_run_option
 @quiet_option
 @json_option
 def command(
-    session: Session, paths: tuple[str, ...], force: bool, abort: bool, verbose: bool, dry_run: bool, as_json: bool
+    session: Session, paths: tuple[str, ...], force: bool, skips: bool, abort: bool, verbose: bool, dry_run: bool,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Rename a document or folder, or move several into a folder. TARGET/ is a folder that is there.
 
@@ -40,7 +45,14 @@ def command(
     elif len(paths) < 2:
         raise UsageError("name what is moved, and where to", "run: arbor mv SOURCE TARGET")
     else:
-        pairs = session.open().mv(paths[:-1], paths[-1], force=force, dry_run=dry_run, cwd=session.cwd)
+        *sources, target = paths
+        if skips:
+            # Of several some may be left, but the last one is not renamed to what was meant as a folder.
+            target = f"{target}/" if len(sources) > 1 else target
+            sources = _movable(session, sources, target, force=force)
+        pairs = ()
+        if sources:
+            pairs = session.open().mv(sources, target, force=force, dry_run=dry_run, cwd=session.cwd)
     out, verb = session.out, "would rename" if dry_run else "renamed"
     if as_json:
         out.json(
@@ -51,3 +63,16 @@ def command(
     else:
         named = [f"{session.shown(old)} -> {session.shown(new)}" for old, new in pairs]
         name_documents(out, verb, named, every=verbose or dry_run)
+
+
+def _movable(session: Session, sources: Sequence[str], target: str, *, force: bool) -> list[str]:
+    """Those of the sources that can be moved, each together with those before it."""
+    chosen: list[str] = []
+    for source in sources:
+        try:
+            session.open().mv([*chosen, source], target, force=force, dry_run=True, cwd=session.cwd)
+        except (UsageError, ConflictError) as error:
+            session.out.warning(f"left in place {quote_path(source)}: {error.message}")
+        else:
+            chosen.append(source)
+    return chosen

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arbor.cli.command import arbor_command, json_option, merge_options, quiet_option, signed_option
+from arbor.cli.command import (
+    arbor_command,
+    json_option,
+    merge_options,
+    no_edit_option,
+    quiet_option,
+    signed_option,
+)
+from arbor.cli.completing import REMOTE
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
@@ -28,11 +36,15 @@ FIELDS = {"fetched": "the fetch, with the keys of arbor fetch", **MERGE_FIELDS}
 
 
 @arbor_command("pull", fields=FIELDS)
-@click.argument("remote", required=False, metavar="[REMOTE]")
+@click.argument("remote", required=False, metavar="[REMOTE]", type=REMOTE)
 @click.argument("names", nargs=-1, metavar="[BRANCH|TAG]")
 @merge_options
 @click.option(
     "-f", "--force", is_flag=True, help="Accept branches that were rolled back and tags that moved."
+)
+@no_edit_option
+@click.option(
+    "--no-rebase", is_flag=True, expose_value=False, help="Join histories by a merge, as without it."
 )
 @signed_option
 @quiet_option

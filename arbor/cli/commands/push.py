@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
+from arbor.cli.completing import REF, REMOTE
 from arbor.cli.identity import set_identity
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, full_tags, push_fields, show_push, transfer_bar
@@ -29,9 +30,9 @@ FIELDS = {
 }
 
 
-@arbor_command("push", fields=FIELDS, joined_option="--force-with-lease")
-@click.argument("remote", required=False, metavar="[REMOTE]")
-@click.argument("refs", nargs=-1, metavar="[REF]...")
+@arbor_command("push", fields=FIELDS, joined_options={"--force-with-lease": "--force-with-lease="})
+@click.argument("remote", required=False, metavar="[REMOTE]", type=REMOTE)
+@click.argument("refs", nargs=-1, metavar="[REF]...", type=REF)
 @click.option("--all", "everything", is_flag=True, help="Every branch.")
 @click.option("--tags", is_flag=True, help="Every tag too.")
 @click.option("-d", "--delete", is_flag=True, help="Remove the branches from the other side.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from arbor.cli.command import arbor_command, json_option
@@ -9,10 +12,22 @@ from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.sharing import warn_of_secret
+from arbor.cli.views import short
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
+from arbor.repo.commits.upstreams import list_upstreams
+from arbor.store.refs import HEADS, REMOTES
 
-FIELDS = {"remotes": "`name`, `url`, `filter` of each, as they are afterwards; with get-url of the one"}
-ACTIONS = {"list": 0, "add": 2, "remove": 1, "rm": 1, "rename": 2, "set-url": 2, "get-url": 1}
+if TYPE_CHECKING:
+    from arbor.remote.remotes import Remote
+    from arbor.repo.commits import history
+else:
+    history = lazy_module("arbor.repo.commits.history")
+
+FIELDS = {
+    "remotes": "`name`, `url`, `filter` of each, as they are afterwards; with show and get-url of the one"
+}
+ACTIONS = {"list": 0, "show": 1, "add": 2, "remove": 1, "rm": 1, "rename": 2, "set-url": 2, "get-url": 1}
 
 
 @arbor_command("remote", fields=FIELDS)
@@ -24,6 +39,7 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
     """Show and change the knowledge bases that this one is shared with.
 
       arbor remote [-v]               list them
+      arbor remote show NAME          its branches as last seen, with followers
       arbor remote add NAME URL       give an address a name
       arbor remote rename NAME NEW    change the name; tracking branches go along
       arbor remote set-url NAME URL   change the address
@@ -32,25 +48,20 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
 
     An address is a folder, a bundle, ssh://, HOST:PATH, http(s)://, or an object store's.
     """
+    if action == "show" and not words:
+        action = "list"
     if len(words) != ACTIONS[action]:
         takes = f"{ACTIONS[action] or 'no'} word{'' if ACTIONS[action] == 1 else 's'}"
         raise UsageError(f"arbor remote {action} takes {takes}, not {len(words)}", "run: arbor remote --help")
     kb = session.open()
     set_identity(kb)
     desk = kb.sharing
-    if action == "add":
-        desk.add_remote(*words, cwd=session.cwd)
-        warn_of_secret(session, words[1])
-    elif action in ("remove", "rm"):
-        desk.remove_remote(*words)
-    elif action == "rename":
-        desk.rename_remote(*words)
-    elif action == "set-url":
-        desk.set_remote_url(*words, cwd=session.cwd)
-        warn_of_secret(session, words[1])
-    if action == "get-url":
+    _change(session, action, words)
+    if action in ("get-url", "show"):
         found = [desk.remote(*words)]
-        if not as_json:
+        if not as_json and action == "show":
+            _show(session, found[0])
+        elif not as_json:
             session.out.line(clean_line(found[0].url))
     else:
         found = desk.remotes()
@@ -61,3 +72,44 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
         for remote in found:
             note = f"  ({remote.filter})" if remote.filter else ""
             session.out.line(f"{remote.name}\t{clean_line(remote.url)}{note}" if verbose else remote.name)
+
+
+def _change(session: Session, action: str, words: Sequence[str]) -> None:
+    """What is to be done to the remotes; nothing where they are only shown."""
+    desk = session.open().sharing
+    if action == "add":
+        desk.add_remote(*words, cwd=session.cwd)
+        warn_of_secret(session, words[1])
+    elif action in ("remove", "rm"):
+        desk.remove_remote(*words)
+    elif action == "rename":
+        desk.rename_remote(*words)
+    elif action == "set-url":
+        desk.set_remote_url(*words, cwd=session.cwd)
+        warn_of_secret(session, words[1])
+
+
+def _show(session: Session, remote: Remote) -> None:
+    """The remote with its branches as they were last seen, and the branches here that follow them."""
+    repo, out = session.open().repo, session.out
+    out.line(f"{out.style(remote.name, 'bold')} at {clean_line(remote.url)}")
+    follows = list_upstreams(repo)
+    seen = [name.removeprefix(REMOTES) for name in repo.refs.iter_names(f"{REMOTES}{remote.name}/")]
+    for name in sorted({*seen, *(each for each in follows.values() if each.startswith(f"{remote.name}/"))}):
+        theirs = repo.refs.read(REMOTES + name) if name in seen else None
+        told = [
+            f"  {clean_line(name)} {out.style(short(theirs.hex()), 'yellow') if theirs else '(gone, or never pushed)'}"
+        ]
+        for branch in sorted(branch for branch, upstream in follows.items() if upstream == name):
+            ours = repo.refs.read(HEADS + branch)
+            apart = history.count_apart(repo, ours, theirs) if ours and theirs else (0, 0)
+            words = [
+                f", {number:,} {word}"
+                for number, word in zip(apart, ("ahead", "behind"), strict=True)
+                if number
+            ]
+            told.append(f"{clean_line(branch)} follows it{''.join(words)}")
+        out.line("  ".join(told))
+    out.hint(
+        f"see what is there now: arbor fetch {remote.name}; forget what is gone: arbor fetch --prune {remote.name}"
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from arbor.cli.arguments import Place, find_place, has_documents, is_range
-from arbor.cli.command import arbor_command, json_option, offline_option
-from arbor.cli.completing import DOCUMENT
+from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
+from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, clean_words, quote_path, table_lines, truncate, typed_path
@@ -20,6 +20,7 @@ from arbor.cli.showing.diff_view import (
     change_form,
     comparing_options,
     diff_fields,
+    patch_option,
     summary_options,
 )
 from arbor.cli.views import commit_fields, count, fact_line, short, size
@@ -49,35 +50,51 @@ FIELDS = {
 }
 
 
-@arbor_command("show", fields=FIELDS)
-@click.argument("thing", default="HEAD", metavar="[REV | PATH[@REV] | REV:PATH]", type=DOCUMENT)
+@arbor_command("show", fields=FIELDS, splits_paths=True)
+@click.argument(
+    "words", nargs=-1, metavar="[REV | PATH[@REV] | REV:PATH] [-- PATH...]", type=REVISION_OR_DOCUMENT
+)
 @format_options
+@click.option("--oneline", is_flag=True, help="Of a commit: one line about it.")
 @click.option("-s", "--no-patch", is_flag=True, help="Of a commit: not what it changed.")
 @summary_options("Of a commit: only")
 @comparing_options
+@patch_option
 @click.option("--show-signature", is_flag=True, help="Of a commit: also whether it is signed, and by whom.")
 @offline_option
 @json_option
+@click.pass_context
 def command(
-    session: Session, thing: str, show_signature: bool, no_patch: bool, as_json: bool, **shape: Any
-) -> None:
-    """Show a commit with what it changed, or a document with its passages.
+    ctx: click.Context, /, session: Session, words: tuple[str, ...], show_signature: bool, no_patch: bool,
+    as_json: bool, **shape: Any,
+) -> None:  # fmt: skip
+    """Show a commit with what it changed, all or at and below PATH, or a document with its passages.
 
     Of an annotated tag, also who made it, why, and whether its signature is good.
 
     For example:
 
       arbor show                     the last commit
+      arbor show main -- notes       what the last commit of main changed there
       arbor show notes/a.md          what is known of a document
       arbor show notes/a.md@HEAD~2   two commits ago; or HEAD~2:notes/a.md
     """
+    thing, *rest = words or ("HEAD",)
+    after = paths_after_dashes(ctx)
     revision = _as_revision(session, thing)
-    if revision is not None:
-        written = commit_form(session.open(), shape["form"], shape["date_form"])
-        changed = change_form(shape, patch=not (no_patch or shape["summary"]))
-        _show_commit(session, revision, _Form(written, changed, show_signature), as_json=as_json)
-    else:
+    if revision is None:
+        if rest or after:
+            raise UsageError(f"'{thing}' is no revision, and of documents one is shown at a time",
+                             f"run: arbor show {typed_path((*rest, *(after or ()))[0])}")  # fmt: skip
         _show_document(session, find_place(session, thing), as_json=as_json)
+        return
+    if rest and (after is not None or _as_revision(session, rest[0]) is not None):
+        raise UsageError("one commit is shown at a time", f"run: arbor show {typed_path(rest[0])}")
+    written = commit_form(session.open(), shape["form"], shape["date_form"], oneline=shape["oneline"])
+    paths = [session.kb_path(path) for path in after or rest]
+    changed = change_form(shape, patch=False if no_patch and not shape["summary"] else None)
+    form = _Form(written, changed, show_signature, paths)
+    _show_commit(session, revision, form, as_json=as_json)
 
 
 def _as_revision(session: Session, thing: str) -> str | None:
@@ -120,19 +137,20 @@ class _Form(NamedTuple):
     written: CommitForm
     changed: ChangeForm
     signature: bool
+    paths: Sequence[str]
 
 
 def _show_commit(session: Session, revision: str, form: _Form, *, as_json: bool) -> None:
-    kb, out = session.open(), session.out
+    kb, out, how = session.open(), session.out, form.changed
 
     def compare() -> tuple[CommitInfo, tuple[TextDiff, ...]]:
-        return kb.show(revision, with_text=form.changed.with_lines, comparing=form.changed.comparing)
+        return kb.show(revision, with_text=how.with_lines, paths=form.paths, comparing=how.comparing)
 
     info, changes = compare()
-    changes = with_texts(session, changes, lambda: compare()[1])
+    changes = how.fitting(with_texts(session, changes, lambda: compare()[1]))
     tag = signature_view.find_tag(session, revision) if _is_tag(kb, revision) else None
     if as_json:
-        with_lines, with_patch = form.changed.with_lines, not form.changed.sums_lines
+        with_lines, with_patch = how.with_lines, how.patch or not how.sums_lines
         fields = [diff_fields(change, with_lines=with_lines, with_patch=with_patch) for change in changes]
         commit = commit_fields(info)
         if form.signature:
@@ -155,7 +173,7 @@ def _commit_lines(
     if form.signature:
         yield f"    {signature_view.signature_line(session, info.commit)}"
     is_asked = form.changed.summary or form.changed.patch
-    if is_asked and lines and (changes or form.written.template is None):
+    if is_asked and lines and not form.written.is_short and (changes or form.written.template is None):
         yield ""
     yield from form.changed.lines(session.out, changes)
 

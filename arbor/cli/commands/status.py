@@ -28,6 +28,7 @@ else:
     policy_check = lazy_module("arbor.search.policy_check")
 
 FIELDS = {
+    "top": "the folder of the documents, from which paths are written; null for a bare knowledge base",
     "branch": "the current branch; null where HEAD is detached",
     "head": "oid of the current commit; null before the first",
     "clean": "whether nothing differs and nothing is untracked",
@@ -45,25 +46,30 @@ FIELDS = {
 _MAX_SKIPPED = 5
 
 
-@arbor_command("status", fields=FIELDS)
+@arbor_command("status", fields=FIELDS,
+               joined_options={"-u": "-uall", "--untracked-files": "--untracked-files=all",
+                               "--porcelain": "--porcelain=v1"})  # fmt: skip
 @documents_argument()
 @click.option("-s", "--short", "as_short", is_flag=True, help="One line a path: XY PATH, as git status -s.")
-@click.option(
-    "--porcelain", is_flag=True, help="As --short, stable for scripts: no colour, paths from the top."
-)
+@click.option("--porcelain", is_flag=False, flag_value="v1", type=click.Choice(["v1", "1"]), metavar="[=v1]",
+              help="As --short, stable for scripts: no colour, paths from the top.")  # fmt: skip
 @click.option("-b", "--branch", "with_branch", is_flag=True,
               help="With --short or --porcelain: first a line for the branch, as git status -sb.")  # fmt: skip
 @click.option("--long", "as_long", is_flag=True, help="In sentences, as without it.")
-@click.option("-u", "--untracked-files", "untracked", type=click.Choice(["no", "normal"]), default="normal",
-              help="Whether to tell what is not tracked; written without a space: -uno.")  # fmt: skip
-@click.option("-z", "nul", is_flag=True, help="With --porcelain: a NUL byte after each path and no quoting.")
+@click.option("-u", "--untracked-files", "untracked", is_flag=False, flag_value="all", default="normal",
+              type=click.Choice(["no", "normal", "all"]), metavar="[=no|normal|all]",
+              help="Of what is not tracked: nothing (-uno), folders as wholes, or each file (-uall, or just -u).",
+)  # fmt: skip
+@click.option(
+    "-z", "nul", is_flag=True, help="As --porcelain, with a NUL byte after each path and no quoting."
+)
 @click.option("--ignored", is_flag=True, help="Also what the rules of ignore files leave out.")
 @json_option
 def command(
     session: Session,
     paths: tuple[str, ...],
     as_short: bool,
-    porcelain: bool,
+    porcelain: str | None,
     with_branch: bool,
     as_long: bool,
     untracked: str,
@@ -76,10 +82,11 @@ def command(
     In --short and --porcelain, X is the stage against HEAD and Y the files against the stage: A added,
     M modified, D deleted, R renamed, U in conflict, ?? untracked, !! ignored.
     """
-    if nul and not porcelain:
-        raise UsageError("-z belongs to --porcelain", "run: arbor status --porcelain -z")
-    state = session.open().status()
-    left_out = list_ignored(session.open().repo) if ignored else []
+    if nul and as_long:
+        raise UsageError("-z is for a list of paths, and --long is in sentences", "leave out one of the two")
+    kb, each = session.open(), untracked == "all"
+    repo, state = kb.repo, kb.status(each_untracked=each)
+    left_out = list_ignored(repo, each=each) if ignored else []
     if untracked == "no":
         state = replace(state, untracked=(), skipped=())
     if paths:
@@ -87,6 +94,7 @@ def command(
         state, left_out = _at(state, wanted), _of(left_out, wanted)
     if as_json:
         session.out.json("status", {
+            "top": str(repo.fs_root) if repo.fs_root else None,
             "branch": state.branch or None, "head": state.head or None, "clean": state.clean,
             "merging": state.merging, "reverting": state.reverting, "interrupted": state.interrupted or None,
             "upstream": _upstream_fields(state),
@@ -95,10 +103,10 @@ def command(
             "untracked": list(state.untracked), "ignored": left_out if ignored else None,
             "skipped": [{"path": path, "reason": reason} for path, reason in state.skipped],
         })  # fmt: skip
-    elif porcelain or (as_short and not as_long):
+    elif porcelain or nul or (as_short and not as_long):
         if with_branch:
             session.out.raw(f"## {_branch_words(state)}".encode() + (b"\0" if nul else b"\n"))
-        _lines(session, state, left_out, nul=nul, coloured=not porcelain)
+        _lines(session, state, left_out, nul=nul, coloured=not (porcelain or nul))
         warn_of_settings(session)
     else:
         with session.out.paged():

@@ -43,7 +43,7 @@ NO_OID = bytes(32)
 @click.option("-c", "--create", is_flag=True, help="Make the branch first, here or at REV.")
 @click.option("-C", "--force-create", "recreate", is_flag=True,
               help="As -c, and move the branch there where it exists.")  # fmt: skip
-@click.option("--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
+@click.option("-d", "--detach", is_flag=True, help="Go to a commit or tag without following a branch.")
 @click.option(
     "-f",
     "--force",
@@ -85,7 +85,7 @@ def command(
     )
     left = kb.repo.stage().in_progress
     lost = lost_changes(session) if force else []
-    old = kb.repo.refs.head_oid()
+    old, stood_alone = kb.repo.refs.head_oid(), isinstance(kb.repo.refs.head(), bytes)
     with cold_noticed(session):
         oid = branching.switch(
             kb.repo,
@@ -97,6 +97,8 @@ def command(
             recreate=recreate,
         )
     warn_of_loss(session, lost)
+    if old is not None and stood_alone and not branching.is_kept(kb.repo, old):
+        _warn_of_commit(session, old)
     if left and not kb.repo.stage().in_progress:
         session.out.note(f"the {left} in progress is left")
     run_post_hook(session, "post-checkout", (old or NO_OID).hex(), (oid or NO_OID).hex(), "1")
@@ -107,6 +109,13 @@ def command(
         return
     where = f"HEAD is detached at {short(oid.hex())}" if detach and oid else f"on branch {clean_line(target)}"
     session.out.line(where)
+
+
+def _warn_of_commit(session: Session, oid: bytes) -> None:
+    """Say that a commit made on a detached HEAD is left behind, while its oid is at hand."""
+    subject = clean_line(session.open().repo.commit(oid).message.split("\n", 1)[0])
+    session.out.warning(f"commit {short(oid.hex())} is on no branch: {subject}")
+    session.out.hint(f"keep it with: arbor branch NAME {short(oid.hex())}")
 
 
 def _needs(kb: KnowledgeBase, target: str, *, is_branch: bool) -> list[Need]:

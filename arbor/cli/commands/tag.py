@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arbor.cli.command import arbor_command, json_option
+from arbor.cli.command import arbor_command, json_option, message_option
 from arbor.cli.commit_filters import chooser as commit_chooser
 from arbor.cli.commit_filters import commit_filters, in_order, is_one_of, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
+from arbor.cli.showing.ref_format import ref_format_option, ref_lines
 from arbor.cli.views import short
 from arbor.errors import AnswerNo, UsageError
 from arbor.lazy import lazy_module
@@ -36,7 +37,7 @@ FIELDS = {
 @arbor_command("tag", fields=FIELDS)
 @click.argument("names", nargs=-1, metavar="[NAME] [REV]", type=REVISION)
 @click.option("-a", "--annotate", is_flag=True, help="Make an annotated tag; needs -m.")
-@click.option("-m", "--message", metavar="TEXT", help="The tag's message; makes it an annotated one.")
+@message_option("The tag's message; makes it an annotated one. Several become paragraphs.")
 @click.option("-s", "--sign", is_flag=True, help="Sign it with the key in sign.key; needs -m.")
 @click.option(
     "-v", "--verify", "verifies", is_flag=True, help="Check a tag's signature: 0 good, 12 bad, else 1."
@@ -47,6 +48,7 @@ FIELDS = {
 )
 @commit_filters
 @sort_option
+@ref_format_option
 @click.option(
     "-n", "subjects", is_flag=True, help="List them; the first lines of their messages are shown in any case."
 )
@@ -54,7 +56,8 @@ FIELDS = {
 @json_option
 def command(
     session: Session, names: tuple[str, ...], annotate: bool, message: str | None, sign: bool, verifies: bool,
-    delete: bool, lists: bool, subjects: bool, force: bool, sort: str, as_json: bool, **filters: Any,
+    delete: bool, lists: bool, subjects: bool, force: bool, sort: str, form: str | None, as_json: bool,
+    **filters: Any,
 ) -> int:  # fmt: skip
     """List tags, or make, check or remove some.
 
@@ -62,15 +65,23 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    lists = lists or subjects or sort != "name" or any(value is not None for value in filters.values())
+    lists = (
+        lists
+        or subjects
+        or sort != "name"
+        or form is not None
+        or any(value is not None for value in filters.values())
+    )
     if lists and (delete or verifies or annotate or sign or force or message is not None):
-        raise UsageError("-l, -n and the filters list tags, and change none", "run: arbor tag --help")
+        raise UsageError(
+            "-l, -n, --format and the filters list tags, and change none", "run: arbor tag --help"
+        )
     if (annotate or sign) and not message:
         raise UsageError("an annotated tag needs a message", "give one with -m")
     if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, names, commit_chooser(kb, filters), sort)
+        _list(session, as_json, names, commit_chooser(kb, filters), sort, form)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -108,7 +119,7 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
 
 def _list(
     session: Session, as_json: bool, patterns: Sequence[str] = (),
-    holds: Callable[[str], bool] = lambda commit: True, sort: str = "name",
+    holds: Callable[[str], bool] = lambda commit: True, sort: str = "name", form: str | None = None,
 ) -> None:  # fmt: skip
     out = session.out
     tags = branching.list_tags(session.open().repo)
@@ -126,6 +137,10 @@ def _list(
             for t in found
         ]
         out.json("tag", {"tags": rows})
+        return
+    if form is not None:
+        for line in ref_lines(session.open(), [TAGS + tag.name for tag in found], form):
+            out.line(line)
         return
     for tag in found:
         subject = clean_line(tag.message.split("\n", 1)[0])

@@ -32,11 +32,14 @@ _ABBREVIATED = "--oneline"
 _ONE_LINE = {"oneline": "%H %s", "reference": "%h (%s, %as)"}
 _PREFIXES = ("format:", "tformat:")
 _PLACEHOLDER = re.compile(
-    r"%(?:C\([^)]*\)|C(?:red|green|blue|reset)|x[0-9a-fA-F]{2}|[ac][neadDtriIs]|[HhTtPpsbBdDn%])"
+    r"%(?:C\([^)]*\)|C(?:red|green|blue|reset)|x[0-9a-fA-F]{2}|[ac][nNeEdDtriIs]|[HhTtPpsbBdDn%])"
 )
+_UNKNOWN = re.compile(
+    r"%(?:<\||>\||[<>]\(|>>|w\(|\([a-z]|G[?GSKFPT]|g[dDnNeEs]|[+\- ][a-zA-Z]|[ac][lLh]|[NSme])"
+)
+"""What git fills in and arbor does not: it would stand in the answer as it is."""
 _LETTERS = {
     "d": "",
-    "a": "",
     "D": "rfc",
     "t": "unix",
     "r": "relative",
@@ -70,6 +73,9 @@ def _form(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
     """A form by name, or a template, which begins with `format:` from here on."""
     if value is None or value in FORMS:
         return value
+    if unknown := _UNKNOWN.search(_PLACEHOLDER.sub("", value)):
+        known = "%H %h %T %t %P %p %s %b %B %d %D %n %x00, and %an %ae %ad %ai %at or %cn %ce and so on"
+        raise UsageError(f"'{unknown[0]}' is not filled in here", f"there are {known}")
     for prefix in _PREFIXES:
         if value.startswith(prefix):
             return _PREFIXES[0] + value.removeprefix(prefix)
@@ -79,6 +85,11 @@ def _form(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
 
 
 def _date_form(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    return parse_date_form(value)
+
+
+def parse_date_form(value: str) -> str:
+    """One of the forms that `date_text` knows; raises UsageError for another."""
     value = _SAME_DATE_FORMS.get(value, value)
     if value not in _DATE_FORMS and not value.startswith(_STRFTIME):
         raise UsageError(
@@ -178,9 +189,9 @@ class CommitForm(NamedTuple):
 
     def _of_person(self, name: str, info: CommitInfo) -> str:
         is_author, what = name[0] == "a", name[1]
-        if what == "n":
+        if what in "nN":  # in capitals as a mail map of git has it, of which there is none here
             return clean_line(info.author if is_author else info.committer)
-        if what == "e":
+        if what in "eE":
             return clean_line(info.author_email if is_author else info.committer_email)
         seconds, offset = (
             (info.author_time, info.author_offset) if is_author else (info.commit_time, info.commit_offset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -10,6 +11,7 @@ import click
 from arbor.cli.output import Output
 from arbor.cli.safe_text import cell_width, clean, clean_line, pad, quote_path, truncate_left
 from arbor.cli.views import STATUS_STYLES, count, renamed
+from arbor.errors import UsageError
 from arbor.repo.commits.diffing import CONTEXT_LINES, Comparing
 
 if TYPE_CHECKING:
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FILE_MODE = "100644"  # a document has no mode of its own
+_GIT_LETTERS = "ADMRUCTXB"  # the last four name what documents know nothing of: copies, types and the like
 _WITH_LINES = frozenset(["stat", "numstat", "shortstat"])
 _MIN_NAME_CELLS, _MAX_BAR_CELLS = 10, 40
 
 CHANGE_FIELDS = {
-    "status": "A added, M modified, D deleted, R renamed",
+    "status": "A added, M modified, D deleted, R renamed; U in conflict, where --diff-filter asks for it",
     "path": "where the document is",
     "old_path": "where it was before a rename; null else",
     "similarity": "percent of common bytes of a rename; null else",
@@ -52,9 +55,17 @@ def summary_options(before: str) -> Callable[[F], F]:
     return declare
 
 
+def patch_option(function: F) -> F:
+    """`-p`, for commands that show a patch unless they are asked for a summary."""
+    what = "The changed lines, as without it; after --stat and other numbers too."
+    return click.option("-p", "-u", "--patch", is_flag=True, help=what)(function)
+
+
 def comparing_options(function: F) -> F:
-    """How versions are compared: `-U`, `-w`, `-b` and renames."""
+    """How versions are compared, and which differences count: `-U`, `-w`, `-b`, renames and `--diff-filter`."""
     for option in (
+        click.option("--diff-filter", "letters", metavar="LETTERS", default=None, callback=_letters,
+                     help="Only what was A added, D deleted, M modified or R renamed, or U: is in conflict."),
         click.option("-M", "--find-renames/--no-renames", "renames", default=True,
                      help="Tell what was renamed as such, as without it; or as removed and added."),
         click.option("--ignore-space-at-eol", "spaces", flag_value="end", help="Ignore white space at line ends."),
@@ -75,11 +86,15 @@ class ChangeForm(NamedTuple):
         summary: Which of the `summary_options` was given, if any.
         patch: Whether the changed lines are shown.
         comparing: What the `comparing_options` said.
+        letters: The statuses of the changes that count (`--diff-filter`); None where all do.
+        nul: Whether a NUL byte ends each name of the summary.
     """
 
     summary: str | None
     patch: bool
     comparing: Comparing
+    letters: str | None = None
+    nul: bool = False
 
     @property
     def sums_lines(self) -> bool:
@@ -91,19 +106,59 @@ class ChangeForm(NamedTuple):
         """Whether lines are compared."""
         return self.patch or self.sums_lines
 
+    def fitting(self, changes: Sequence[TextDiff]) -> tuple[TextDiff, ...]:
+        """Those of the changes that count."""
+        return tuple(change for change in changes if self.letters is None or change.status in self.letters)
+
     def lines(self, out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:
         """The summary, and the patch."""
         if self.summary:
             yield from summary_lines(out, changes, self.summary)
+            if self.patch and changes:
+                yield ""
         for change in changes if self.patch else ():
             yield from patch_lines(out, change)
 
+    def show(self, out: Output, changes: Sequence[TextDiff]) -> None:
+        """Write the changes: lines, or with `nul` the records of the summary."""
+        if self.summary and self.nul:
+            out.raw(summary_records(changes, self.summary))
+            return
+        with out.paged():
+            for line in self.lines(out, changes):
+                out.line(line)
 
-def change_form(given: Mapping[str, Any], *, patch: bool) -> ChangeForm:
-    """The form that the `summary_options` and the `comparing_options` ask for."""
+
+def _letters(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The letters of changes that count, each as `CHANGE_FIELDS` has it."""
+    unknown = sorted(set(value or "") - set(_GIT_LETTERS + _GIT_LETTERS.lower()))
+    if unknown or value == "":
+        raise UsageError(
+            f"no change is called '{''.join(unknown)}'", "say which of A, D, M, R and U: --diff-filter=AM"
+        )
+    if value is None:
+        return None
+    chosen = [letter for letter in value if letter.isupper()] or list(_GIT_LETTERS)
+    return "".join(letter for letter in chosen if letter.lower() not in value)
+
+
+def change_form(given: Mapping[str, Any], *, patch: bool | None = None) -> ChangeForm:
+    """The form that the `summary_options` and the `comparing_options` ask for.
+
+    Without `patch`, changed lines are shown as the `patch_option` has it: where nothing else is asked for, or with `-p`
+    after numbers, not names.
+
+    Raises:
+        UsageError: when `-z` is given for what is no list of names.
+    """
     context = CONTEXT_LINES if given["context"] is None else given["context"]
     comparing = Comparing(context=context, spaces=given["spaces"] or "", renames=given["renames"])
-    return ChangeForm(given["summary"], patch, comparing)
+    summary, nul = given["summary"], given.get("nul", False)
+    if patch is None:
+        patch = not summary or (given["patch"] and summary in _WITH_LINES)
+    if nul and (patch or summary in ("stat", "shortstat")):
+        raise UsageError("-z is for names alone", "give it with --name-only, --name-status or --numstat")
+    return ChangeForm(summary, patch, comparing, given["letters"], nul)
 
 
 def summary_lines(out: Output, changes: Sequence[TextDiff], summary: str | None) -> Iterator[str]:
@@ -118,10 +173,47 @@ def summary_lines(out: Output, changes: Sequence[TextDiff], summary: str | None)
 
 def _number_lines(changes: Sequence[TextDiff]) -> Iterator[str]:
     for change in changes:
-        unknown = len(change.lines) == 1  # it says why: binary, cold, or too long
-        numbers = ("-", "-") if unknown else (f"{change.added}", f"{change.removed}")
-        old, new = quote_path(change.old_path), quote_path(change.path)
-        yield "\t".join([*numbers, f"{old} => {new}" if change.status == "R" else new])
+        named = _braced(change.old_path, change.path) if change.status == "R" else quote_path(change.path)
+        yield "\t".join([*_numbers(change), named])
+
+
+def _numbers(change: TextDiff) -> tuple[str, str]:
+    """Lines added and removed, or dashes where there is a line instead that says why: binary, cold, or too long."""
+    return ("-", "-") if len(change.lines) == 1 else (f"{change.added}", f"{change.removed}")
+
+
+def _letter(change: TextDiff) -> str:
+    return f"R{change.similarity}" if change.status == "R" else change.status
+
+
+def _braced(old: str, new: str) -> str:
+    """A rename as git's `--numstat` writes it: `notes/{a.md => b.md}`, with the folders that are the same told once."""
+    if quote_path(old) != old or quote_path(new) != new:
+        return f"{quote_path(old)} => {quote_path(new)}"
+    start = posixpath.commonprefix([old, new]).rfind("/") + 1
+    end = posixpath.commonprefix(
+        [old[: max(start - 1, 0) - len(old) - 1 : -1], new[: max(start - 1, 0) - len(new) - 1 : -1]]
+    )
+    cut = end.rfind("/") + 1
+    if not (start or cut):
+        return f"{old} => {new}"
+    middles = (name[start : max(start, len(name) - cut)] for name in (old, new))
+    return f"{old[:start]}{{{' => '.join(middles)}}}{old[len(old) - cut :]}"
+
+
+def summary_records(changes: Sequence[TextDiff], summary: str) -> bytes:
+    """What `--name-only`, `--name-status` and `--numstat` show with `-z`: names as they are, a NUL byte after each."""
+    fields: list[str] = []
+    for change in changes:
+        names = [change.old_path, change.path] if change.status == "R" else [change.path]
+        if summary == "only":
+            fields.append(change.path)
+        elif summary == "status":
+            fields += [_letter(change), *names]
+        else:
+            numbers = "\t".join(_numbers(change))
+            fields += [f"{numbers}\t", *names] if change.status == "R" else [f"{numbers}\t{change.path}"]
+    return "".join(f"{field}\0" for field in fields).encode("utf-8", "surrogateescape")
 
 
 def diff_fields(change: TextDiff, *, with_lines: bool, with_patch: bool = False) -> dict[str, Any]:
@@ -176,14 +268,13 @@ def _patch_line(out: Output, line: str, *, is_header: bool) -> str:
 
 
 def name_lines(out: Output, changes: Sequence[TextDiff], names: str | None) -> Iterator[str]:
-    """One line a document: the status letter and the path, or where `names` is "only" the path."""
+    """One line a document: the status letter and the path with a tab between, or where `names` is "only" the path."""
     for change in changes:
         if names == "only":
             yield quote_path(change.path)
             continue
-        letter = f"R{change.similarity}" if change.status == "R" else change.status
-        name = renamed(change.old_path, change.path) if change.status == "R" else quote_path(change.path)
-        yield f"{out.style(letter.ljust(4), STATUS_STYLES[change.status])} {name}"
+        paths = [change.old_path, change.path] if change.status == "R" else [change.path]
+        yield "\t".join([out.style(_letter(change), STATUS_STYLES[change.status]), *map(quote_path, paths)])
 
 
 def stat_lines(out: Output, changes: Sequence[TextDiff]) -> Iterator[str]:

@@ -98,6 +98,11 @@ def _branch_ref(name: str) -> str:
     return check_ref_name(HEADS + name)
 
 
+def is_kept(repo: Repository, oid: bytes, *, but: str = "") -> bool:
+    """Whether HEAD or a ref other than one leads to a commit; what none leads to a gc may drop in time."""
+    return any(is_ancestor(repo, oid, tip) for tip in ref_commits(repo, lambda name: name != but))
+
+
 def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
     """Remove a branch; the commit it stood at.
 
@@ -113,7 +118,7 @@ def delete_branch(repo: Repository, name: str, *, force: bool = False) -> bytes:
             raise UsageError(f"there is no branch '{name}'", "run: arbor branch")
         if repo.refs.head() == ref:
             raise UsageError(f"branch '{name}' is the current one", "switch to another one first")
-        kept = any(is_ancestor(repo, oid, other) for other in ref_commits(repo, lambda name: name != ref))
+        kept = is_kept(repo, oid, but=ref)
         if not kept and not force:
             raise ConflictError(
                 f"branch '{name}' has commits that are nowhere else",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from arbor.errors import ArborError, ConflictError, UsageError, WrongType, first_of
@@ -18,6 +18,8 @@ from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.staging.ingest import CANONICALISATION
 from arbor.repo.whole_packs import carry_on
 from arbor.repo.work_tree.file_states import restamp_worktree_cache
+from arbor.repo.work_tree.selections import matcher_of
+from arbor.repo.work_tree.status import displaced
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
@@ -103,6 +105,28 @@ def commit(
         return _record(repo, stage, head, message, allow_empty, amend, written_by, sign, waiting)
 
 
+def part_of_stage(repo: Repository, selections: Sequence[str]) -> Stage:
+    """What is staged at some paths alone, on top of HEAD, for `instead`; nothing where none of it is.
+
+    Raises:
+        ConflictError: while a merge or a revert waits, which is recorded as a whole.
+    """
+    stage = repo.stage()
+    if stage.in_progress:
+        raise ConflictError(
+            f"a {stage.in_progress} is recorded as a whole, and not some paths of it", "run: arbor commit"
+        )
+    head_root, wanted = repo.head_root(), matcher_of(selections)
+    changes = (stage if stage.base == head_root else stage.onto(repo.store, head_root)).changes
+    if "" in selections:
+        return Stage(head_root, changes)
+    paths = {key[len(DOCUMENTS) :]: oid for key, oid in changes.items() if key.startswith(DOCUMENTS)}
+    chosen = {path for path in paths if wanted(path)}
+    # A document in a folder whose name was a document's takes the place of that one.
+    chosen |= displaced(paths.keys() - chosen, [path for path in chosen if paths[path] is not None])
+    return Stage(head_root, {DOCUMENTS + path: paths[path] for path in chosen})
+
+
 def parse_author(text: str) -> tuple[str, str]:
     """Name and address of `Ada Lovelace <ada@example.org>`.
 
@@ -144,6 +168,8 @@ def _record(
         root = write_ledger(repo, writer, stage.base, stage.changes)
         unchanged = root == (old.ledger_root if old else ledger.EMPTY_LEDGER)
         if unchanged and not (allow_empty or amend or stage.merge_parents):
+            if waiting is not None:
+                raise UsageError("what was named is as it was in the last commit", "run: arbor status")
             raise UsageError("nothing is staged", "run: arbor add PATH")
         parents = _parents(head, old, stage, amend)
         if amend and old and not allow_empty and len(parents) < 2:
@@ -229,3 +255,6 @@ def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes)
         write_stage(repo.folder, left)
     else:
         clear_stage(repo.folder)
+    if all(waiting.find(repo.store, key) == value for key, value in recorded.changes.items()):
+        with contextlib.suppress(OSError):  # the files that are tracked are the same as before
+            restamp_worktree_cache(repo.folder, waiting.stamp, left.stamp)

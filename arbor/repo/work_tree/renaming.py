@@ -49,7 +49,7 @@ def move(
     Raises:
         UsageError: when a source is not tracked, has no file any more or would go into itself, or several have one
             place or no folder to go to.
-        ConflictError: when the target exists and `force` is not given.
+        ConflictError: when the target exists and `force` is not given, or a source is in conflict.
         PartlyDone: when the system refuses; what was moved before is staged.
         Locked: when another writer holds the lock.
     """
@@ -61,7 +61,9 @@ def move(
         stage, fs_root = repo.stage(), repo.work_tree()
         tracked = tracked_files(repo, stage)
         plan = _plan_moves(repo, sources, target, tracked, is_folder=is_folder)
-        for _, new in plan.pairs:
+        for old, new in plan.pairs:
+            if old in stage.conflicts:  # which would go on under a name that is no document's
+                raise ConflictError(f"'{old}' is in conflict", "resolve it first, then run: arbor add PATH")
             check_path(new)
             refuse_beyond_link(fs_root, new)
             if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):

@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from arbor.errors import UsageError
+from arbor.objects.paths import in_form_c
 
 Matcher = Callable[[str], bool]
+
+
+def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:
+    """The KB path that a typed path means; "" for the work tree itself.
+
+    Raises:
+        UsageError: when it leads out of the work tree, or is one of git's pathspecs that are no path: what they leave
+            out would be taken for what is wanted.
+    """
+    if typed.startswith((":!", ":^", ":(")) or typed == ":/":
+        _refuse_pathspec(fs_root, cwd, typed)
+    absolute = os.path.normpath(os.path.join(cwd, typed))
+    top = str(fs_root)
+    inside = top.rstrip(os.sep) + os.sep
+    if not absolute.startswith(inside) and absolute != top:
+        # The folder may have been named through a symlink above it.
+        folder, name = os.path.split(absolute)
+        absolute = top if os.path.realpath(absolute) == top else os.path.join(os.path.realpath(folder), name)
+    if absolute == top:
+        return ""
+    if not absolute.startswith(inside):
+        raise UsageError(f"'{typed}' is outside of the knowledge base at {fs_root}")
+    return in_form_c(os.path.relpath(absolute, top).replace(os.sep, "/"))
+
+
+def _refuse_pathspec(fs_root: Path, cwd: Path, typed: str) -> None:
+    if os.path.lexists(os.path.join(cwd, typed)) and typed != ":/":
+        return
+    others = "name the paths that are wanted; for good, .arborignore leaves some out"
+    hint = f"the top is {os.path.relpath(fs_root, cwd)}" if typed == ":/" else others
+    raise UsageError(
+        f"'{typed}' means something to git alone: a path is plain here, or a pattern such as '*.md'", hint
+    )
 
 
 def is_glob(selection: str) -> bool:

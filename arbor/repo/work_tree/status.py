@@ -135,8 +135,13 @@ def safe_states(entries: Entries, now_ns: int, looked_at: Iterable[str] | None =
     return {**entries, **{path: (oid, UNKNOWN) for path, oid in young}} if young else entries
 
 
-def get_status(repo: Repository) -> Status:
-    """Compare HEAD, stage and work tree; what was found unchanged is remembered for the next time."""
+def get_status(repo: Repository, *, each_untracked: bool = False) -> Status:
+    """Compare HEAD, stage and work tree; what was found unchanged is remembered for the next time.
+
+    Args:
+        repo: Where.
+        each_untracked: Name each file of a folder that holds nothing tracked, and not the folder.
+    """
     stage = repo.stage()
     head_oid = repo.refs.head_oid()
     tracked = tracked_files(repo, stage)
@@ -148,7 +153,8 @@ def get_status(repo: Repository) -> Status:
         looked_ns = time.time_ns()
         listing = scan(repo.fs_root, tracked=tracked)
         unstaged = _unstaged(repo, stage, repo.fs_root, tracked, listing, looked_ns)
-        untracked = _collapse(listing.files.keys() - tracked.keys(), Folders(tracked))
+        loose = listing.files.keys() - tracked.keys()
+        untracked = sorted(loose) if each_untracked else _collapse(loose, Folders(tracked))
     branch = repo.refs.current_branch()
     record = repo.interrupted()
     return Status(branch, head_oid.hex() if head_oid else "", staged, unstaged, tuple(untracked),
@@ -168,13 +174,17 @@ def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> 
     return upstream, *history.count_apart(repo, head_oid, theirs), False
 
 
-def list_ignored(repo: Repository) -> list[str]:
-    """Files, and folders with a slash at the end, that are neither tracked nor told as untracked: they are ignored."""
+def list_ignored(repo: Repository, *, each: bool = False) -> list[str]:
+    """Files, and folders with a slash at the end, that are neither tracked nor told as untracked: they are ignored.
+
+    With `each` the files in such folders instead.
+    """
     if repo.fs_root is None:
         return []
     tracked = tracked_files(repo, repo.stage())
     seen = scan(repo.fs_root, tracked=tracked).files.keys() | tracked.keys()
-    return _collapse(scan(repo.fs_root, use_ignore=False).files.keys() - seen, Folders(seen))
+    ignored = scan(repo.fs_root, use_ignore=False).files.keys() - seen
+    return sorted(ignored) if each else _collapse(ignored, Folders(seen))
 
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:

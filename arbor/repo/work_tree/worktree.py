@@ -14,7 +14,7 @@ from pathlib import Path
 from blake3 import blake3
 
 from arbor.errors import PartlyDone, UsageError
-from arbor.objects.paths import PRIVATE_FOLDER, check_path, path_fault, windows_fault
+from arbor.objects.paths import PRIVATE_FOLDER, check_path, in_form_c, path_fault, windows_fault
 from arbor.repo.folders import Folders
 from arbor.repo.places import has_own_kb
 from arbor.repo.work_tree.file_states import FileState, state_of
@@ -186,7 +186,7 @@ class _Walk:
         self, entry: os.DirEntry[str], fs_path: str, prefix: str, fs_prefix: str, rules: IgnoreRules | None
     ) -> _Folder | None:
         name = entry.name
-        path = prefix + (name if name.isascii() else _nfc(name))
+        path = prefix + (name if name.isascii() else in_form_c(name))
         is_tracked = path in self._tracked
         if is_tracked and entry.is_file(follow_symlinks=False) and path not in self.found.files:
             self._keep(entry, path, fs_prefix + name)
@@ -248,13 +248,6 @@ def name_on_disk(fs_root: Path, path: str) -> str:
         names.append(part if whole else apart)
         folder = folder / names[-1]
     return "/".join(names)
-
-
-def _nfc(name: str) -> str:
-    try:
-        return unicodedata.normalize("NFC", name)
-    except UnicodeError:
-        return name
 
 
 def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes, FileState]:
@@ -473,23 +466,3 @@ def remove_empty_folders(fs_root: Path, folders: Iterable[Path]) -> None:
         left[folder] = None
     for folder in left:
         fsync_folder(folder)
-
-
-def kb_path(fs_root: Path, cwd: Path, typed: str) -> str:
-    """The KB path that a typed path means; "" for the work tree itself.
-
-    Raises:
-        UsageError: when it leads out of the work tree.
-    """
-    absolute = os.path.normpath(os.path.join(cwd, typed))
-    top = str(fs_root)
-    inside = top.rstrip(os.sep) + os.sep
-    if not absolute.startswith(inside) and absolute != top:
-        # The folder may have been named through a symlink above it.
-        folder, name = os.path.split(absolute)
-        absolute = top if os.path.realpath(absolute) == top else os.path.join(os.path.realpath(folder), name)
-    if absolute == top:
-        return ""
-    if not absolute.startswith(inside):
-        raise UsageError(f"'{typed}' is outside of the knowledge base at {fs_root}")
-    return _nfc(os.path.relpath(absolute, top).replace(os.sep, "/"))
