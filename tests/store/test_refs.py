@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.errors import ConflictError, IntegrityError, UsageError
@@ -268,7 +268,13 @@ def test_no_head_is_damage(refs: Refs, tmp_path: Path) -> None:
 NAMES = st.text(max_size=20)
 
 
+def in_one_line(text: str) -> str:
+    """As a line keeps it: no NUL, which stands for what a crash took, and white space is one space."""
+    return " ".join(text.replace("\0", " ").split())
+
+
 @given(NAMES, NAMES, NAMES, st.integers(-(2**40), 2**40), st.integers(-900, 900))
+@example("A\0da", "\0", "commit:\0\0x", 0, 0)
 def test_any_name_and_reason_fit_a_line(
     tmp_path_factory: pytest.TempPathFactory, name: str, email: str, reason: str, seconds: int, offset: int
 ) -> None:
@@ -280,8 +286,8 @@ def test_any_name_and_reason_fit_a_line(
     refs.move(MAIN, A, B, Signature(name, email, seconds, offset), reason)
     entries = refs.reflog(MAIN)
     assert [(entry.old, entry.new) for entry in entries] == [(A, B), (b"", A)]
-    assert entries[0].who == Signature(" ".join(name.split()), " ".join(email.split()), seconds, offset)
-    assert entries[0].reason == " ".join(reason.split())
+    assert entries[0].who == Signature(in_one_line(name), in_one_line(email), seconds, offset)
+    assert entries[0].reason == in_one_line(reason)
     assert refs.damaged_log_lines() == []
 
 
