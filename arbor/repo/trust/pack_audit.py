@@ -147,9 +147,10 @@ def audit_packs(packs: list[Pack], meanwhile: Callable[[], object] | None = None
 
     for part, (number, _) in zip(map_forked(work, tasks, at_least=4, meanwhile=begin), tasks, strict=True):
         found = split_oids(part.oids)
-        left = len(unseen[number]) - len(found)
-        unseen[number].difference_update([oid[:KEY_BYTES] for oid in found])
-        if len(unseen[number]) != left and any(packs[number].index.find(oid) is None for oid in found):
+        keys = {oid[:KEY_BYTES] for oid in found}
+        others = keys - unseen[number]  # an object that was there twice is one of these, too
+        unseen[number] -= keys
+        if any(packs[number].index.find(key) is None for key in others):
             strays.add(number)
         _take(audit, part, found)
     for number, pack in enumerate(packs):
@@ -162,8 +163,8 @@ def _take(audit: Audit, part: _Part, found: list[bytes]) -> None:
     audit.oids.update(found)
     audit.documents.update((facts.oid, facts) for facts in part.documents)
     audit.manifests.update((facts.oid, facts) for facts in part.manifests)
-    chunks = split_oids(b"".join([facts.chunks for facts in part.manifests]))
-    audit.awaited.update([oid for oid in chunks if oid not in audit.oids])
+    named = set(split_oids(b"".join([facts.chunks for facts in part.manifests])))
+    audit.awaited.update(named.difference(audit.oids))
     audit.nodes.update((facts.oid, facts) for facts in part.nodes)
     audit.commits.update(part.commits)
     audit.tags.update(part.tags)
