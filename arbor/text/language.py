@@ -87,7 +87,10 @@ def _read_words(rows: str) -> dict[str, frozenset[str]]:
 _COMMON = _read_words(_WORDS)
 _OTHERS = _read_words(_OTHER_WORDS)
 _ALL_COMMON = frozenset().union(*_COMMON.values(), *_OTHERS.values())
-_APOSTROPHES = str.maketrans("'\u2019", "  ")
+_ENGLISH = _COMMON["en"]
+_BUT_ENGLISH = frozenset().union(
+    *(words for code, words in (*_COMMON.items(), *_OTHERS.items()) if code != "en")
+)
 _CYRILLIC = (
     ("uk", lazy_pattern("[іїєґ]")),
     ("be", lazy_pattern("ў")),
@@ -144,7 +147,7 @@ def guess_language(text: str) -> str:
 
 def _tokens(text: str) -> list[str]:
     """Words in small letters, those of `l'eau` and `dell'acqua` by themselves."""
-    return text.lower().translate(_APOSTROPHES).split()
+    return text.lower().replace("'", " ").replace("\u2019", " ").split()
 
 
 def _by_common_words(tokens: list[str], least: int) -> str:
@@ -152,6 +155,11 @@ def _by_common_words(tokens: list[str], least: int) -> str:
     words = _ALL_COMMON.intersection(tokens)
     if len(words) < least:
         return ""
+    english = len(words & _ENGLISH)
+    if english >= least and english > len(
+        words & _BUT_ENGLISH
+    ):  # no other has as many: mostly so, and quick to see
+        return "en"
     ranked = sorted((len(words & common), code) for code, common in _COMMON.items())
     (second, _), (count, best) = ranked[-2:]
     others = sorted((len(words & common), code) for code, common in _OTHERS.items())
