@@ -9,18 +9,24 @@ are broken at them and web pages are full of soft hyphens.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from arbor.cli.unseen import UNSEEN, is_seen
+from arbor.lazy import lazy_module, lazy_pattern
+
+if TYPE_CHECKING:
+    import json
+else:
+    json = lazy_module("json")
 
 ELLIPSIS = "…"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 _UNSAFE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
-_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff{UNSEEN}]")
+_UNSAFE_IN_JSON = lazy_pattern(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff{UNSEEN}]")
 _NEEDS_QUOTES = re.compile(f'[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]')
 _UNSEEN = re.compile(f"[{UNSEEN}]")
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")

@@ -7,8 +7,9 @@ the rest. Source: Unicode Technical Standards 39 (which signs no identifier need
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from arbor.lazy import lazy_pattern
 
 _NEVER_SEEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
@@ -27,13 +28,13 @@ _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _FLAG_TAGS = "\U000e0030-\U000e0039\U000e0061-\U000e007a"
 _VIRAMA = 9  # the combining class of the sign that takes a consonant's vowel away
 
-_SEEN = re.compile(
+_SEEN = lazy_pattern(
     f"(?<=[{_PICTURE}{_SHAPED}\ufe0f])[{_JOINERS}](?=[{_PICTURE}{_SHAPED}])"
     f"|(?<=[{_PICTURE}\u1000-\u109f\u1800-\u18af\ua840-\ua87f])[\u180b-\u180d\u180f\ufe00-\ufe0f]"
     f"|(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e01ef]"
     "|(?<=[0-9#*])\ufe0f(?=\u20e3)"
 )
-_FLAG = re.compile(f"\U0001f3f4[{_FLAG_TAGS}]{{2,6}}\U000e007f")
+_FLAG = lazy_pattern(f"\U0001f3f4[{_FLAG_TAGS}]{{2,6}}\U000e007f")
 _LONGEST_FLAG = 8
 
 

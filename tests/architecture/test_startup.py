@@ -20,6 +20,7 @@ HEAVY = {
     "docx",
     "httpcore",
     "jieba",
+    "json",
     "mcp",
     "numpy",
     "pypdf",
