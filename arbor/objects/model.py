@@ -69,7 +69,7 @@ class Document:
         media_type: As found from content and name.
         title: From the content only; "" where the content names none.
         source_uri: Where it came from, "" for a file of the work tree.
-        encoding: The text encoding of the file, "binary" where it has none.
+        encoding: The text encoding of the file, "" where it has none.
         size: Bytes of the original file.
         file_hash: Plain BLAKE3-256 of the file's bytes.
         extractor, chunker, canonicalisation: Names with versions, enough to make the same passages again.
