@@ -13,9 +13,9 @@ from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
 from arbor.index.cache_lock import FOLLOW_WAIT_S, READER_WAIT_S, Told, is_read_only, writing_cache
-from arbor.index.consensus_file import discard_state
 from arbor.index.consensus_store import CONSENSUS_FILE, CONSENSUS_LOCK
 from arbor.index.disk_errors import ConsensusDamaged
+from arbor.index.write_ahead import discard_database
 from arbor.objects import ledger
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
@@ -117,12 +117,12 @@ class LiveConsensus:
         """Under the lock: bring the state on disk to a version, and open it to be read."""
         with self._writing(wait_s, progress):
             if self._distrusted:
-                discard_state(self._fs_path)
+                discard_database(self._fs_path)
                 self._distrusted = False
             try:
                 ripple = self._bring_on_disk(snapshot, progress)
             except ConsensusDamaged:
-                discard_state(self._fs_path)
+                discard_database(self._fs_path)
                 ripple = self._bring_on_disk(snapshot, progress)
             found = self._find_current(snapshot)
         if found is None:

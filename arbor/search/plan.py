@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from arbor.errors import UsageError
-from arbor.index.reader import Filter, Session, matches_any
+from arbor.index.reader import Filter, Session, all_of, matches_any
 from arbor.index.tokens import Tokenizer
 from arbor.search.beginnings import widen
 from arbor.search.common_words import STOP_WORDS, is_stop_word
@@ -281,10 +281,7 @@ def path_condition(conditions: Sequence[Condition]) -> Filter | None:
     meets all of them: leaving out one folder does not hide what also lies elsewhere.
     """
     met = tuple(_any_of(tuple(conditions), _path_test))
-    if not met:
-        return None
-    values = tuple(value for each in met for value in each.values)
-    return Filter(" AND ".join(f"({each.sql})" for each in met), values)
+    return all_of(met) if met else None
 
 
 def path_filter(path: Filter) -> Filter:
