@@ -61,8 +61,8 @@ class LiveConsensus:
         """Whether a version's state is on disk, or made in a moment because there are few documents."""
         return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) == snapshot.ledger_root
 
-    def open_at(self, snapshot: Snapshot, progress: Told | None = None) -> tuple[Consensus, Ripple]:
-        """The consensus of a version to read, and what bringing it there moved. The caller closes it.
+    def open_at(self, snapshot: Snapshot, progress: Told | None = None) -> Consensus:
+        """The consensus of a version to read. The caller closes it.
 
         What is current on disk is read without any lock. Where it cannot be written, or another process is still at
         it after a moment, it is worked out in memory for this once.
@@ -73,16 +73,16 @@ class LiveConsensus:
         """
         found = self._find_current(snapshot)
         if found is not None:
-            return found, NO_RIPPLE
+            return found
         try:
-            return self._make_current(snapshot, READER_WAIT_S, progress)
+            return self._make_current(snapshot, READER_WAIT_S, progress)[0]
         except (Locked, StorageError) as error:
             if progress is not None and not is_read_only(error):
                 progress(f"the consensus is worked out for this answer alone: {error.message}")
             return self._make_private(snapshot, progress)
 
     def follow(self, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
-        """As `open_at`, after a commit: the state on disk has followed it, or else that is an error.
+        """As `open_at`, after a commit, and what that moved: the state on disk follows it, or else that is an error.
 
         Raises:
             Locked: when another process keeps writing the state.
@@ -136,27 +136,27 @@ class LiveConsensus:
         finally:
             consensus.close()  # under the lock, since the write-ahead file may be folded in
 
-    def _make_private(self, snapshot: Snapshot, progress: Told | None) -> tuple[Consensus, Ripple]:
+    def _make_private(self, snapshot: Snapshot, progress: Told | None) -> Consensus:
         """A version's state in memory, from the one on disk where that is of any use."""
         there = self._find_state(snapshot)
         if there is not None:
             try:
-                consensus = there.fork()
-                return consensus, self._bring(consensus, snapshot, progress)
+                return self._brought(there.fork(), snapshot, progress)
             except ConsensusDamaged:
                 pass
             finally:
                 there.close()
-        consensus = Consensus.open(None, self.policy(snapshot))
-        return consensus, self._bring(consensus, snapshot, progress)
+        return self._brought(Consensus.open(None, self.policy(snapshot)), snapshot, progress)
 
-    def fork_at(self, consensus: Consensus, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
+    def fork_at(self, consensus: Consensus, snapshot: Snapshot) -> Consensus:
         """Another version's consensus, in memory, reached from one at hand by the difference of the ledgers."""
-        if consensus.policy == self.policy(snapshot):
-            fork = consensus.fork()
-        else:
-            fork = Consensus.open(None, self.policy(snapshot))
-        return fork, self._bring(fork, snapshot, None)
+        policy = self.policy(snapshot)
+        fork = consensus.fork() if consensus.policy == policy else Consensus.open(None, policy)
+        return self._brought(fork, snapshot, None)
+
+    def _brought(self, consensus: Consensus, snapshot: Snapshot, progress: Told | None) -> Consensus:
+        self._bring(consensus, snapshot, progress)
+        return consensus
 
     def advance(self, consensus: Consensus, snapshot: Snapshot) -> Ripple:
         """Bring a state in memory to another version; what that moved."""
