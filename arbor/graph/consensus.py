@@ -338,4 +338,16 @@ def _signature(store: ConsensusStore, document: int) -> Signature:
 
 def _call_witness(store: ConsensusStore, changed: Mapping[str, DocumentFacts], removed: list[str]) -> Witness:
     disputes = [target for facts in changed.values() for target in facts.disputes]
-    return Witness(store, [*changed, *removed], disputes)
+    keys = [*changed, *removed]
+    return Witness(store, [*keys, *_find_twins(store, changed, frozenset(keys))], disputes)
+
+
+def _find_twins(
+    store: ConsensusStore, changed: Mapping[str, DocumentFacts], keys: frozenset[str]
+) -> Iterator[str]:
+    """Of each document that loses or gains one of these keys, the first of its others: what moves is told there."""
+    documents = {row.document for row in map(store.find_key, keys) if row is not None}
+    for number in [store.find_document(facts.oid) for facts in changed.values()]:
+        documents |= set() if number is None else {number}
+    for document in documents:
+        yield from [row.key for row in store.keys_of(document) if row.key not in keys][:1]
