@@ -106,7 +106,7 @@ class LiveConsensus:
     def _find_current(self, snapshot: Snapshot) -> Consensus | None:
         """The state on disk if it is of this very version."""
         found = self._find_state(snapshot)
-        if found is None or (found.ledger_root, found.tiers) == (snapshot.ledger_root, snapshot.tiers_word()):
+        if found is None or found.is_of(snapshot):
             return found
         found.close()
         return None

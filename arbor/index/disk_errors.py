@@ -31,17 +31,17 @@ class ConsensusDamaged(IntegrityError):
 
 def is_refusal(error: BaseException) -> bool:
     """Whether the system refused to read or write, so that the database itself may be sound."""
-    return isinstance(error, sqlite3.Error) and _code(error) in _REFUSALS
+    return _code(error) in _REFUSALS
 
 
 def is_unopened(error: BaseException) -> bool:
     """Whether a database could not be opened at all, which putting another file in its place may mend."""
-    return isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN
+    return _code(error) == sqlite3.SQLITE_CANTOPEN
 
 
 def is_busy(error: BaseException) -> bool:
     """Whether another connection is in the way."""
-    return isinstance(error, sqlite3.Error) and _code(error) in _BUSY
+    return _code(error) in _BUSY
 
 
 def in_own_words(error: BaseException, fs_path: Path, damaged: IntegrityError) -> BaseException:
@@ -60,7 +60,7 @@ def in_own_words(error: BaseException, fs_path: Path, damaged: IntegrityError) -
 
 
 def _code(error: BaseException) -> int:
-    """The primary result code; extended ones say more in their upper bits."""
+    """The primary result code, 0 for what is no error of SQLite; extended ones say more in their upper bits."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 

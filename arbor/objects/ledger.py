@@ -25,7 +25,7 @@ MAX_LEVEL = 15
 MAX_KEY_CHARS = MAX_PATH_BYTES + 64
 MAX_VALUE_BYTES = 4096
 PATH_PREFIXES = ("d/", "c/")
-"""The namespaces whose keys go on with a path and whose values are oids."""
+"""The namespaces of documents and cores, whose keys go on with a path and whose values are oids."""
 _BOUNDARY = blake3(derive_key_context="arbor 1 ledger boundary")
 
 

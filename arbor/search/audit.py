@@ -189,10 +189,7 @@ def label_passage(
     """
     if not committed:
         return AuditMode.VISUAL, (NOT_COMMITTED,)
-    lacking = [reason for reason in (problem, "" if evidence or problem else NO_EVIDENCE) if reason]
-    if core_problem:
-        lacking.append(core_problem)
-    if lacking:
+    if lacking := list(filter(None, (problem or ("" if evidence else NO_EVIDENCE), core_problem))):
         proven = "the document is proven to be in this revision"
         return AuditMode.HYBRID, (proven, *lacking)
     return AuditMode.STRICT, (VERIFIED, *([SOURCES] if core_problem is not None else []), evidence)

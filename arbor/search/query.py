@@ -25,11 +25,11 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
+from arbor.objects.model import KINDS
 from arbor.repo.commits.moments import UNIT_SECONDS
 from arbor.search.doubts import doubt_operators, doubt_phrase, doubt_word
 from arbor.text.analyzer import match_units
 
-KINDS = ("surface", "core")
 MAX_QUERY_CHARS = 1_000_000
 MAX_FILTERS = 64
 MAX_STARS = 8
