@@ -122,7 +122,7 @@ class HitMaker:
         if candidate.file is not None:
             return self._hit_of_file(ranked, rank, candidate.file), ""
         info = candidate.document
-        paths = paths_asked_first(self._session, info.first, self._path_condition, hidden)
+        paths = self._paths_of(info.first, hidden)
         if not paths:
             return None, HIDDEN
         try:
@@ -168,6 +168,14 @@ class HitMaker:
             except IntegrityError:
                 is_damaged = True
         return proven, is_damaged
+
+    def is_shown(self, ranked: Ranked, hidden: frozenset[str]) -> bool:
+        """Whether a candidate is more than what a file of the work tree stands in for."""
+        candidate = ranked.candidate
+        return candidate.file is not None or bool(self._paths_of(candidate.document.first, hidden))
+
+    def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
+        return paths_asked_first(self._session, first, self._path_condition, hidden)
 
     def _origins(self, document: Document) -> tuple[CoreOrigin, ...]:
         """What a core was made from; nothing for other documents, and where its derivation cannot be read."""
