@@ -146,6 +146,10 @@ class Repository:
         self.store.follow()
         return Snapshot(self.store, self.ledger_root(commit_oid))
 
+    def head_snapshot(self) -> Snapshot:
+        """The documents of HEAD; none before the first commit."""
+        return self.snapshot(self.refs.head_oid())
+
     def stage(self) -> Stage:
         """What is staged now, without what HEAD holds already."""
         self.store.follow()

@@ -25,8 +25,7 @@ from arbor.store.odb import ObjectStore
 
 reading = lazy_module("arbor.text.reading")
 
-DOCUMENTS = "d/"
-CORES = "c/"
+DOCUMENTS, CORES = ledger.PATH_PREFIXES
 CORE_MARK = "core:"
 """How the name of a core is told from a document's path where both are listed."""
 _HERE = "./"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arbor.errors import UsageError
+from arbor.errors import UsageError, printable
 from arbor.graph import policy as ripple
 from arbor.graph.rules import parse_rules
 from arbor.repo.config import POLICY_FILE, check_section, parse_add, parse_chunking, parse_tables
@@ -31,12 +31,8 @@ def policy_faults(data: bytes) -> tuple[str, ...]:
 def table_faults(tables: Mapping[str, Any]) -> tuple[str, ...]:
     """The same of its tables."""
     faults = [fault for section, table in tables.items() if (fault := _fault(section, table))]
-    shown = faults[:_MAX_FAULTS]
-    return (
-        (*shown, f"{POLICY_FILE}: and {len(faults) - len(shown)} more")
-        if faults[_MAX_FAULTS:]
-        else tuple(shown)
-    )
+    more = len(faults) - _MAX_FAULTS
+    return (*faults[:_MAX_FAULTS], *([f"{POLICY_FILE}: and {more} more"] if more > 0 else []))
 
 
 def _fault(section: str, table: Any) -> str:
@@ -83,4 +79,4 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {
 
 
 def _line(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text[:_MAX_CHARS])
+    return printable(text[:_MAX_CHARS], "?")

@@ -88,11 +88,12 @@ def choose_profile(section: Mapping[str, Any], name: str | None) -> RankingProfi
     Raises:
         UsageError: when there is no such profile.
     """
-    profiles = parse_profiles(section)
-    wanted = name or section.get("default") or DEFAULT.name
-    profile = profiles.get(wanted) if isinstance(wanted, str) else None
+    return get_profile(name or section.get("default") or DEFAULT.name, parse_profiles(section))
+
+
+def get_profile(name: object, profiles: Mapping[str, RankingProfile] = BUILT_IN) -> RankingProfile:
+    """The profile of a name; raises UsageError when there is none."""
+    profile = profiles.get(name) if isinstance(name, str) else None
     if profile is None:
-        raise UsageError(
-            f"there is no ranking profile '{wanted}'", f"the profiles are: {', '.join(profiles)}"
-        )
+        raise UsageError(f"there is no ranking profile '{name}'", f"the profiles are: {', '.join(profiles)}")
     return profile

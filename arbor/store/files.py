@@ -30,17 +30,17 @@ _MAX_LINE_BYTES = 64 * 1024
 MAX_STATE_BYTES = 1 << 30
 """What a file of a KB folder that is read as a whole can have."""
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-_SAFE = "free some space and run the command again; what was committed is safe"
-_OWNER = "check who owns the folder"
-_REASONS = {
-    errno.ENOSPC: ("the disk is full", _SAFE),
-    errno.EDQUOT: ("the disk quota is used up", _SAFE),
+SAFE = "free some space and run the command again; what was committed is safe"
+OWNER = "check who owns the folder"
+REASONS = {
+    errno.ENOSPC: ("the disk is full", SAFE),
+    errno.EDQUOT: ("the disk quota is used up", SAFE),
     errno.EROFS: (
         "it is read-only here",
         "searching, showing and verifying work on a read-only knowledge base",
     ),
-    errno.EACCES: ("permission denied", _OWNER),
-    errno.EPERM: ("permission denied", _OWNER),
+    errno.EACCES: ("permission denied", OWNER),
+    errno.EPERM: ("permission denied", OWNER),
     errno.EMFILE: ("too many files are open", "raise the limit on open files: ulimit -n"),
     errno.EIO: ("the disk failed (input/output error)", "check the disk, then run: arbor verify"),
 }
@@ -48,7 +48,7 @@ _REASONS = {
 
 def in_words(error: OSError) -> tuple[str, str]:
     """(why the system refused, what to do about it); "" where nothing is known to do."""
-    return _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
+    return REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
 
 
 @contextlib.contextmanager

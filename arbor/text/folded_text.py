@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from arbor.lazy import lazy_pattern
 from arbor.text.folding import IGNORED, NAMES, UNSPACED_CHAR, WRAPS, fold, part_moments
 
 _JOINING = f"{IGNORED}\u1160-\u11ff\u3099\u309a\uff9e\uff9f"
 """Inside of a character class: what belongs to the character before it, as accents, sounds of kana, and vowels of
 hangul that is spelled out do."""
 
-_JOINING_CHAR = re.compile(f"[{_JOINING}]")
+_JOINING_CHAR = lazy_pattern(f"[{_JOINING}]")
 
 
 def joins(char: str) -> bool:

@@ -106,7 +106,7 @@ def evict(
     wanted = _gather(repo, documents)
     if tier == "warm":
         return _evict_warm(repo, wanted, dry_run)
-    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
+    policy = repo.committed_policy(repo.head_snapshot()).chunking
     gone = _gone(repo, wanted)
     there = [each for each in wanted if each.oid not in gone]
     already = tuple(

@@ -136,7 +136,7 @@ def rehydrate(
         paths.setdefault(oid, []).append(path)
     warm = [oid for oid in paths if oid in tiers.warm]
     wanted = list(iter_wanted(repo.store, {oid: at for oid, at in paths.items() if oid in tiers.cold}))
-    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
+    policy = repo.committed_policy(repo.head_snapshot()).chunking
     done: list[Rehydration] = []
     accepted = 0
     updates: list[Update] = []
