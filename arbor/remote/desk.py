@@ -20,7 +20,7 @@ from arbor.repo.commits.history import count_apart, peel
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
 from arbor.store.files import storing
-from arbor.store.refs import HEADS, TAGS
+from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     from arbor.remote import cloning, fetching, on_demand, pushing, refspecs
@@ -301,12 +301,8 @@ class ShareDesk:
         """(commits ahead, commits behind) of a branch against what it follows; None where it follows nothing."""
         followed = remotes.upstream_of(self._repo, branch)
         here = self._repo.refs.read(HEADS + branch)
-        there = self._repo.refs.read(f"refs/remotes/{followed[0].name}/{followed[1]}") if followed else None
-        if here is None or there is None:
-            return None
-        if here == there:
-            return 0, 0
-        return count_apart(self._repo, here, there)
+        there = self._repo.refs.read(f"{REMOTES}{followed[0].name}/{followed[1]}") if followed else None
+        return None if here is None or there is None else count_apart(self._repo, here, there)
 
     # --- what the others share
 

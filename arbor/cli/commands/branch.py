@@ -17,11 +17,11 @@ from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.showing.ref_format import ref_format_option, ref_lines
 from arbor.cli.showing.settings_view import warn_of_settings
-from arbor.cli.views import short
+from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
-from arbor.kb import KnowledgeBase
-from arbor.repo.commits import branching, history
+from arbor.repo.commits import branching
 from arbor.repo.commits.shorthands import branch_named
+from arbor.repo.commits.upstreams import count_ahead_behind
 from arbor.store.refs import HEADS, REMOTES
 
 FIELDS = {
@@ -134,18 +134,6 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _apart(kb: KnowledgeBase, branch: branching.Branch) -> str:
-    """How far a branch and what it follows have gone apart, as `: 1 ahead, 2 behind`; "" where they have not."""
-    theirs = None if branch.upstream_gone else kb.repo.refs.read(REMOTES + branch.upstream)
-    if theirs is None or not branch.commit:
-        return ""
-    numbers = history.count_apart(kb.repo, bytes.fromhex(branch.commit), theirs)
-    told = ", ".join(
-        f"{number:,} {word}" for number, word in zip(numbers, ("ahead", "behind"), strict=True) if number
-    )
-    return f": {told}" if told else ""
-
-
 class _Shown(NamedTuple):
     """Which branches a list shows, and whether with the first lines of their commits."""
 
@@ -192,10 +180,12 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
         gone = " (gone)" if branch.upstream_gone else ""
         follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
         if shown.subjects and branch.upstream:
-            follows += _apart(session.open(), branch)
+            commit = bytes.fromhex(branch.commit)
+            told = ahead_behind(count_ahead_behind(repo, commit, branch.upstream))
+            follows += f": {told}" if told else ""
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
         subject = ""
         if shown.subjects and branch.commit:
             subject = "  " + clean_line(repo.commit(bytes.fromhex(branch.commit)).message.split("\n", 1)[0])
-        commit = out.style(short(branch.commit), "yellow")
-        out.line(f"{mark} {name} {commit}{out.style(follows, 'dim')}{subject}")
+        oid = out.style(short(branch.commit), "yellow")
+        out.line(f"{mark} {name} {oid}{out.style(follows, 'dim')}{subject}")

@@ -10,12 +10,11 @@ import click
 
 from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.showing.commit_format import date_text, parse_date_form, split_message
-from arbor.cli.views import short
+from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, Tag, decode_tag
-from arbor.repo.commits import history
-from arbor.repo.commits.upstreams import is_gone, told_upstream
+from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
@@ -141,9 +140,7 @@ def _upstream(kb: KnowledgeBase, ref: _Ref, how: str) -> str:
         return clean_line(follows)
     if how != "track":
         return clean_line(REMOTES + follows)
-    theirs = None if is_gone(kb.repo, follows) else kb.repo.refs.read(REMOTES + follows)
-    if theirs is None:
+    if is_gone(kb.repo, follows):
         return "[gone]"
-    apart = zip(("ahead", "behind"), history.count_apart(kb.repo, ref.commit_oid, theirs), strict=True)
-    told = ", ".join(f"{word} {number}" for word, number in apart if number)
+    told = ahead_behind(count_ahead_behind(kb.repo, ref.commit_oid, follows), "{1} {0}")
     return f"[{told}]" if told else ""
