@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
@@ -100,19 +101,12 @@ def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) 
 
 
 def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
-    if symbol == "^":
-        parents = repo.commit(oid).parents
-        if number == 0:
-            return oid
-        if number > len(parents):
-            raise UsageError(f"'{text}' goes back beyond the first commit")
-        return parents[number - 1]
-    for _ in range(number):
-        parents = repo.commit(oid).parents
-        if not parents:
-            raise UsageError(f"'{text}' goes back beyond the first commit")
-        oid = parents[0]
-    return oid
+    """`~N`, the commit that so many first parents lead to, or `^N`, a commit's parent of this number; 0 is itself."""
+    line = history.first_parents(repo, oid) if symbol == "~" else (oid, *repo.commit(oid).parents)
+    found = next(islice(line, number, None), None)
+    if found is None:
+        raise UsageError(f"'{text}' goes back beyond the first commit")
+    return found
 
 
 def _resolve_base(repo: Repository, name: str) -> bytes:
@@ -241,6 +235,12 @@ def resolve_start(repo: Repository, text: str) -> bytes:
     return bases[0]
 
 
+def split_range(text: str) -> tuple[str, str] | None:
+    """The two revisions of `A..B` or `A...B`, HEAD for a side left out; None for what is no range."""
+    left, dots, right = text.partition("..")
+    return (left or "HEAD", right.removeprefix(".") or "HEAD") if dots else None
+
+
 def is_symmetric(text: str) -> bool:
     """Whether a range is `A...B`: what either side has that the other has not."""
     return "..." in text
@@ -248,8 +248,7 @@ def is_symmetric(text: str) -> bool:
 
 def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
     """The two commits of `A..B` or `A...B`; a side left out is HEAD."""
-    left, dots, right = text.partition("..")
-    right = right.removeprefix(".")
-    if not dots:
+    sides = split_range(text)
+    if sides is None:
         raise UsageError(f"'{text}' is not a range", "write it as OLD..NEW")
-    return resolve(repo, left or "HEAD"), resolve(repo, right or "HEAD")
+    return resolve(repo, sides[0]), resolve(repo, sides[1])
