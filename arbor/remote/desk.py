@@ -20,7 +20,7 @@ from arbor.repo.commits.history import count_apart, peel
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
 from arbor.store.files import storing
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.store.refs import HEADS, REMOTES, TAGS, short_name
 
 if TYPE_CHECKING:
     from arbor.remote import cloning, fetching, on_demand, pushing, refspecs
@@ -189,8 +189,7 @@ class ShareDesk:
             raise UsageError(
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
-        word = "branch" if change.there.startswith(HEADS) else "tag"
-        called = f"{word} '{change.there.split('/', 2)[2]}'"
+        called = f"{'branch' if change.there.startswith(HEADS) else 'tag'} '{short_name(change.there)}'"
         if change.status == "rejected":
             raise RemoteError(f"{called}: {change.reason}", change.hint)
         commit = peel(self._repo, bytes.fromhex(change.new))

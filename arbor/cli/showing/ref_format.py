@@ -15,7 +15,7 @@ from arbor.errors import UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, Tag, decode_tag
 from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.store.refs import HEADS, REMOTES, short_name
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -105,7 +105,7 @@ def _value(kb: KnowledgeBase, ref: _Ref, found: re.Match[str]) -> str:
 
 def _name(name: str, how: str) -> str:
     if how == "short":
-        return next(name.removeprefix(top) for top in (HEADS, REMOTES, TAGS, "") if name.startswith(top))
+        return short_name(name)
     if how:  # lstrip=2 leaves the first two parts out, lstrip=-1 leaves the last one
         parts, number = name.split("/"), int(how.partition("=")[2])
         return "/".join(parts[number if number < 0 else min(number, len(parts)) :])

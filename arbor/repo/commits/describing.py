@@ -29,13 +29,14 @@ from arbor.repo.stage import Stage
 from arbor.repo.work_tree.selections import matcher_of
 from arbor.repo.work_tree.status import cold_paths, tracked_files
 from arbor.repo.work_tree.worktree import read_file, scan
+from arbor.store.refs import short_name
 from arbor.text.encodings import UTF8
 from arbor.text.reading import extract
 
 
 def ref_names(repo: Repository) -> dict[bytes, list[str]]:
     """Commit oid to the short names of the refs that stand there."""
-    return {commit: [name.split("/", 2)[2] for name in full] for commit, full in full_ref_names(repo).items()}
+    return {commit: [*map(short_name, full)] for commit, full in full_ref_names(repo).items()}
 
 
 def full_ref_names(repo: Repository) -> dict[bytes, list[str]]:
@@ -286,12 +287,7 @@ def _file_text(data: bytes, path: str) -> Text:
 
 def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff:
     snapshot = repo.snapshot(None)
-    old: Text = ""
-    new: Text = ""
-    if how.text:
-        old = document_text(snapshot, snapshot.document(pair.old)) if pair.old else ""
-        new = document_text(snapshot, snapshot.document(pair.new)) if pair.new else ""
-    return _made(pair, old, new, how)
+    return _made(pair, _text(snapshot, pair.old, how), _text(snapshot, pair.new, how), how)
 
 
 def _made(pair: DocumentDiff, old: Text, new: Text, how: Comparing) -> TextDiff:

@@ -15,7 +15,7 @@ from arbor.repo.commits import history
 from arbor.repo.commits.moments import parse_moment
 from arbor.repo.commits.shorthands import stands_for
 from arbor.repo.repository import Repository
-from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
+from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS, short_name
 
 if TYPE_CHECKING:
     import difflib
@@ -178,8 +178,7 @@ def _from_prefix(repo: Repository, name: str) -> bytes:
 
 
 def _nearest(repo: Repository, name: str) -> str:
-    names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
-    close = nearest(name, names)
+    close = nearest(name, [*map(short_name, repo.refs.iter_names()), "HEAD"])
     return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
 
 
