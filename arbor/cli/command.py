@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from arbor.cli.completing import DOCUMENT, REVISION, DocumentType
+from arbor.cli.output import COLOURS
 from arbor.cli.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
-COLOURS = ("auto", "always", "never")
 PATHS_AFTER_DASHES = "arbor.paths"
 _NUMBER = re.compile(r"-\d+")
 

@@ -174,7 +174,7 @@ class ShareDesk:
             RemoteError: when the other side fails, or has rolled the branch back.
         """
         mine = self._repo.refs.current_branch()
-        followed = remotes.upstream_of(self._repo, mine) if mine else None
+        followed = remotes.upstream_of(self._repo, mine)
         fetched = self.fetch(remote, options, connecting=connecting, progress=progress,
                              require_signed=require_signed)  # fmt: skip
         wanted = branch
