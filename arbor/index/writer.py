@@ -19,7 +19,7 @@ from arbor.errors import IntegrityError
 from arbor.index.cache_lock import Told
 from arbor.index.checksum import drop_sum, write_sum
 from arbor.index.disk_errors import is_refusal, is_unopened, refusals_told
-from arbor.index.entries import group_paths, iter_entries
+from arbor.index.entries import iter_entries
 from arbor.index.schema import (
     PAGE_BYTES,
     connect_to_write,
@@ -31,7 +31,7 @@ from arbor.index.schema import (
 )
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.index.write_ahead import fold_if_large, guarded
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import Snapshot, group_paths
 from arbor.store.files import fsync_folder, remove_temporaries, storing, temporary_path
 from arbor.store.syncing import fsync_file
 

@@ -217,13 +217,10 @@ def _for_people(session: Session, state: Status, left_out: Sequence[str], *, is_
         out.line("A revert waits to be committed.")
     _section(session, "Staged:", state.staged, "green")
     _section(session, "Changed, not staged:", state.unstaged, "red")
-    if state.untracked:
-        out.line("\nNot tracked:")
-        for path in state.untracked:
-            out.line(f"  {out.style(session.shown(path), 'red')}")
-    if left_out:
-        out.line("\nIgnored:")
-        for path in left_out:
+    for title, paths in (("Not tracked:", state.untracked), ("Ignored:", left_out)):
+        if paths:
+            out.line(f"\n{title}")
+        for path in paths:
             out.line(f"  {out.style(session.shown(path), 'red')}")
     if state.clean and not is_whole:
         out.line("Nothing differs there.")

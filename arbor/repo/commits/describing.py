@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arbor.errors import ArborError, ColdDocument, UsageError
-from arbor.objects import ledger
 from arbor.objects.model import Commit
 from arbor.repo.commits.diffing import (
     PLAIN,
@@ -167,15 +166,9 @@ def diff_stage(
 ) -> tuple[TextDiff, ...]:
     """The documents that differ between a ledger root and the stage."""
     wanted = matcher_of(tuple(paths))
-    base = Snapshot(repo.store, stage.base)
-    keys = {DOCUMENTS + change.key for change in base.changes_since(before)} | set(stage.changes)
-    rows = []
-    for key in sorted(keys):
-        old, new = ledger.find(repo.store, before, key), stage.find(repo.store, key)
-        path = key[len(DOCUMENTS) :]
-        if old != new and key.startswith(DOCUMENTS) and wanted(path):
-            rows.append((path, old, new))
-    pairs = pair_documents(rows, base, renames=how.renames)
+    rows = [(key[len(DOCUMENTS) :], old, new) for key, old, new in stage.changes_since(repo.store, before)
+            if key.startswith(DOCUMENTS) and wanted(key[len(DOCUMENTS) :])]  # fmt: skip
+    pairs = pair_documents(rows, Snapshot(repo.store, stage.base), renames=how.renames)
     return _telling((_text_diff(repo, pair, how) for pair in pairs), how)
 
 

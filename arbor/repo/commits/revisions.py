@@ -76,13 +76,18 @@ def _as_range(text: str) -> str:
     return ""
 
 
-def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) -> bytes:
-    """The newest commit whose message holds a pattern, of those that some lead to."""
+def compile_pattern(text: str, *, any_case: bool = False) -> re.Pattern[str]:
+    """What is looked for in messages and names; raises UsageError where it is no regular expression."""
     try:
-        finds = re.compile(pattern, re.MULTILINE).search
+        return re.compile(text, re.MULTILINE | (re.IGNORECASE if any_case else 0))
     except re.error as error:
         hint = "put a backslash before ( [ * + ?"
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}", hint) from error
+        raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
+
+
+def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) -> bytes:
+    """The newest commit whose message holds a pattern, of those that some lead to."""
+    finds = compile_pattern(pattern).search
     # By their times alone, as git looks: a log would have to walk the whole history before its first commit.
     pending = [
         (-repo.commit(oid).committer.seconds, place, oid) for place, oid in enumerate(dict.fromkeys(tips))

@@ -24,6 +24,7 @@ from arbor.repo.forgetting.copies import (
 )
 from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
+from arbor.repo.snapshot import group_paths
 from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.repo.work_tree.checkout import write_missing
 from arbor.store.frames import FrameCollector
@@ -131,9 +132,7 @@ def rehydrate(
         Locked: when another writer holds the lock.
     """
     tiers = read_tiers(repo.folder)
-    paths: dict[bytes, list[str]] = {}
-    for path, oid in documents:
-        paths.setdefault(oid, []).append(path)
+    paths = group_paths(documents)
     warm = [oid for oid in paths if oid in tiers.warm]
     wanted = list(iter_wanted(repo.store, {oid: at for oid, at in paths.items() if oid in tiers.cold}))
     policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking

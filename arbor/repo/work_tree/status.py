@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.objects import ledger
-from arbor.objects.ledger_diff import diff
 from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
 from arbor.repo.folders import Folders, folders_above, folders_of
 from arbor.repo.repository import Repository
@@ -182,17 +180,11 @@ def list_ignored(repo: Repository, *, each: bool = False) -> list[str]:
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
     """What the next commit changes, renames paired; a core is named `core:NAME`."""
-    head_root = repo.head_root()
-    before = {key: value for key, value, _ in diff(repo.store, head_root, stage.base)}
-    for key in stage.changes:
-        if key not in before:
-            before[key] = ledger.find(repo.store, head_root, key)
     rows: list[tuple[str, bytes | None, bytes | None]] = []
-    for key, old in sorted(before.items()):
-        new = stage.find(repo.store, key)
-        if old != new and key.startswith(DOCUMENTS):
+    for key, old, new in stage.changes_since(repo.store, repo.head_root()):
+        if key.startswith(DOCUMENTS):
             rows.append((key[len(DOCUMENTS) :], old, new))
-        elif old != new and key.startswith(CORES):
+        elif key.startswith(CORES):
             rows.append((shown_path(key), old, new))
     return _as_changes(repo, stage, rows)
 
