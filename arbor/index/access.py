@@ -35,6 +35,7 @@ from arbor.index.writer import (
 from arbor.lazy import lazy_module
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
+from arbor.repo.tiers import tiers_word
 from arbor.store.files import remove_temporaries, storing, temporary_path
 
 if TYPE_CHECKING:
@@ -216,6 +217,22 @@ def discard(cache_folder: Path, snapshot: Snapshot) -> None:
         for fs_path in (index_path(cache_folder), older):
             drop_sum(fs_path)
             remove_database(fs_path)
+
+
+def drop_outdated(repo: Repository) -> None:
+    """Remove the indexes of tiers that are past: each would be made anew at its next use, and takes space till then.
+
+    Raises:
+        Locked: when another process keeps writing them.
+        StorageError: when the system refuses.
+    """
+    cache, wanted = repo.folder / "cache", stamp_of(b"", tiers_word(repo.folder))
+    with writing_index(cache, READER_WAIT_S):
+        for fs_path in (index_path(cache), *(cache / OLDER_FOLDER).glob("*.db")):
+            stamp = stamp_on_disk(fs_path) if fs_path.exists() else None
+            if stamp is not None and not stamp.has_rules_of(wanted):
+                drop_sum(fs_path)
+                remove_database(fs_path)
 
 
 def open_at(

@@ -169,6 +169,11 @@ class HitMaker:
                 is_damaged = True
         return proven, is_damaged
 
+    def is_shown(self, ranked: Ranked, hidden: frozenset[str]) -> bool:
+        """Whether a candidate is more than what a file of the work tree stands in for."""
+        candidate = ranked.candidate
+        return candidate.file is not None or bool(self._paths_of(candidate.document.first, hidden))
+
     def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
         """All paths of a document but the hidden ones, those before the others that the query asks for by `path:`.
 
