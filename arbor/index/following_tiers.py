@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from arbor.errors import ArborError
 from arbor.index.access import drop_outdated, index_path, writing_index
-from arbor.index.entries import group_paths
 from arbor.index.schema import Stamp, read_stamp, stamp_for, write_stamp
 from arbor.index.tables import DocumentTable, Indexed
 from arbor.index.writer import CannotUpdate, most_to_update, transaction, writing_in_place
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot, shown_path
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, group_paths, shown_path
 
 MOST_BYTES = 64 * 1024 * 1024
 """The text of so many bytes of files is held in memory; with more the next search makes the index anew."""

@@ -19,7 +19,7 @@ from arbor.errors import IntegrityError
 from arbor.index.cache_lock import Told
 from arbor.index.checksum import write_sum
 from arbor.index.disk_errors import is_refusal, is_unopened, refusals_told
-from arbor.index.entries import group_paths, iter_entries
+from arbor.index.entries import iter_entries
 from arbor.index.schema import (
     CACHE_KIB,
     PAGE_BYTES,
@@ -32,7 +32,7 @@ from arbor.index.schema import (
 )
 from arbor.index.tables import DocumentTable, insert_all
 from arbor.index.write_ahead import discard_database, fold_if_large, guarded, remove_database
-from arbor.repo.snapshot import Snapshot
+from arbor.repo.snapshot import Snapshot, group_paths
 from arbor.store.files import fsync_folder, remove_temporaries, storing, temporary_path
 from arbor.store.syncing import fsync_file
 

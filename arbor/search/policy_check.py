@@ -12,7 +12,7 @@ from typing import Any
 from arbor.errors import UsageError, printable
 from arbor.graph import policy as ripple
 from arbor.graph.rules import parse_rules
-from arbor.repo.config import POLICY_FILE, check_section, parse_add, parse_chunking, parse_tables
+from arbor.repo.config import POLICY_FILE, check_keys, check_section, parse_add, parse_chunking, parse_tables
 from arbor.search.profiles import choose_profile
 
 _MAX_FAULTS = 8
@@ -47,7 +47,7 @@ def _fault(section: str, table: Any) -> str:
 
 
 def _check_ripple(table: Mapping[str, Any]) -> None:
-    _check_keys("ripple", table, ripple.KEYS)
+    check_keys("ripple", table, ripple.KEYS)
     ripple.parse_policy(table)
     text = next((key for key, value in table.items() if isinstance(value, str)), None)
     if text is not None:  # it is understood, and yet no number as the guide has it
@@ -57,14 +57,7 @@ def _check_ripple(table: Mapping[str, Any]) -> None:
 
 
 def _check_none(section: str) -> Callable[[Mapping[str, Any]], None]:
-    return lambda table: _check_keys(section, table, ())
-
-
-def _check_keys(section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    unknown = next((key for key in table if key not in keys), None)
-    if unknown is not None:
-        hint = f"the keys are: {', '.join(keys)}" if keys else "this version knows no key there"
-        raise UsageError(f"{POLICY_FILE}: [{section}] has an unknown key '{unknown}'", hint)
+    return lambda table: check_keys(section, table, ())
 
 
 _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arbor.errors import UsageError
+from arbor.repo.config import check_keys
 
 WEIGHTS = ("relevance", "consensus", "quality", "freshness")
 
@@ -59,10 +60,7 @@ def parse_profiles(section: Mapping[str, Any]) -> dict[str, RankingProfile]:
 
 
 def _parse_profile(name: str, table: Mapping[str, Any]) -> RankingProfile:
-    for key in table:
-        if key not in (*WEIGHTS, "half_life_days"):
-            raise UsageError(f"arbor.toml: [ranking.{name}] has an unknown key '{key}'",
-                             f"the keys are: {', '.join(WEIGHTS)}, half_life_days")  # fmt: skip
+    check_keys(f"ranking.{name}", table, (*WEIGHTS, "half_life_days"))
     weights = {key: _number(name, key, table.get(key, 0.0), 1.0) for key in WEIGHTS}
     if abs(sum(weights.values()) - 1.0) > 1e-6:
         raise UsageError(

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgpack
 from blake3 import blake3
@@ -187,14 +187,14 @@ def put_durably(temporary: Path, fs_path: Path) -> None:
         raise
 
 
-def write_atomically(
-    fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
-) -> None:
-    """Replace a file's content as a whole: temporary file, fsync, rename, fsync of the folder.
+@contextlib.contextmanager
+def replacing(
+    fs_path: Path, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
+) -> Iterator[BinaryIO]:
+    """Replace a file as a whole by what the block writes: temporary file, fsync, rename, fsync of the folder.
 
     Args:
-        fs_path: The file; its folder must exist.
-        data: The new content.
+        fs_path: The file; its folder must exist. It stays as it is where the block fails.
         durable: False leaves out the fsyncs, for caches that can be made again.
         keep_mode: Whether who may read and write a file that is there stays as it is.
         executable: Whether those who may read it may run it.
@@ -206,7 +206,7 @@ def write_atomically(
             if keep_mode and hasattr(os, "fchmod"):
                 with contextlib.suppress(FileNotFoundError):
                     os.fchmod(file.fileno(), stat.S_IMODE(os.stat(fs_path).st_mode))
-            file.write(data)
+            yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
@@ -217,6 +217,14 @@ def write_atomically(
         raise
     if durable:
         fsync_folder(fs_path.parent)
+
+
+def write_atomically(
+    fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
+) -> None:
+    """Replace a file's content as a whole, see `replacing`."""
+    with replacing(fs_path, durable=durable, keep_mode=keep_mode, executable=executable) as file:
+        file.write(data)
 
 
 def is_special(fs_path: Path) -> bool:

@@ -76,6 +76,12 @@ def check_ref_name(name: str) -> str:
     return name
 
 
+def short_name(name: str) -> str:
+    """What people call a ref: the full name without its namespace."""
+    prefix = next((prefix for prefix in (HEADS, TAGS, REMOTES) if name.startswith(prefix)), "")
+    return name[len(prefix) :]
+
+
 def _encoded_bytes(name: str) -> int:
     """Bytes of the name in UTF-8; 0 where it has none."""
     try:
