@@ -83,7 +83,7 @@ COMMIT_FIELDS = {
     "parents": "oids of the commits before it",
     "author": "`name`, `email` and `time` (ISO 8601) of who wrote it",
     "committer": "`name`, `email` and `time` of who recorded it",
-    "subject": "first line of the message",
+    "subject": "first paragraph of the message, on one line",
     "message": "the whole message",
     "refs": "branches and tags that stand here",
     "signed": "whether it carries a signature",

@@ -20,6 +20,7 @@ from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
 from arbor.objects.paths import path_fault
 from arbor.repo.commits.history import first_parents
+from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.revisions import resolve, resolve_range
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
@@ -52,7 +53,7 @@ class HistoryPoint:
     Attributes:
         commit: Hexadecimal oid.
         seconds: When it was made, since 1970 UTC.
-        subject: First line of its message.
+        subject: First paragraph of its message, on one line.
         standing: The consensus then.
     """
 
@@ -238,7 +239,7 @@ class ConsensusDesk:
                     if old is not fork:
                         old.close()
                     commit = self._repo.commit(oid)
-                    subject = commit.message.split("\n", 1)[0]
+                    subject = subject_of(commit.message)
                     points.append(
                         HistoryPoint(oid.hex(), commit.committer.seconds, subject, fork.label(path))
                     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from arbor.repo.commits.messages import subject_of
+
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
@@ -40,8 +42,8 @@ class CommitInfo:
 
     @property
     def subject(self) -> str:
-        """The first line of the message."""
-        return self.message.split("\n", 1)[0]
+        """The first paragraph of the message, on one line."""
+        return subject_of(self.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.index import access
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.lazy import lazy_module
+from arbor.repo.commits.messages import subject_of
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.work_tree.status import PathChange
@@ -35,7 +36,7 @@ class CommitResult:
         parent: The commit before; "" for the first.
         branch: The branch that moved; "" where HEAD is detached.
         documents: Documents in the commit.
-        subject: First line of the message.
+        subject: First paragraph of the message, on one line.
         changes: What it changed.
         ripple: What it moved in the consensus; None where that waits until somebody asks.
         index: "updated", "rebuilt", "current" or "skipped".
@@ -94,7 +95,7 @@ def after_commit(
         parent=made.parent.hex() if made.parent else "",
         branch=made.branch,
         documents=made.documents,
-        subject=made.message.split("\n", 1)[0],
+        subject=subject_of(made.message),
         changes=changes,
         ripple=followed.ripple,
         index=followed.state,

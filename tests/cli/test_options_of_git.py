@@ -314,3 +314,15 @@ def test_a_commit_on_no_branch_is_not_left_in_silence(kb: Cli) -> None:
     assert f"arbor branch NAME {oid}" in told
     kb("switch", "-d", oid)
     assert kb("switch", "-c", "kept").err == kb("switch", "main").err == ""
+
+
+def test_the_subject_is_the_first_paragraph_everywhere(kb: Cli) -> None:
+    kb.write("notes/proofs.md", "changed\n")
+    said = kb("commit", "-a", "-m", "one\ntwo\n\nbody").out
+    assert " one two\n" in said
+    assert kb("log", "-1", "--oneline").out.endswith(" one two\n")
+    assert kb("log", "-1", "--format=short").out.endswith("\n\n    one\n    two\n")
+    assert kb("branch", "-v").out.endswith(" one two\n")
+    assert kb("log", "-1", "--json").json["commits"][0]["subject"] == "one two"
+    kb("revert", "HEAD")
+    assert kb("log", "-1", "--format=%s").out == 'Revert "one two"\n'

@@ -19,6 +19,7 @@ from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching
+from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.shorthands import branch_named
 from arbor.repo.commits.upstreams import count_ahead_behind
 from arbor.store.refs import HEADS, REMOTES
@@ -165,6 +166,6 @@ def _list(
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
         subject = ""
         if subjects and branch.commit:
-            subject = "  " + clean_line(repo.commit(bytes.fromhex(branch.commit)).message.split("\n", 1)[0])
+            subject = "  " + clean_line(subject_of(repo.commit(bytes.fromhex(branch.commit)).message))
         oid = out.style(short(branch.commit), "yellow")
         out.line(f"{mark} {name} {oid}{out.style(follows, 'dim')}{subject}")

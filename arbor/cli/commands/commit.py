@@ -41,7 +41,7 @@ FIELDS = {
     "ledger_root": "Merkle root of everything it holds",
     "parent": "oid of the commit before; null for the first",
     "branch": "the branch that moved; null where HEAD is detached",
-    "subject": "first line of the message",
+    "subject": "first paragraph of the message, on one line",
     "documents": "how many documents it holds",
     "changes": "what it changed: `status`, `path`, `old_path`",
     "index": "what became of the search index: updated, rebuilt, current or skipped",

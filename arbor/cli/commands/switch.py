@@ -19,6 +19,7 @@ from arbor.cli.showing.loss_view import lost_changes, warn_of_loss
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching
+from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.revisions import resolve_start
 from arbor.repo.commits.shorthands import BEFORE, branch_named, previous_place
 from arbor.repo.forgetting import cold_needs
@@ -113,7 +114,7 @@ def command(
 
 def _warn_of_commit(session: Session, oid: bytes) -> None:
     """Say that a commit made on a detached HEAD is left behind, while its oid is at hand."""
-    subject = clean_line(session.open().repo.commit(oid).message.split("\n", 1)[0])
+    subject = clean_line(subject_of(session.open().repo.commit(oid).message))
     session.out.warning(f"commit {short(oid.hex())} is on no branch: {subject}")
     session.out.hint(f"keep it with: arbor branch NAME {short(oid.hex())}")
 

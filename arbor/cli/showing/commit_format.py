@@ -15,6 +15,7 @@ from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.views import Head, moment, read_head, short
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.commits.messages import split_message
 from arbor.store.refs import HEADS, TAGS, short_name
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class CommitForm(NamedTuple):
             if self.name == "full" or (self.name == MEDIUM and committer != author):
                 lines.append(f"Commit: {committer}")
             lines += [f"Date:   {written}"] if self.name == MEDIUM else []
-        message = info.subject if self.name == "short" else info.message
+        message = info.message.partition("\n\n")[0] if self.name == "short" else info.message
         return [*lines, "", *(f"    {line}".rstrip() for line in clean(message).rstrip("\n").split("\n"))]
 
     def _filled(self, template: str, info: CommitInfo) -> str:
@@ -233,13 +234,6 @@ def decorations(out: Output, info: CommitInfo, head: Head) -> str:
         names.insert(0, f"HEAD -> {head.branch}" if head.branch else "HEAD")
     styles = ["cyan" if name.startswith("HEAD") else "green" for name in names]
     return ", ".join(out.style(clean_line(name), style) for name, style in zip(names, styles, strict=True))
-
-
-def split_message(message: str) -> tuple[str, str]:
-    """The subject, which is the first paragraph on one line, and what follows it."""
-    paragraph, _, rest = message.strip("\n").partition("\n\n")
-    body = rest.strip("\n")
-    return " ".join(paragraph.split("\n")), f"{body}\n" if body else ""
 
 
 def date_text(seconds: int, offset_minutes: int, form: str) -> str:

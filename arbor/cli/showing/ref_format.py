@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from arbor.cli.safe_text import clean, clean_line
-from arbor.cli.showing.commit_format import date_text, parse_date_form, split_message
+from arbor.cli.showing.commit_format import date_text, parse_date_form
 from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, Tag, decode_tag
+from arbor.repo.commits.messages import split_message
 from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
 from arbor.store.refs import HEADS, REMOTES, short_name
 

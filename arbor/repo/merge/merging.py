@@ -11,6 +11,7 @@ from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.commits.committing import write_ledger
 from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
+from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.commits.shorthands import name_told
 from arbor.repo.forgetting.cold_needs import (
@@ -130,7 +131,7 @@ def revert(
             raise ConflictError("there are staged changes", "commit them before reverting")
         refuse_absent(needs_of_revert(repo, revision, mainline))
         before = repo.ledger_root(parent) if parent else ledger.EMPTY_LEDGER
-        subject = commit.message.split("\n", 1)[0]
+        subject = subject_of(commit.message)
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
         message = f"{stage.message}\n\n{message}" if further else message
         return _three_way(repo, stage, commit.ledger_root, before, oid, revision, message, ())
