@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from arbor import __version__
 from arbor.cli.catalogue import ALIASES, NAMES, SECTIONS
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
-from arbor.cli.output import COLOURS, Output
+from arbor.cli.output import COLOURS, Output, send_nowhere
 from arbor.cli.session import Session
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
@@ -135,9 +135,9 @@ def run(args: Sequence[str] | None = None) -> int:
     """
     gc.set_threshold(_GC_THRESHOLD)
     words = list(sys.argv[1:] if args is None else args)
-    if _COMPLETION_VARIABLE in os.environ:
-        return _complete()
     out = Output()
+    if _COMPLETION_VARIABLE in os.environ:
+        return _complete(out)
     before_dashes = words[: words.index("--")] if "--" in words else words
     out.json_errors = "--json" in before_dashes
     try:
@@ -173,7 +173,7 @@ def _run(words: list[str], session: Session) -> int:
 def _fail(error: BaseException, out: Output) -> int:
     """Say what went wrong, once; the exit code."""
     if isinstance(error, BrokenPipeError) or (isinstance(error, OSError) and error.errno == errno.EPIPE):
-        _forget_output(out)
+        send_nowhere(out.stdout)
         return EXIT_BROKEN_PIPE
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         for note in getattr(error, "__notes__", ()):  # what was done all the same
@@ -187,26 +187,19 @@ def _fail(error: BaseException, out: Output) -> int:
             traceback.print_exception(error, file=out.stderr)
         out.error(failure.message, failure.hint, failure.exit_code)
     except BrokenPipeError:
-        _forget_output(out)
+        send_nowhere(out.stdout)
     return failure.exit_code
 
 
-def _forget_output(out: Output) -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, and the interpreter ends without a word."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, out.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):
-        return
-
-
-def _complete() -> int:
-    """Answer the shell's completion script."""
+def _complete(out: Output) -> int:
+    """Answer the shell's completion script; a person is typing, so nothing is said of an answer that nobody takes."""
     try:
         click.Group.main(
             arbor, args=[], prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE, standalone_mode=False
         )
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
+    except OSError:
+        send_nowhere(out.stdout)
+        return 1
     return 0

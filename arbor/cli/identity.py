@@ -24,15 +24,19 @@ _IS_LINUX = str(sys.platform) == "linux"  # as text, so that a type checker read
 
 def user_config_path() -> Path:
     """The user's own settings file: `ARBOR_CONFIG`, else `config.toml` in the user's configuration folder."""
-    named = os.environ.get("ARBOR_CONFIG")
-    if named:
-        return Path(named)
+    if names_user_config():
+        return Path(os.environ["ARBOR_CONFIG"])
     if _IS_LINUX:  # what platformdirs says too, which takes 15 ms to load
         return (
             Path(os.environ.get("XDG_CONFIG_HOME", "").strip() or "~/.config").expanduser()
             / "arbor/config.toml"
         )
     return platformdirs.user_config_path("arbor") / "config.toml"
+
+
+def names_user_config() -> bool:
+    """Whether `ARBOR_CONFIG` says where the user's own settings are."""
+    return bool(os.environ.get("ARBOR_CONFIG"))
 
 
 def set_identity(kb: KnowledgeBase) -> bool:

@@ -149,6 +149,7 @@ class Output:
 
     def error(self, message: str, hint: str, exit_code: int) -> None:
         """Why there is no answer; with `--json` as an object."""
+        self._give_up_unwritable_answer()
         if self.json_errors:
             fields = {"schema": "arbor.error/1", "error": message, "hint": hint, "exit_code": exit_code}
             self._beside(_to_json(fields, indent=None).decode().rstrip("\n"))
@@ -170,8 +171,22 @@ class Output:
         with contextlib.suppress(BrokenPipeError):
             self.flush()
         encoded = f"{text}\n".encode(self.stderr.encoding or "utf-8", "backslashreplace")
-        self.stderr.buffer.write(encoded)
-        self.stderr.buffer.flush()
+        try:
+            self.stderr.buffer.write(encoded)
+            self.stderr.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError:  # a full disk, say: what cannot be said must not undo, or call undone, what is done
+            send_nowhere(self.stderr)
+
+    def _give_up_unwritable_answer(self) -> None:
+        """Drop what standard output does not take; the error that is about to be shown says that, or why else."""
+        try:
+            self.flush()
+        except BrokenPipeError:
+            return
+        except OSError:
+            send_nowhere(self.stdout)
 
     def _style_beside(self, text: str, *styles: str) -> str:
         return _styled(text, styles) if self.coloured(self.stderr) else text
@@ -183,6 +198,16 @@ class Output:
     def flush(self) -> None:
         """Hand over what was written so far."""
         self.binary.flush()
+
+
+def send_nowhere(stream: TextIO) -> None:
+    """What is still buffered for this stream goes nowhere, and the interpreter ends without a word about it."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return
 
 
 def _nowhere() -> TextIO:

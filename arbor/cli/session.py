@@ -54,7 +54,7 @@ class Session:
     def open(self) -> KnowledgeBase:
         """The knowledge base of this folder or the nearest one above; raises NoKnowledgeBase without one."""
         if self._kb is None:
-            self._kb = front_desk.open_kb(self.cwd, user_config=identity.user_config_path())
+            self._kb = front_desk.open_kb(self.cwd, user_config=self.user_config())
             # Settings that cannot be read matter where they are asked for.
             with contextlib.suppress(UsageError):
                 if self.out.colour == "auto":
@@ -63,6 +63,25 @@ class Session:
                 if self._kb.config_get("core.pager") is False:
                     self.out.use_pager = False
         return self._kb
+
+    def user_config(self) -> Path:
+        """The user's own settings file to read; the null device, which holds none, where they cannot be got at.
+
+        HOME may be another user's, as after `runuser -u` or in a container: what lies in a folder that is closed to
+        this user is not this user's own.
+        """
+        fs_path = identity.user_config_path()
+        try:
+            fs_path.stat()
+        except PermissionError:
+            if not identity.names_user_config():
+                self.out.warning(
+                    f"your own settings do not count: you may not look for {quote_path(str(fs_path))}"
+                )
+                return Path(os.devnull)
+        except OSError:  # none there, mostly; anything else shows where they are read
+            pass
+        return fs_path
 
     def close(self) -> None:
         """Give the knowledge base's files back."""

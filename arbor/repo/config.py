@@ -6,6 +6,7 @@ Local settings never leave the machine.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ LOCAL_FILE = "config.toml"
 DEFAULT_MAX_FILE_BYTES = 64 * 1024 * 1024
 _MAX_TOML_BYTES = 1 << 20
 _VALUE_LINES_MAX = 50
+_NOTHING = Path(os.devnull)
+"""As a settings file it holds none, as for git."""
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 LOCAL_KEYS: dict[str, type] = {
@@ -279,7 +282,7 @@ class Settings:
                 write_atomically(path, data, keep_mode=True)
 
     def _read(self, path: Path | None) -> dict[str, Any]:
-        if path is None:
+        if path is None or path == _NOTHING:
             return {}
         try:
             return _parse_toml(read_bounded(path, MAX_STATE_BYTES), str(path))

@@ -39,6 +39,12 @@ _INTERPRETER_SUFFIXES = {
 }
 
 
+def format_of_suffix(name: str) -> Format | None:
+    """What the last suffix of a name or path says; None where it says nothing."""
+    dot = name.rfind(".")
+    return FORMATS_BY_SUFFIX.get(name[dot:].lower()) if dot > name.rfind("/") else None
+
+
 def find_format(data: bytes, name: str) -> Format:
     """Tell the kind of a file.
 
@@ -50,8 +56,7 @@ def find_format(data: bytes, name: str) -> Format:
         A known format, `PLAIN` when nothing speaks for another, or `BINARY` for what is known to hold no
         text. Whether a text format really holds text is for the encoding to say.
     """
-    dot = name.rfind(".")
-    named = FORMATS_BY_SUFFIX.get(name[dot:].lower()) if dot > name.rfind("/") else None
+    named = format_of_suffix(name)
     if named is not None and named.is_text and not data.startswith(_PACKED):
         return named
     head = data[:_SNIFF_BYTES]

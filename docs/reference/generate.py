@@ -316,7 +316,7 @@ or `:` wins over the other readings.
 | variable | meaning |
 |---|---|
 | `ARBOR_AUTHOR_NAME`, `ARBOR_AUTHOR_EMAIL` | who commits; before the settings `user.name` and `user.email` |
-| `ARBOR_CONFIG` | your own settings file, instead of `config.toml` in your configuration folder |
+| `ARBOR_CONFIG` | your own settings file, instead of `config.toml` in your configuration folder; `/dev/null` for none |
 | `ARBOR_EDITOR`, `VISUAL`, `EDITOR` | the editor for commit messages, the first that is set |
 | `ARBOR_PAGER`, `PAGER` | the pager, the first that is set; `cat` or nothing for none |
 | `ARBOR_TOKEN` | the token for `http(s)://`; `NAME:PASSWORD` where a proxy in front asks for these |

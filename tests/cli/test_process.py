@@ -249,3 +249,89 @@ def test_the_folder_that_one_is_in_stays_and_one_that_is_gone_is_told(kb: Cli) -
     assert done.returncode == 2
     assert done.stdout == "removed only.md\nD  only.md\n"
     assert "error: the folder that you are in is gone\n" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [("status",), ("status", "--json"), ("cat", "a.md"), ("search", "tide"), ("--help",), ("log", "--help")],
+    ids=" ".join,
+)
+def test_an_answer_that_cannot_be_written_is_an_error_in_words(kb: Cli, words: tuple[str, ...]) -> None:
+    kb.write("a.md", "# Tides\n\ntide\n")
+    kb.commit("one")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command_line(*words), cwd=kb.folder, env=process_environment(kb.folder), stdout=full,
+            stderr=subprocess.PIPE, timeout=60, check=False,
+        )  # fmt: skip
+        silent = subprocess.run(
+            command_line(*words), cwd=kb.folder, env=process_environment(kb.folder), stdout=full, stderr=full,
+            timeout=60, check=False,
+        )  # fmt: skip
+    lines = [line for line in done.stderr.decode().splitlines() if "document" not in line]
+    if "--json" in words:
+        assert json.loads(lines[0])["error"] == "the disk is full"
+    else:
+        assert (lines[0], lines[1].split()[0]) == ("error: the disk is full", "hint:")
+    assert (done.returncode, silent.returncode) == (3, 3)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_remarks_that_cannot_be_written_stop_nothing(kb: Cli) -> None:
+    kb.write("a.md", "one\n")
+    nobody = {**process_environment(kb.folder), "ARBOR_AUTHOR_NAME": ""}  # so that `commit` has a hint
+    with Path("/dev/full").open("wb") as full:
+        for words, code in ((("add", "."), 0), (("commit", "-m", "one"), 0), (("log", "mian"), 2)):
+            done = subprocess.run(
+                command_line(*words), cwd=kb.folder, env=nobody, stdout=subprocess.PIPE, stderr=full, timeout=60,
+                check=False,
+            )  # fmt: skip
+            assert (words, done.returncode) == (words, code)
+    assert kb("log", "--json").json["commits"][0]["subject"] == "one"
+
+
+@pytest.mark.parametrize("end", ["/dev/full", "a pipe"])
+def test_a_completion_that_nobody_takes_says_nothing(kb: Cli, end: str) -> None:
+    if end == "a pipe":
+        read, out = os.pipe()
+        os.close(read)
+    elif Path(end).exists():
+        out = os.open(end, os.O_WRONLY)
+    else:
+        pytest.skip("there is no device that is always full")
+    asked = {"_ARBOR_COMPLETE": "bash_complete", "COMP_WORDS": "arbor st", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        command_line(), cwd=kb.folder, env={**process_environment(kb.folder), **asked}, stdout=out,
+        stderr=subprocess.PIPE, timeout=60, check=False,
+    )  # fmt: skip
+    os.close(out)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_settings_of_another_user_do_not_count(kb: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `runuser -u`, which leaves HOME as it was."""
+    closed = kb.folder / "home/.config/arbor/config.toml"
+    stat = Path.stat
+
+    def refused(path: Path, **options: bool) -> os.stat_result:
+        if path == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refused)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(kb.folder / "home/.config"))
+    monkeypatch.setenv("ARBOR_CONFIG", "")
+    kb.write("a.md", "one\n")
+    assert kb("status").err.startswith("warning: your own settings do not count: you may not look for ")
+    kb.commit("one")
+    kb("clone", str(kb.folder), str(kb.folder / "copy"))
+
+
+def test_the_null_device_holds_no_settings(kb: Cli) -> None:
+    nothing = {"ARBOR_CONFIG": os.devnull}
+    kb.write("a.md", "one\n")
+    kb("status", env=nothing)
+    assert kb("config", "--global", "--json", env=nothing).json["settings"] == {}
+    kb("config", "--global", "user.name", "Ada", code=12, env=nothing)
+    assert Path(os.devnull).is_char_device() or os.name == "nt"

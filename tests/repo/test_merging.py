@@ -747,3 +747,30 @@ def test_a_conflict_does_not_overwrite_what_was_edited_meanwhile(tmp_path: Path)
         kb.branches.merge("side")
     assert files_in(tmp_path)["a.md"] == b"edited\n"
     assert kb.repo.stage().is_empty
+
+
+@pytest.mark.parametrize("mirrored", [False, True], ids=["renamed here", "renamed there"])
+def test_what_is_no_text_is_renamed_on_one_side_and_changed_on_the_other(
+    moved: KnowledgeBase, mirrored: bool
+) -> None:
+    """There is nothing to merge by lines in it: one side has the name, the other the bytes."""
+    old, new = b"\0\1\2" * 40, b"\0\1\3" * 40
+    assert moved.fs_root is not None
+    fs_path = moved.fs_root / "e.bin"
+    fs_path.write_bytes(old)
+    moved.add()
+    moved.commit("no text")
+
+    def rename(kb: KnowledgeBase) -> object:
+        return kb.mv(["e.bin"], "moved.bin")
+
+    def change(kb: KnowledgeBase) -> object:
+        fs_path.write_bytes(new)
+        return kb.add()
+
+    result = two_sides(moved, change, rename) if mirrored else two_sides(moved, rename, change)
+    assert (result.kind, result.conflicts) == ("merged", ())
+    assert not fs_path.exists()
+    assert (moved.fs_root / "moved.bin").read_bytes() == new
+    assert moved.status().clean
+    assert moved.verify().ok

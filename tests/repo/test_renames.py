@@ -75,3 +75,23 @@ def test_only_one_document_can_be_followed(kb: KnowledgeBase) -> None:
     for paths in ([], ["other.md", "texts/c.md"], ["texts"], [""]):
         with pytest.raises(UsageError, match="follow"):
             next(kb.log(paths=paths, follow=True), None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("a.md", "a.txt"), ("a.txt", "d/a.md"), ("a.html", "a"), ("a.md", "b.md")]
+)
+def test_a_moved_document_is_what_the_file_would_be_if_it_were_added_there(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    text = "# Tides\n\n<p>the *moon* pulls, see [b](b.md)\n"
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "added").mkdir()
+    moved, added = new_kb(tmp_path / "moved", {old: text}), new_kb(tmp_path / "added", {new: text})
+    assert moved.fs_root is not None
+    (moved.fs_root / new).parent.mkdir(exist_ok=True)
+    moved.mv([old], new)
+    assert moved.status().clean is False
+    moved.commit("moved")
+    assert moved.repo.head_root() == added.repo.head_root()
+    assert moved.status().clean
+    assert moved.verify().ok

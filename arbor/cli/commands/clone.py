@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.command import arbor_command, json_option, quiet_option, signed_option
-from arbor.cli.identity import find_identity, user_config_path
+from arbor.cli.identity import find_identity
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, transfer_bar, warn_of_secret
@@ -85,7 +85,7 @@ def command(
         raise UsageError("--cold, --at and --filter cannot be combined")
     connecting_options = connect_options(session)
     target = session.from_here(folder or _folder_name(url, bare=bare))
-    settings = config.Settings(user_config_path())
+    settings = config.Settings(session.user_config())
     options = cloning.CloneOptions(
         bare=bare, branch=branch, remote=origin, checkout=not no_checkout, tags=not no_tags,
         identity=find_identity(settings.get)[0],

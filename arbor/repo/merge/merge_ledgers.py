@@ -213,7 +213,7 @@ def _merge_cores(
 def _merge_document(
     how: Merging, merged: Merged, key: str, theirs: bytes | None, base: bytes | None, ours: bytes | None
 ) -> None:
-    """One document that both sides changed, each in its way."""
+    """One document that both sides changed or renamed, each in its way."""
     snapshot, path = how.repo.snapshot(None), key[len(DOCUMENTS) :]
     if ours is None or theirs is None:
         kept = ours or theirs
@@ -221,6 +221,9 @@ def _merge_document(
         merged.changes[key] = base if how.depth else kept
         reason = "deleted here, changed there" if ours is None else "changed here, deleted there"
         merged.conflicts[key] = Conflict(b"".join(snapshot.iter_file(kept)), reason)
+        return
+    if base in (ours, theirs):  # the other side has renamed it, and no more
+        merged.changes[key] = theirs if ours == base else ours
         return
     documents = [snapshot.document(oid) if oid else None for oid in (base, ours, theirs)]
     source = documents[1].source_uri if documents[1] else ""

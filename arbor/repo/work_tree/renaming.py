@@ -13,6 +13,7 @@ from arbor.repo.folders import folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS
 from arbor.repo.stage import Stage, encode_stage, write_stage
+from arbor.repo.staging.ingest import store_extraction
 from arbor.repo.work_tree.checkout import absent_documents
 from arbor.repo.work_tree.file_states import UNKNOWN, Entries
 from arbor.repo.work_tree.move_record import (
@@ -26,6 +27,9 @@ from arbor.repo.work_tree.move_record import (
 from arbor.repo.work_tree.moving import undo_move
 from arbor.repo.work_tree.status import displaced, remember_states, tracked_files
 from arbor.repo.work_tree.worktree import name_on_disk, refuse_beyond_link, rename_files
+from arbor.text.charsets import split_recorded
+from arbor.text.media import format_of_suffix
+from arbor.text.reading import extract
 
 KIND = "mv"
 
@@ -70,6 +74,7 @@ def move(
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
         if dry_run:
             return tuple(plan.pairs)
+        tracked = {**tracked, **_read_anew(repo, tracked, plan.pairs)}
         _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
         return tuple(plan.pairs)
 
@@ -79,6 +84,32 @@ class _Plan(NamedTuple):
 
     pairs: list[tuple[str, str]]
     folders: list[tuple[str, str]]
+
+
+def _read_anew(repo: Repository, tracked: Entries, pairs: Sequence[tuple[str, str]]) -> Entries:
+    """The documents whose new suffix says another kind of file, read as that kind; by old path.
+
+    `add` of the file under its new name would read them so, and what a knowledge base holds must not tell how it came.
+    Cold documents have nothing to be read from, and those over the limit of `add` are not held in memory: they stay.
+    """
+    pairs = [(old, new) for old, new in pairs if format_of_suffix(old) is not format_of_suffix(new)]
+    gone = absent_documents(repo, [tracked[old][0] for old, _ in pairs])
+    pairs = [(old, new) for old, new in pairs if tracked[old][0] not in gone]
+    anew: Entries = {}
+    if not pairs:
+        return anew
+    snapshot, policy = repo.snapshot(None), repo.policy()
+    with repo.store.writer() as writer:
+        for old, new in pairs:
+            oid, state = tracked[old]
+            document = snapshot.document(oid)
+            if document.size <= policy.max_file_bytes:
+                data = b"".join(snapshot.iter_file(oid))
+                extraction = extract(
+                    data, new, policy.chunking, charset=split_recorded(document.extractor)[1]
+                )
+                anew[old] = store_extraction(writer, extraction, data, document.source_uri), state
+    return anew
 
 
 def _apply_moves(repo: Repository, stage: Stage, tracked: Entries, plan: _Plan, command: str) -> None:
