@@ -80,7 +80,9 @@ def test_clean_merges_are_those_of_git(tmp_path: Path, base: str, ours: str, the
     assert merged(base.encode(), ours.encode(), theirs.encode()) == (done.stdout, 0)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "cp932", "iso2022_jp"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "cp932", "iso2022_jp"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_text_is_merged_in_its_own_encoding_and_with_its_own_line_ends(encoding: str, end: str) -> None:
     mark = "\ufeff" if encoding.startswith("utf") else ""

@@ -343,7 +343,7 @@ def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
     assert state_of(kb, name).again == "differs"
     tampered(kb, name, version=7, parameters={"max_chars": 1200, "paragraphs": 3})
     state = state_of(kb, name)
-    assert (state.state, state.again) == ("current", "made by version 7, this is version 2")
+    assert (state.state, state.again) == ("current", "made by version 7, this is version 3")
 
 
 @pytest.mark.parametrize(
@@ -616,7 +616,7 @@ def test_a_list_of_passages_is_as_good_as_a_tuple(make_kb: MakeKb, monkeypatch: 
         ("By J. R. Smith et al. 2020. More.", "By J. R. Smith et al. 2020."),
         ("Version 1.2 is out! Get it.", "Version 1.2 is out!"),
         ("他来了。他走了。", "他来了。"),
-        ("「はい。」と言った。終わり。", "「はい。」"),
+        ("「はい。」と言った。終わり。", "「はい。」と言った。"),
         ("no end", "no end"),
         ('He said "Stop." Then left.', 'He said "Stop."'),
         ("The U.S. Army came. It left.", "The U.S. Army came."),
@@ -633,6 +633,43 @@ def test_a_list_of_passages_is_as_good_as_a_tuple(make_kb: MakeKb, monkeypatch: 
 )
 def test_first_sentences(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("「本当に？本当に！」と彼は言った。次。", "「本当に？本当に！」と彼は言った。"),
+        ("「来週にする。」と決めた。次。", "「来週にする。」と決めた。"),
+        ("『吾輩は猫である。』は小説だ。次。", "『吾輩は猫である。』は小説だ。"),
+        ("これは何！？と聞いた。次。", "これは何！？と聞いた。"),
+        ("「来週にする。」ところが、誰も来ない。", "「来週にする。」"),
+        ("（例は後で。）本文。", "（例は後で。）"),
+        ("閉じない「括弧。次の文。", "閉じない「括弧。"),
+        ("図１に示す．次に述べる．", "図１に示す．"),
+        ("１．序論として３．５を使う．次．", "１．序論として３．５を使う．"),
+        ("“你好。我是张三。”他说。", "“你好。我是张三。”"),
+        ('他说："好。"然后走了。后来', '他说："好。"然后走了。'),
+        ("他说：“今天去。”小明同意了。", "他说：“今天去。”"),
+        ("《你好。》是书。后来", "《你好。》"),
+        ("한국어 문장이다. 다음 문장.", "한국어 문장이다."),
+    ],
+)
+def test_a_sentence_goes_on_behind_the_speech_in_it(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_lines_of_chinese_and_japanese_are_joined_without_a_space() -> None:
+    text = "リリースを一週間延\n期します。理由は、\n結合\nAPI の\n試験。\n\n"
+    text += "今天天气\r\n很好。\n\n한국어\n문장.\n\n- 甲\n- 乙\n\n・丙\n・丁\n"
+    assert paragraphs(text, first=False) == [
+        "リリースを一週間延期します。理由は、結合 API の試験。", "今天天气很好。", "한국어 문장.", "甲 乙", "丙 丁",
+    ]  # fmt: skip
+
+
+def test_a_cut_takes_no_sign_from_its_character() -> None:
+    assert cut("葛\U000e0100城市", 2) == "…"
+    assert cut("か\u3099き", 2) == "…"
+    assert cut("長い文章、短い文章", 6) == "長い文章…"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class Keywords:
     """The most telling terms, one line of them."""
 
     name = "keywords"
-    version = 2
+    version = 3
     deterministic = True
     defaults: Parameters = MappingProxyType({"count": 12, "statistics": "own"})
 
