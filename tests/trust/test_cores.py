@@ -659,10 +659,13 @@ def test_a_sentence_goes_on_behind_the_speech_in_it(text: str, sentence: str) ->
 
 
 def test_lines_of_chinese_and_japanese_are_joined_without_a_space() -> None:
-    text = "リリースを一週間延\n期します。理由は、\n結合\nAPI の\n試験。\n\n"
-    text += "今天天气\r\n很好。\n\n한국어\n문장.\n\n- 甲\n- 乙\n\n・丙\n・丁\n"
+    text = "会議で決まったとおり、リリースを一週間延\n期します。理由は、結合試験です、\n"
+    text += "念のため使っている\nAPI の\n試験。\n\n"
+    text += "这是我们昨天在会议上一起决定的今天天\r\n气很好。\n\n"
+    text += "이것은 아주 긴 한국어 문장의 첫째 줄\n문장.\n\n甲\n乙\n\n・丙\n・丁\n"
     assert paragraphs(text, first=False) == [
-        "リリースを一週間延期します。理由は、結合 API の試験。", "今天天气很好。", "한국어 문장.", "甲 乙", "丙 丁",
+        "会議で決まったとおり、リリースを一週間延期します。理由は、結合試験です、念のため使っている API の 試験。",
+        "这是我们昨天在会议上一起决定的今天天气很好。", "이것은 아주 긴 한국어 문장의 첫째 줄 문장.", "甲 乙", "丙 丁",
     ]  # fmt: skip
 
 
@@ -708,6 +711,22 @@ def test_keywords_are_no_words_that_hold_sentences_together(make_kb: MakeKb) -> 
     words = text_of(kb, "keywords/a.md").strip().split(", ")
     assert words[:2] == ["distribución", "paquete"]
     assert not {"el", "la", "de", "es", "en", "no", "y"} & set(words)
+
+
+def test_keywords_of_a_japanese_note_are_no_pieces_of_words(make_kb: MakeKb) -> None:
+    text = "第三会議室です。会議の後、第三会議室で一週間延期の理由を説明する。\n\n会議は二階で。"
+    kb = make_kb(
+        {
+            "a.md": text,
+            "b.md": "版本控制系统很好。版本控制系统快。",
+            "c.md": "Calc에서 문서에는 사용하는 사용한다. APIを使う",
+        }
+    )
+    distilled(kb, "keywords")
+    words = text_of(kb, "keywords/a.md").strip().split(", ")
+    assert words == ["会議", "第三会議室", "一週間延期", "二階", "理由", "説明"]
+    assert text_of(kb, "keywords/b.md") == "控制系统, 版本\n"
+    assert text_of(kb, "keywords/c.md") == "사용, api, calc, 문서\n"
 
 
 def test_prose_leaves_markup_out() -> None:

@@ -6,6 +6,7 @@ import re
 
 from arbor.repo.distillation.distillers.contract import Source
 from arbor.text.folded_text import joins
+from arbor.text.folding import join_wrapped_lines
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?\n(---|\.\.\.)[ \t]*(\r?\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
@@ -19,7 +20,7 @@ _WIDE_SIGN = (
     "\u2e80-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f\uffe0-\uffe6"
     "\U00020000-\U0003ffff"
 )
-_WRAP = re.compile(f"(?<=[{_WIDE_SIGN}])[ \t]*\n[ \t]*(?=[{_WIDE_SIGN}])")
+_WRAPS = (("\n", re.compile(f"(?<=[{_WIDE_SIGN}])\n[ \t]*(?=[{_WIDE_SIGN}])")),)
 """A line end that stands for no space: between two letters or signs of Chinese or Japanese.
 Source: CSS Text Module Level 3, "Segment Break Transformation Rules"."""
 
@@ -127,12 +128,12 @@ def paragraphs(text: str, *, first: bool) -> list[str]:
         if mark:
             fence = mark[1]
         if mark or not line.strip() or _SKIP.match(line):
-            plain = plain_text(_WRAP.sub("", "".join(lines)))
+            plain = plain_text(join_wrapped_lines("".join(lines), _WRAPS))
             found += [plain] if plain else []
             lines = []
             continue
         item = _MARKER.sub("", line)
-        lines.append(("\n" if item == line else " ") + item)
+        lines.append(("\n" if item == line else " ") + item.rstrip())
     return found
 
 
