@@ -25,10 +25,11 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
+from arbor.objects.model import KINDS
+from arbor.repo.commits.moments import UNIT_SECONDS
 from arbor.search.doubts import doubt_operators, doubt_phrase, doubt_word
 from arbor.text.analyzer import match_units
 
-KINDS = ("surface", "core")
 MAX_QUERY_CHARS = 1_000_000
 MAX_FILTERS = 64
 MAX_STARS = 8
@@ -43,8 +44,6 @@ _BEGUN_PHRASE = re.compile(r"[^*]*[^\W_]\*")
 _NOTES_MAX = 3
 # `30d`, and as git takes it `2.weeks.ago`; quoted, with spaces. Minutes are left out, since an m is a month.
 _AGE = re.compile(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
-_AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
-              "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
 _HALVES = re.compile("[\ud800-\udfff]")
 _WILDCARDS = re.compile(r"[*?\[]")
@@ -242,10 +241,7 @@ def _make_term(value: str, quoted: bool) -> Term | None:
     kind = "phrase" if quoted else "word"
     if _BEGUN_PHRASE.fullmatch(value) if quoted else value.endswith("*"):
         value, kind = value.rstrip("*"), "begun phrase" if quoted else "prefix"
-    units = match_units(value)
-    if not units:
-        return None
-    return Term(value, kind)
+    return Term(value, kind) if match_units(value) else None
 
 
 def _count_filter(draft: _Draft) -> None:
@@ -303,7 +299,8 @@ def parse_since(value: str, now: float) -> int:
             day = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
             return int((day - timedelta(days=value == "yesterday")).timestamp())
         if age:
-            return int((datetime.fromtimestamp(now, UTC) - int(age[1]) * _AGE_UNITS[age[2][0]]).timestamp())
+            passed = timedelta(seconds=int(age[1]) * UNIT_SECONDS[age[2][0]])
+            return int((datetime.fromtimestamp(now, UTC) - passed).timestamp())
         moment = datetime.fromisoformat(padded)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError) as error:

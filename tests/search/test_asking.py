@@ -244,3 +244,13 @@ def test_a_search_ends_though_others_move_the_index_on_each_time_it_is_opened(
     found = search(kb, "STRICT")
     assert found.rev == head
     assert [hit.path for hit in found.hits] == ["apple.md", "pear.md", "plum.md"]
+
+
+def test_what_a_file_of_the_work_tree_stands_in_for_is_not_more(kb: KnowledgeBase) -> None:
+    assert kb.fs_root is not None
+    (kb.fs_root / "apple.md").write_text("# Apple\n\nIt is in the basket.\n")
+    (kb.fs_root / "pear.md").write_text("# Pear\n\nIt is in the basket, too.\n")
+    found = kb.search("tree", mode="VISUAL", limit=1)
+    assert ([hit.path for hit in found.hits], found.more) == (["plum.md"], False)
+    assert kb.search("tree", mode="HYBRID", limit=1).more
+    assert kb.search("tree", mode="HYBRID", limit=1, rank="ripple").more

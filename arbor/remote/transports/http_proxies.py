@@ -8,9 +8,8 @@ from urllib.parse import unquote, urlsplit
 
 import httpcore
 
-from arbor.errors import UsageError
+from arbor.errors import UsageError, printable
 from arbor.lazy import lazy_module
-from arbor.remote.protocol.wire import printable
 
 if TYPE_CHECKING:
     from urllib import request
