@@ -32,6 +32,16 @@ _UNSEEN = re.compile(f"[{UNSEEN}]")
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")
 _C_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
 _SPACES = re.compile(r"\s+")
+_JOINING_JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
+"""Vowels and finals of hangul that is spelled out, which are drawn into the cells of the consonant before."""
+
+_BEGINS_NO_LINE = frozenset(
+    "、。，．：；？！）」』】》〉〕］｝’”…‥・ーゝゞヽヾ々ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ｡､｣),.:;?!"
+)
+_ENDS_NO_LINE = frozenset("（「『【《〈〔［｛‘“｢(")
+"""Source: JIS X 4051, line-start and line-end prohibition; GB/T 15834 has the same marks."""
+
+_JOINER = "\u200d"
 
 
 def clean(text: str) -> str:
@@ -119,7 +129,7 @@ def cell_width(text: str) -> int:
 def _cells(char: str) -> int:
     if char.isascii():
         return 1
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+    if unicodedata.category(char) in ("Mn", "Me", "Cf") or _JOINING_JAMO.match(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
@@ -135,7 +145,12 @@ def truncate_left(text: str, cells: int) -> str:
     """The end of a clean line that fits, an ellipsis before it where something was cut: for paths."""
     if cell_width(text) <= cells:
         return text
-    return ELLIPSIS + _fitting(text[::-1], cells - 1)[::-1] if cells > 0 else ""
+    if cells <= 0:
+        return ""
+    start = len(text) - len(_fitting(text[::-1], cells - 1))
+    while start < len(text) and not _cells(text[start]):  # a sign of the character that was cut off
+        start += 1
+    return ELLIPSIS + text[start:]
 
 
 def _fitting(text: str, cells: int) -> str:
@@ -155,14 +170,15 @@ def pad(text: str, cells: int) -> str:
 def wrap(text: str, cells: int) -> Iterator[tuple[int, int]]:
     """Where the lines of a clean text lie when it is broken to a width: (start, end) in characters.
 
-    Lines break at spaces and beside wide characters, and inside a word only when it is wider than a line.
+    Lines break at spaces and beside wide characters, and inside a word only when it is wider than a line. No closing
+    bracket, full stop or small kana begins a line where another break can be had, and no opening bracket ends one.
     """
     start = used = 0
     last_break = 0
     position = 0
     while position < len(text):
         width = _cells(text[position])
-        if text[position] == " " or (width == 2 and position > start):
+        if text[position] == " " or (width == 2 and position > start and _may_break(text, position)):
             last_break = position
         if used + width > cells and text[position] != " " and position > start:
             end = last_break if last_break > start else position
@@ -174,10 +190,20 @@ def wrap(text: str, cells: int) -> Iterator[tuple[int, int]]:
             continue
         used += width
         position += 1
-        if width == 2:
+        if width == 2 and _may_break(text, position):
             last_break = position
     if start < len(text):
         yield start, len(text)
+
+
+def _may_break(text: str, position: int) -> bool:
+    """Whether a line may end here, beside a wide character."""
+    if position == len(text):
+        return True
+    before, after = text[position - 1], text[position]
+    if before == _JOINER or not _cells(after):
+        return False
+    return after not in _BEGINS_NO_LINE and before not in _ENDS_NO_LINE
 
 
 def columns(rows: Sequence[Sequence[str]], *, widest: int = 1000) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ from arbor.search.beginnings import widen
 from arbor.search.common_words import STOP_WORDS, is_stop_word
 from arbor.search.query import Condition, Query, Term, is_one_letter, is_pattern
 from arbor.search.spellings import other_spellings
-from arbor.text.analyzer import Unit, match_units, phrase_unit
+from arbor.text.analyzer import Unit, match_units, phrase_unit, whole_run
 
 COMMON_SHARE = 0.5
 """A word in more than this share of the passages does not rank: BM25's idf is zero there (FTS5 clamps it)."""
@@ -93,7 +93,8 @@ def unit_expression(unit: Unit) -> str:
 def units_of(term: Term) -> list[Unit]:
     """The units of a term, any of which may match; a phrase or a prefix is a single one, if it has one spelling."""
     if term.kind == "word":
-        return [*match_units(term.text), *other_spellings(term.text)]
+        whole = whole_run(term.text)
+        return [*match_units(term.text), *([whole] if whole else []), *other_spellings(term.text)]
     return _phrase_units(term)
 
 
@@ -211,7 +212,15 @@ def _telling(ranked: tuple[RankedUnit, ...], rows: int) -> tuple[RankedUnit, ...
     content = tuple(each for each in ranked if not _is_stop_word(each.unit))
     rare = tuple(each for each in content if each.frequency <= COMMON_SHARE * rows)
     common = {each.beginning for each in content if each.frequency > COMMON_SHARE * rows} - {""}
-    return rare if any(each.beginning not in common for each in rare) else content or ranked
+    alone = {each.unit.text for each in content}
+    return rare if any(_tells(each, common, alone) for each in rare) else content or ranked
+
+
+def _tells(each: RankedUnit, common: Collection[str], alone: Collection[str]) -> bool:
+    """Whether a rare unit tells passages apart by itself: a whole run does only beside its pairs."""
+    pairs = each.unit.text.split()
+    is_run = len(pairs) > 1 and not each.unit.text.isascii() and all(pair in alone for pair in pairs)
+    return each.beginning not in common and not is_run
 
 
 def _is_stop_word(unit: Unit) -> bool:

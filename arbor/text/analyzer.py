@@ -44,6 +44,7 @@ __all__ = [
     "phrase_unit",
     "terms",
     "unspaced_runs",
+    "whole_run",
 ]
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -52,10 +53,14 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 ANALYZER_ID = f"arbor-analyzer/4 {TOKENIZER}"
 """Names everything that decides what an index holds; an index with another id is out of date."""
 
+WHOLE_RUN_CHARS = range(3, 25)
+"""How long a run is that is looked for as a whole, too; a longer one is a sentence, which no text repeats."""
+
 _SHORT_RUN_CHARS = 4
 _JOINT = "-"
 """A sign and no space, so that a query for `C++17` asks for one phrase and not for whatever holds a 17."""
 
+_HANGUL = lazy_pattern("[\u1100-\u11ff\uac00-\ud7a3]")
 _UNSPACED_RUN = lazy_pattern(f"[{UNSPACED}]++")
 _UNSPACED_PARTS = lazy_pattern(f"([{UNSPACED}]++)")
 
@@ -159,6 +164,19 @@ def phrase_unit(text: str, *, prefix: bool = False) -> Unit | None:
 def unspaced_runs(word: str) -> list[str]:
     """The runs of Chinese and the like in a word as typed, folded as `match_units` folds them before it cuts them."""
     return [part for part, is_run in _iter_parts(word) if is_run]
+
+
+def whole_run(word: str) -> Unit | None:
+    """A word as typed that is nothing but one run of Chinese or Japanese, as a phrase of its pairs, to go with those.
+
+    Pairs alone forget their order: who types a name or a heading means the text that has it as it is. Korean has spaces
+    between its words, and the endings of a word vary.
+    """
+    parts = [(part, is_run) for part, is_run in _iter_parts(word) if is_run or _has_token(part)]
+    if len(parts) != 1 or not parts[0][1]:
+        return None
+    run = parts[0][0]
+    return phrase_unit(run) if len(run) in WHOLE_RUN_CHARS and not _HANGUL.search(run) else None
 
 
 def _iter_parts(text: str) -> Iterator[tuple[str, bool]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from arbor.lazy import lazy_pattern
@@ -94,6 +94,9 @@ WRAPS = tuple(
 )
 """Line ends within a run of Chinese or Japanese, with quotation signs: what each holds for sure, and its pattern."""
 
+_WRAPPED_CHARS_MIN = 16
+"""A shorter line is an item or a name by itself, and no line that had to be broken."""
+
 UNSPACED_CHAR = lazy_pattern(f"[{UNSPACED}]")
 
 _EMOJI = lazy_pattern(f"[{_EMOJI_CLASS}]")
@@ -167,6 +170,24 @@ def join_lines(text: str) -> str:
     for end, pattern in WRAPS:
         if end in text:
             text = pattern.sub("", text)
+    return text
+
+
+def join_wrapped_lines(text: str, wraps: Sequence[tuple[str, re.Pattern[str]]] = WRAPS) -> str:
+    """As `join_lines`, where the line is so long that it was broken: short ones stand for words of their own.
+
+    Args:
+        text: Any.
+        wraps: Line ends and where they are to be taken out, as in `WRAPS`.
+    """
+
+    def join(wrap: re.Match[str]) -> str:
+        start = wrap.start()
+        return "" if start - wrap.string.rfind("\n", 0, start) > _WRAPPED_CHARS_MIN else wrap[0]
+
+    for end, pattern in wraps:
+        if end in text:
+            text = pattern.sub(join, text)
     return text
 
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 from operator import add
 
 from arbor.lazy import lazy_pattern
-from arbor.text.folding import UNSPACED, fold, spell_names
+from arbor.text.folding import UNSPACED, fold, join_wrapped_lines, spell_names
 from arbor.text.segmentation import longest_words, segment_han
 from arbor.text.stemming import stem_word
 from arbor.text.stopwords import CHINESE, ENGLISH, JAPANESE, KOREAN
 
-TERMS_ID = "arbor-terms/2"
+TERMS_ID = "arbor-terms/3"
 """Names the rules of this module; whatever is computed from terms is out of date under another id."""
 
 _DIGITS_MIN = 3
@@ -37,9 +37,17 @@ _SCRIPT_RUN = lazy_pattern(
     r"|([\u1100-\u11ff\uac00-\ud7a3]++)"
     r"|([^\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]++)"
 )
-_PARTICLE = lazy_pattern(
-    r"(?<=..)(?:에서는|에게서|으로써|으로서|이라는|에서|에게|으로|까지|부터|처럼|보다|라는|이나|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+_ENDING = lazy_pattern(
+    r"(?<=..)(?:"
+    r"(?:하|되)(?:는|고|며|면|여|어|게|기|지|다|거나|도록|려면|기를|기에|기는|지만|십시오|세요|였다|었다|였습니다|었습니다)"
+    r"|(?:한|된)다|(?:합|됩)니다|했다|했습니다|해서|해야|하여야|되어야"
+    r"|입니다|이다|이며|이고|이라는|라는"
+    r"|들?(?:에게서|으로써|으로서|처럼|보다|이나|은|는|이|가|을|를|의|도|만)"
+    r"|들?(?:에서|에게|에|으로|로|까지|부터|와|과)(?:는|도|만|의)?"
+    r"|들)$"
 )
+"""What a Korean noun carries: particles, the plural, and forms of the verbs that make verbs of nouns."""
+
 _EMOJI_WORD = re.compile(r"u[0-9]{4,6}")
 
 
@@ -65,13 +73,14 @@ def terms(text: str) -> list[str]:
 
     Returns:
         In text order and with repetitions: Latin words folded and stemmed, other alphabets folded, words
-        of two characters or more from Chinese runs by jieba, kanji and katakana runs from Japanese,
-        Korean words without their particles, pairs of characters from other scripts without spaces. Stop
-        words, single letters and numbers of less than three digits are left out.
+        of two characters or more from Chinese runs by jieba, kanji and katakana runs from Japanese, both
+        across the ends of wrapped lines, Korean words without their endings, pairs of characters from other
+        scripts without spaces. Stop words, single letters and numbers of less than three digits are left out.
     """
-    raw = spell_names(text).encode("utf-8", "replace")
+    is_ascii = text.isascii()
+    raw = spell_names(text if is_ascii else join_wrapped_lines(text)).encode("utf-8", "replace")
     words = raw.translate(_SPACED_LOWER).decode("utf-8").split()
-    if text.isascii():
+    if is_ascii:
         return list(filter(None, map(_TERMS.__getitem__, words)))
     is_japanese = _HIRAGANA.search(text) is not None
     found: list[str] = []
@@ -97,7 +106,7 @@ def typed_words(run: str) -> list[str]:
 
     Returns:
         For simplified Chinese the longest words of the dictionary, without stop words where others are left; other
-        Han runs and katakana as a whole, Korean without particles, and hiragana where there is nothing else. Nothing
+        Han runs and katakana as a whole, Korean without endings, and hiragana where there is nothing else. Nothing
         where words cannot be told apart.
     """
     words: list[str] = []
@@ -108,7 +117,7 @@ def typed_words(run: str) -> list[str]:
         elif katakana:
             words += [katakana] if len(katakana) > 1 else []
         elif hangul:
-            stem = _PARTICLE.sub("", hangul)
+            stem = _ENDING.sub("", hangul)
             words += [stem if len(stem) > 1 else hangul]
         else:
             rest += [part for part in (hiragana, other) if 1 < len(part) <= _TYPED_WORD_MAX]
@@ -161,7 +170,7 @@ def _unspaced_terms(run: str, is_japanese: bool) -> list[str]:
         elif katakana:
             found += [katakana] if len(katakana) > 1 else []
         elif hangul:
-            word = _PARTICLE.sub("", hangul)
+            word = _ENDING.sub("", hangul)
             found += [word] if len(word) > 1 and word not in KOREAN and hangul not in KOREAN else []
         elif other:
             found += map(add, other, other[1:])

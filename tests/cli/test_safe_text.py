@@ -48,7 +48,7 @@ def test_clean_leaves_ordinary_text_alone(text: str) -> None:
     assert clean(text) == text
     assert clean_words(text) == text
     assert clean_line(text) == text or any(
-        char in UNSEEN_LETTERS or "\ufe00" <= char <= "\U000e01ef" for char in text
+        char in UNSEEN_LETTERS or "\ufe00" <= char <= "\U000e0fff" for char in text
     )
 
 
@@ -201,6 +201,23 @@ def test_lines_break_between_words_and_beside_wide_characters() -> None:
     assert lines("默克尔树把数据", 8) == ["默克尔树", "把数据"]
     assert lines("a tree 默克尔树", 10) == ["a tree 默", "克尔树"]
     assert lines("", 8) == []
+
+
+def test_no_closing_mark_begins_a_line_and_no_opening_one_ends_it() -> None:
+    def lines(text: str, cells: int) -> list[str]:
+        return [text[start:end] for start, end in wrap(text, cells)]
+
+    assert lines("吾輩は猫である。名前", 14) == ["吾輩は猫であ", "る。名前"]
+    assert lines("彼は「はい」と", 6) == ["彼は", "「は", "い」と"]
+    assert lines("データベース", 4) == ["デー", "タ", "ベー", "ス"]
+    assert lines("。。。。", 4) == ["。。", "。。"]  # no other break
+    assert lines("あ葛\U000e0100a市", 4) == ["あ", "葛\U000e0100a", "市"]
+
+
+def test_what_is_drawn_as_one_character_is_measured_and_cut_as_one() -> None:
+    assert cell_width(unicodedata.normalize("NFD", "한글")) == 4
+    assert truncate_left("議事録/か\u3099き", 3) == "…き"
+    assert truncate_left(unicodedata.normalize("NFD", "한글"), 3) == "…" + unicodedata.normalize("NFD", "글")
 
 
 def test_columns_line_up() -> None:

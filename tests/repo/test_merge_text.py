@@ -80,7 +80,9 @@ def test_clean_merges_are_those_of_git(tmp_path: Path, base: str, ours: str, the
     assert merged(base.encode(), ours.encode(), theirs.encode()) == (done.stdout, 0)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "cp932"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "cp932", "iso2022_jp"]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_text_is_merged_in_its_own_encoding_and_with_its_own_line_ends(encoding: str, end: str) -> None:
     mark = "\ufeff" if encoding.startswith("utf") else ""
@@ -117,6 +119,16 @@ def test_versions_in_two_encodings_are_not_mixed() -> None:
     assert common_encoding([word.encode("utf-16"), b"ascii\n"]) == ""
     assert common_encoding([b"", word.encode("utf-16")]) == "utf-16-le"
     assert common_encoding([b"\x00\x01\x02\xff" * 9, b"text\n"]) == ""
+
+
+def test_seven_bits_are_not_always_ascii() -> None:
+    word = "所有権の移転\n"
+    assert common_encoding([word.encode("iso2022_jp"), b"ascii\n", b""]) == "iso2022_jp"
+    assert common_encoding([word.encode("iso2022_jp"), word.encode()]) == ""
+    last_goes_on = (word * 3).encode("iso2022_jp")
+    assert common_encoding([last_goes_on]) == "iso2022_jp"
+    head, _, tail = last_goes_on.rpartition(b"\x1b(B\n\x1b$B")
+    assert common_encoding([head + b"\n" + tail]) == ""  # no line by itself
 
 
 def repetitive(lines: int, words: int, seed: int) -> list[bytes]:

@@ -156,6 +156,23 @@ def test_a_hit_names_the_line_of_the_match_that_it_shows(shelve: Shelve) -> None
             assert query in files[hit.path].split("\n")[hit.line - 1], hit.path
 
 
+@pytest.mark.parametrize("query", ["表に挿入する", "「表に挿入する」", "表に挿入する。"])
+def test_a_run_typed_as_it_stands_in_a_text_comes_before_its_pieces(shelve: Shelve, query: str) -> None:
+    pieces = "表に、に挿、挿入、入す、する、"
+    files: dict[str, bytes | str] = {
+        f"{n}.md": f"これは{n}番目の別の話であって、どれも同じように長い。" for n in range(9)
+    }
+    library = shelve({**files, "a.md": pieces, "b.md": "図を作り、その後で表に挿入する。説明は長い。"})
+    assert library.paths(query)[:2] == ["b.md", "a.md"]
+    hit = library.search(query, mode=AuditMode.STRICT).hits[0]
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["表に挿入する"]
+
+
+def test_a_whole_run_does_not_keep_its_common_pieces_out(shelve: Shelve) -> None:
+    library = shelve({"a.md": "所有，有权", "b.md": "所有权", "c.md": "有权所有"})
+    assert set(library.paths("所有权")) == {"a.md", "b.md", "c.md"}
+
+
 def test_conditions_alone_list_by_path(library: Library) -> None:
     found = library.search("path:notes/", limit=2)
     assert [hit.path for hit in found.hits] == ["notes/c++.md", "notes/git.md"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from arbor.text.analyzer import ANALYZER_ID, TOKENIZER, Unit, index_text, match_units, phrase_unit
+from arbor.text.analyzer import ANALYZER_ID, TOKENIZER, Unit, index_text, match_units, phrase_unit, whole_run
 from tests.text.strategies import any_texts
 
 
@@ -266,3 +266,23 @@ def test_a_run_goes_on_in_the_next_line_of_its_paragraph(text: str, prepared: st
 
 def test_a_phrase_that_was_copied_with_its_line_end_is_the_same_phrase() -> None:
     assert phrase_unit("知识\n库") == phrase_unit("知识库")
+
+
+@pytest.mark.parametrize(
+    ("word", "whole"),
+    [
+        ("外部データ", "外部 部デ デー ータ"),
+        ("《外部データ》。", "外部 部デ デー ータ"),
+        ("ﾃﾞｰﾀ", "デー ータ"),
+        ("外部", ""),
+        ("外部、データ", ""),
+        ("外部API", ""),
+        ("데이터베이스", ""),
+        ("あ" * 25, ""),
+        ("word", ""),
+        ("!", ""),
+    ],
+)
+def test_a_run_by_itself_is_looked_for_as_a_whole(word: str, whole: str) -> None:
+    unit = whole_run(word)
+    assert (unit.text if unit else "") == whole

@@ -343,7 +343,7 @@ def test_a_false_binding_is_broken(make_kb: MakeKb) -> None:
     assert state_of(kb, name).again == "differs"
     tampered(kb, name, version=7, parameters={"max_chars": 1200, "paragraphs": 3})
     state = state_of(kb, name)
-    assert (state.state, state.again) == ("current", "made by version 7, this is version 2")
+    assert (state.state, state.again) == ("current", "made by version 7, this is version 3")
 
 
 @pytest.mark.parametrize(
@@ -616,7 +616,7 @@ def test_a_list_of_passages_is_as_good_as_a_tuple(make_kb: MakeKb, monkeypatch: 
         ("By J. R. Smith et al. 2020. More.", "By J. R. Smith et al. 2020."),
         ("Version 1.2 is out! Get it.", "Version 1.2 is out!"),
         ("他来了。他走了。", "他来了。"),
-        ("「はい。」と言った。終わり。", "「はい。」"),
+        ("「はい。」と言った。終わり。", "「はい。」と言った。"),
         ("no end", "no end"),
         ('He said "Stop." Then left.', 'He said "Stop."'),
         ("The U.S. Army came. It left.", "The U.S. Army came."),
@@ -633,6 +633,46 @@ def test_a_list_of_passages_is_as_good_as_a_tuple(make_kb: MakeKb, monkeypatch: 
 )
 def test_first_sentences(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("「本当に？本当に！」と彼は言った。次。", "「本当に？本当に！」と彼は言った。"),
+        ("「来週にする。」と決めた。次。", "「来週にする。」と決めた。"),
+        ("『吾輩は猫である。』は小説だ。次。", "『吾輩は猫である。』は小説だ。"),
+        ("これは何！？と聞いた。次。", "これは何！？と聞いた。"),
+        ("「来週にする。」ところが、誰も来ない。", "「来週にする。」"),
+        ("（例は後で。）本文。", "（例は後で。）"),
+        ("閉じない「括弧。次の文。", "閉じない「括弧。"),
+        ("図１に示す．次に述べる．", "図１に示す．"),
+        ("１．序論として３．５を使う．次．", "１．序論として３．５を使う．"),
+        ("“你好。我是张三。”他说。", "“你好。我是张三。”"),
+        ('他说："好。"然后走了。后来', '他说："好。"然后走了。'),
+        ("他说：“今天去。”小明同意了。", "他说：“今天去。”"),
+        ("《你好。》是书。后来", "《你好。》"),
+        ("한국어 문장이다. 다음 문장.", "한국어 문장이다."),
+    ],
+)
+def test_a_sentence_goes_on_behind_the_speech_in_it(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_lines_of_chinese_and_japanese_are_joined_without_a_space() -> None:
+    text = "会議で決まったとおり、リリースを一週間延\n期します。理由は、結合試験です、\n"
+    text += "念のため使っている\nAPI の\n試験。\n\n"
+    text += "这是我们昨天在会议上一起决定的今天天\r\n气很好。\n\n"
+    text += "이것은 아주 긴 한국어 문장의 첫째 줄\n문장.\n\n甲\n乙\n\n・丙\n・丁\n"
+    assert paragraphs(text, first=False) == [
+        "会議で決まったとおり、リリースを一週間延期します。理由は、結合試験です、念のため使っている API の 試験。",
+        "这是我们昨天在会议上一起决定的今天天气很好。", "이것은 아주 긴 한국어 문장의 첫째 줄 문장.", "甲 乙", "丙 丁",
+    ]  # fmt: skip
+
+
+def test_a_cut_takes_no_sign_from_its_character() -> None:
+    assert cut("葛\U000e0100城市", 2) == "…"
+    assert cut("か\u3099き", 2) == "…"
+    assert cut("長い文章、短い文章", 6) == "長い文章…"
 
 
 @pytest.mark.parametrize(
@@ -671,6 +711,22 @@ def test_keywords_are_no_words_that_hold_sentences_together(make_kb: MakeKb) -> 
     words = text_of(kb, "keywords/a.md").strip().split(", ")
     assert words[:2] == ["distribución", "paquete"]
     assert not {"el", "la", "de", "es", "en", "no", "y"} & set(words)
+
+
+def test_keywords_of_a_japanese_note_are_no_pieces_of_words(make_kb: MakeKb) -> None:
+    text = "第三会議室です。会議の後、第三会議室で一週間延期の理由を説明する。\n\n会議は二階で。"
+    kb = make_kb(
+        {
+            "a.md": text,
+            "b.md": "版本控制系统很好。版本控制系统快。",
+            "c.md": "Calc에서 문서에는 사용하는 사용한다. APIを使う",
+        }
+    )
+    distilled(kb, "keywords")
+    words = text_of(kb, "keywords/a.md").strip().split(", ")
+    assert words == ["会議", "第三会議室", "一週間延期", "二階", "理由", "説明"]
+    assert text_of(kb, "keywords/b.md") == "控制系统, 版本\n"
+    assert text_of(kb, "keywords/c.md") == "사용, api, calc, 문서\n"
 
 
 def test_prose_leaves_markup_out() -> None:

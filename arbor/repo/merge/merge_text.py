@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from arbor.repo.merge.line_matching import match_lines
-from arbor.text.encodings import detect_encoding
+from arbor.text.encodings import STATEFUL, UTF8, detect_encoding
 
 MAX_LINES = 50_000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -34,13 +34,21 @@ def common_encoding(sides: Sequence[bytes]) -> str:
     Plain ASCII, and no text at all, go with any encoding that has ASCII in it as it is.
     """
     found = [(detect_encoding(side), side) for side in sides]
-    telling = {encoding for encoding, side in found if not side.isascii() or encoding.startswith(_WIDE)}
+    telling = {encoding for encoding, side in found if encoding != UTF8 or not side.isascii()}
     if len(telling) > 1 or not all(encoding for encoding, _ in found):
         return ""
     encoding = telling.pop() if telling else "utf-8"
     if encoding.startswith(_WIDE) and any(side and other != encoding for other, side in found):
         return ""
+    if encoding in STATEFUL and not all(_is_text_by_line(side, encoding) for side in sides):
+        return ""
     return encoding
+
+
+def _is_text_by_line(data: bytes, encoding: str) -> bool:
+    """Whether each line of a text is one by itself, and does not go on in what the line before has switched to."""
+    lines = data.splitlines(keepends=True)
+    return "".join([line.decode(encoding, "replace") for line in lines]) == data.decode(encoding, "replace")
 
 
 def merge_text(

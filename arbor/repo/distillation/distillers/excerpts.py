@@ -28,7 +28,7 @@ class FirstSentence(_Excerpt):
     """The first sentence of the prose."""
 
     name = "first-sentence"
-    version = 2
+    version = 3
     defaults: Parameters = MappingProxyType({"max_chars": 300})
 
     def distill(
@@ -48,7 +48,7 @@ class Lead(_Excerpt):
     """The first paragraphs of the prose."""
 
     name = "lead"
-    version = 2
+    version = 3
     defaults: Parameters = MappingProxyType({"paragraphs": 2, "max_chars": 1200})
 
     def distill(

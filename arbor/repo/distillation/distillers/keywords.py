@@ -17,19 +17,24 @@ from arbor.errors import UsageError
 from arbor.repo.distillation.distillers.contract import Distillate, Parameters, Source, Statistics
 from arbor.repo.distillation.distillers.prose import prose_of
 from arbor.text.analyzer import terms
+from arbor.text.folding import UNSPACED, fold
 from arbor.text.language import common_words, guess_language
 
 _TITLE, _HEADING = 6, 3
 _SIXTEENTHS = 16
-_WORD = re.compile(r"[A-Za-z\u00c0-\u024f][\w'\u2019-]*")
+_WORD = re.compile(rf"[A-Za-z\u00c0-\u024f](?:(?![{UNSPACED}])[\w'\u2019-])*")
 _LETTERS_MIN = 2
+_KANA = re.compile("[\u3041-\u30fa]")
+_KANJI = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KANJI_PAIR = re.compile(f"{_KANJI.pattern}{{2}}")
+_GROWN_MAX = 12
 
 
 class Keywords:
     """The most telling terms, one line of them."""
 
     name = "keywords"
-    version = 2
+    version = 3
     deterministic = True
     defaults: Parameters = MappingProxyType({"count": 12, "statistics": "own"})
 
@@ -54,12 +59,14 @@ class Keywords:
             for term in set(terms(text)):
                 if term in weights:
                     weights[term] += weight
-        chosen = _best(weights, statistics, int(parameters["count"]))
+        written = [*prose, source.title]
+        chosen = _choose(_ranked(weights, statistics), int(parameters["count"]), written)
         if not chosen:
             return None
-        spelled = _spellings(set(chosen), [*prose, source.title])
+        spelled = _spellings(set(chosen), written)
         used = sorted({next(i for i, each in enumerate(found) if term in each) for term in chosen})
-        return Distillate(", ".join(spelled.get(term, term) for term in chosen) + "\n", tuple(used))
+        shown = [spelled.get(term, word) for term, word in chosen.items()]
+        return Distillate(", ".join(shown) + "\n", tuple(used))
 
 
 @cache
@@ -73,14 +80,47 @@ def _common_terms(text: str) -> frozenset[str]:
     return frozenset() if code in ("", "en") else _terms_of(code)
 
 
-def _best(weights: Counter[str], statistics: Statistics | None, count: int) -> list[str]:
-    """The heaviest terms, best first; of equal ones the first in the alphabet."""
+def _ranked(weights: Counter[str], statistics: Statistics | None) -> list[str]:
+    """The heaviest terms first; of equal ones the first in the alphabet."""
     scores = {
         term: weight * (_idf(term, statistics) if statistics is not None else 1)
         for term, weight in weights.items()
         if len(term) >= _LETTERS_MIN and not term.isdecimal()
     }
-    return sorted(scores, key=lambda term: (-scores[term], term))[:count]
+    return sorted(scores, key=lambda term: (-scores[term], term))
+
+
+def _choose(ranked: list[str], count: int, texts: list[str]) -> dict[str, str]:
+    """The first terms, with the word that each stands for where that is another: no word is there twice.
+
+    Of long runs of kanji the terms are all pairs, pieces of words among them. A pair that stands in the same longer
+    run wherever it is in these texts is shown as that.
+    """
+    folded = fold("\n".join(texts))
+    is_japanese = _KANA.search(folded) is not None
+    words: dict[str, str] = {}
+    for term in ranked:
+        if len(words) >= count:
+            break
+        word = _grow(term, folded) if is_japanese and _KANJI_PAIR.fullmatch(term) else term
+        words.setdefault(word, term)
+    return {term: word for word, term in words.items()}
+
+
+def _grow(pair: str, text: str) -> str:
+    """The longest run of kanji that is around this pair at all of its places; the pair itself where there is none."""
+    word = pair
+    while len(word) < _GROWN_MAX:
+        places = [place.start() for place in re.finditer(word, text)]
+        before = {text[place - 1 : place] for place in places}
+        after = {text[place + len(word) : place + len(word) + 1] for place in places}
+        grown = (before.pop() if len(before) == 1 else "") + word
+        if grown == word or not _KANJI.match(grown):
+            grown = word + (after.pop() if len(after) == 1 else "")
+        if grown == word or not _KANJI.match(grown[-1]):
+            break
+        word = grown
+    return word
 
 
 def _idf(term: str, statistics: Statistics) -> int:

@@ -5,13 +5,25 @@ from __future__ import annotations
 import re
 
 from arbor.repo.distillation.distillers.contract import Source
+from arbor.text.folded_text import joins
+from arbor.text.folding import join_wrapped_lines
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n.*?\n(---|\.\.\.)[ \t]*(\r?\n|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SKIP = re.compile(
     r"^\s*(#{1,6}\s|\||!\[|<!--|</?[a-zA-Z][^>]*>\s*$|([-*_]\s*){3,}$|={3,}\s*$|\[[^\]]+\]:\s|:::|%%)"
 )
-_MARKER = re.compile(r"^\s*([-*+]|\d{1,3}[.)]|>+)\s+")
+_MARKER = re.compile(
+    r"^\s*(?:(?:[-*+]|\d{1,3}[.)]|>+)\s+|[\u2022\u25a0\u25a1\u25c6\u25c7\u25cb\u25cf\u30fb]\s*)"
+)
+_WIDE_SIGN = (
+    "\u2e80-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f\uffe0-\uffe6"
+    "\U00020000-\U0003ffff"
+)
+_WRAPS = (("\n", re.compile(f"(?<=[{_WIDE_SIGN}])\n[ \t]*(?=[{_WIDE_SIGN}])")),)
+"""A line end that stands for no space: between two letters or signs of Chinese or Japanese.
+Source: CSS Text Module Level 3, "Segment Break Transformation Rules"."""
+
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|!\[\[[^\]]*\]\]")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _WIKILINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
@@ -38,8 +50,19 @@ _DAY = re.compile(r"(?<![\w.])\d{1,2}$")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _END = re.compile(
     "[.!?\u2026\u061f\u06d4]+[\"')\\]\u201d\u2019\u00bb]*(?=\\s|$)"
-    "|[\u3002\uff01\uff1f\uff61\u0964\u0965]+[\u201d\u2019\u300d\u300f\uff09]*"
+    "|(?:[\u3002\uff01\uff1f\uff61\u0964\u0965]|(?<![0-9A-Za-z\uff10-\uff5a])\uff0e(?![0-9\uff10-\uff19]))+"
+    "[\u201d\u2019\u300d\u300f\uff09\u3011\u300b\u3009]*"
 )
+_OPENING, _CLOSING = (
+    "\u300c\u300e\uff08\u3010\u300a\u3008\u201c",
+    "\u300d\u300f\uff09\u3011\u300b\u3009\u201d",
+)
+_GOES_ON = re.compile(
+    r"(?<=[」』])(?:と(?!ころ|にかく|ても)|って|など|の|は(?!い)|が|も(?!し|う|ちろん)|に|を|で(?!も|は)|から|まで)"
+    r"|(?<=[！？])(?:と(?!ころ|にかく|ても)|って)"
+)
+"""What follows speech in a Japanese sentence that says whose it is."""
+
 _RST_MARKUP = re.compile(r"^\s*(?:\.\.(?:\s|$)|:[\w-]+:|([=\-`:'\"~^_*+#<>.])\1{2,}\s*$)")
 _EXTRACTED = frozenset(["text/html", "application/pdf", "message/rfc822"])
 """Media types whose text holds menus, page heads and the like, without marks that would tell them."""
@@ -105,11 +128,12 @@ def paragraphs(text: str, *, first: bool) -> list[str]:
         if mark:
             fence = mark[1]
         if mark or not line.strip() or _SKIP.match(line):
-            plain = plain_text(" ".join(lines))
+            plain = plain_text(join_wrapped_lines("".join(lines), _WRAPS))
             found += [plain] if plain else []
             lines = []
             continue
-        lines.append(_MARKER.sub("", line))
+        item = _MARKER.sub("", line)
+        lines.append(("\n" if item == line else " ") + item.rstrip())
     return found
 
 
@@ -129,13 +153,23 @@ def plain_text(text: str) -> str:
 def first_sentence(text: str) -> str:
     """A text up to the end of its first sentence; the whole text where none ends."""
     for end in _END.finditer(text):
-        if (
-            end.end() == len(text)
-            or text[end.start()] != "."
-            or _ends(text[: end.start()], text[end.end() :])
-        ):
+        if end.end() == len(text) or _is_end(text, end.start(), end.end()):
             return text[: end.end()]
     return text
+
+
+def _is_end(text: str, start: int, end: int) -> bool:
+    """Whether what stands there ends a sentence and not a short form, nor a sentence within speech or brackets."""
+    if text[start] == ".":
+        return _ends(text[:start], text[end:])
+    if text[start] < "\u3000":
+        return True
+    is_open = text.count('"', 0, end) % 2 and '"' in text[end:]
+    for opening, closing in zip(_OPENING, _CLOSING, strict=True):
+        is_open = is_open or (
+            text.count(opening, 0, end) > text.count(closing, 0, end) and closing in text[end:]
+        )
+    return not is_open and _GOES_ON.match(text, end) is None
 
 
 def _ends(before: str, after: str) -> bool:
@@ -160,6 +194,9 @@ def cut(text: str, max_chars: int) -> str:
     """A text of so many characters at most, cut between words and marked where it is cut."""
     if len(text) <= max_chars:
         return text
-    head = text[: max_chars - 1]
+    end = max(max_chars - 1, 0)
+    while end and joins(text[end]):
+        end -= 1
+    head = text[:end]
     space = head.rfind(" ")
-    return (head[:space] if space > max_chars // 2 else head).rstrip(" ,;:.") + "…"
+    return (head[:space] if space > max_chars // 2 else head).rstrip(" ,;:.、。，；：") + "…"
