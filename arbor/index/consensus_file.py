@@ -39,7 +39,11 @@ def connect_to_change(fs_path: Path, *, create: bool = False) -> sqlite3.Connect
 def connect_to_look(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connection:
     """A connection that cannot write, so that it leaves all files as they are when it closes."""
     connection = connect_to_read(fs_path, immutable=immutable)
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    try:
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    except BaseException:
+        connection.close()  # else the file stays open until the collector comes by: a connection refers to itself
+        raise
     return connection
 
 

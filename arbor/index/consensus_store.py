@@ -456,8 +456,8 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
     """An empty state beside the file; it takes the file's place at the end, unless anything is raised."""
     fs_path.parent.mkdir(parents=True, exist_ok=True)
     aside = temporary_path(fs_path.parent)
+    connection = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
     try:
-        connection = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -474,6 +474,7 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
         os.replace(aside, fs_path)
         write_sum(fs_path)
     finally:
+        connection.close()
         remove_state(aside)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sqlite3
@@ -127,6 +128,20 @@ def test_a_build_that_fails_leaves_the_old_state(tmp_path: Path) -> None:
     assert again.find_key("a.md") is not None
     again.close()
     assert not [each.name for each in tmp_path.iterdir() if not each.name.startswith("consensus.")]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc to count handles")
+def test_a_look_at_what_is_no_state_leaves_no_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "consensus.db"
+    path.write_bytes(b"no database" * 1000)
+    gc.disable()  # a long-lived process may open many before the collector comes by
+    try:
+        before = os.listdir("/proc/self/fd")
+        for _ in range(3):
+            assert ConsensusStore.open_to_read(path) is None
+        assert os.listdir("/proc/self/fd") == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.slow
