@@ -64,6 +64,9 @@ def give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
     except (sqlite3.DatabaseError, OSError):
         # A file that is no state, that somebody else holds, that is gone, or a disk that is full.
         _close_alone(connection, fs_path)
+    except BaseException:
+        _close_alone(connection, fs_path)  # else the collector closes it, behind the checksum
+        raise
 
 
 def _close_alone(connection: sqlite3.Connection, fs_path: Path) -> None:

@@ -456,17 +456,16 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
     """An empty state beside the file; it takes the file's place at the end, unless anything is raised."""
     fs_path.parent.mkdir(parents=True, exist_ok=True)
     aside = temporary_path(fs_path.parent)
-    connection = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = OFF")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        store = ConsensusStore._fill_schema(connection, aside)
-        yield store
-        connection.execute(
-            "PRAGMA journal_mode = WAL"
-        ).fetchall()  # later it would change the file behind its checksum
-        connection.close()
+        connecting = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
+        with contextlib.closing(connecting) as connection:
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            store = ConsensusStore._fill_schema(connection, aside)
+            yield store
+            # Later it would change the file behind its checksum.
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
         fsync_file(aside)
         remove_state(fs_path, keep_main=True)
         drop_sum(fs_path)
@@ -474,7 +473,6 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
         os.replace(aside, fs_path)
         write_sum(fs_path)
     finally:
-        connection.close()
         remove_state(aside)
 
 

@@ -182,6 +182,28 @@ def test_a_new_state_is_synced_and_nothing_of_the_old_one_can_come_back(
     assert (os.stat(tmp_path).st_ino, False) in seen
 
 
+def test_an_interrupt_as_the_state_is_given_back_leaves_no_checksum_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "consensus.db"
+    ConsensusStore.open(path).close()
+    store = ConsensusStore.open(path)
+    with store.transaction():
+        store.put_key(KeyRow("a.md", 1, (), ()))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(consensus_file, "fold_if_large", interrupted)
+        store.close()
+    del store
+    gc.collect()
+    assert is_unchanged(path) is not False
+    again = ConsensusStore.open(path)
+    assert again.find_key("a.md") is not None
+    again.close()
+
+
 def test_a_state_whose_guard_cannot_be_opened_is_not_called_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
