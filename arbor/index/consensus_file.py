@@ -38,7 +38,11 @@ def connect_to_change(fs_path: Path, *, create: bool = False) -> sqlite3.Connect
 def connect_to_look(fs_path: Path, *, immutable: bool = False) -> sqlite3.Connection:
     """A connection that cannot write, so that it leaves all files as they are when it closes."""
     connection = connect_to_read(fs_path, immutable=immutable)
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    try:
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    except BaseException:
+        connection.close()  # else the file stays open until the collector comes by: a connection refers to itself
+        raise
     return connection
 
 
@@ -59,6 +63,9 @@ def give_back(connection: sqlite3.Connection, fs_path: Path | None) -> None:
     except (sqlite3.DatabaseError, OSError):
         # A file that is no state, that somebody else holds, that is gone, or a disk that is full.
         _close_alone(connection, fs_path)
+    except BaseException:
+        _close_alone(connection, fs_path)  # else the collector closes it, behind the checksum
+        raise
 
 
 def _close_alone(connection: sqlite3.Connection, fs_path: Path) -> None:

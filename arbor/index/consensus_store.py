@@ -433,15 +433,15 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
     fs_path.parent.mkdir(parents=True, exist_ok=True)
     aside = temporary_path(fs_path.parent)
     try:
-        connection = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = OFF")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        store = ConsensusStore._fill_schema(connection, aside)
-        yield store
-        # Later it would change the file behind its checksum.
-        connection.execute("PRAGMA journal_mode = WAL").fetchall()
-        connection.close()
+        connecting = sqlite3.connect(aside, isolation_level=None, check_same_thread=False)
+        with contextlib.closing(connecting) as connection:
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            store = ConsensusStore._fill_schema(connection, aside)
+            yield store
+            # Later it would change the file behind its checksum.
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
         fsync_file(aside)
         remove_database(fs_path, keep_main=True)
         drop_sum(fs_path)

@@ -48,10 +48,10 @@ def following_tiers(repo: Repository, documents: Collection[bytes]) -> Iterator[
     """
     stack = contextlib.ExitStack()
     moving: list[_Moving] | None = None
-    with contextlib.suppress(*_FAULTS):
-        connection = _open(stack, repo)
-        moving = _find(connection, repo, documents)
     try:
+        with contextlib.suppress(*_FAULTS):
+            connection = _open(stack, repo)
+            moving = _find(connection, repo, documents)
         yield
         if moving is not None:
             with contextlib.suppress(*_FAULTS):

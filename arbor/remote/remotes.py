@@ -82,9 +82,9 @@ def remove_remote(repo: Repository, name: str) -> None:
         get_remote(repo, name)
         for ref in list(repo.refs.iter_names(f"{REMOTES}{name}/")):
             repo.refs.move(ref, repo.refs.read(ref), None, repo.who(), f"remote: removed {name}")
-        for branch in _followers(repo, name):
-            write_upstream(repo, branch, "")
-        repo.settings.set(f"remote.{name}", None)
+        followers = (upstream_key(branch) for branch in _followers(repo, name))
+        # At once and at the end: cut off before it, the same command goes on from what it has removed.
+        repo.settings.set_all(dict.fromkeys((*followers, f"remote.{name}")))
 
 
 def rename_remote(repo: Repository, old: str, new: str) -> None:

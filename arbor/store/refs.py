@@ -254,7 +254,8 @@ class Refs:
         if source.is_file() and not self.in_the_way(new):
             self._make_room_for_log(target)
             os.replace(source, target)
-            fsync_folder(target.parent)
+            for folder in {target.parent: None, source.parent: None}:  # by the log's place a renaming is told
+                fsync_folder(folder)
 
     def move_head(self, old: bytes | None, new: bytes, who: Signature, reason: str) -> None:
         """Move what HEAD stands for: its branch, or HEAD itself where it is detached."""

@@ -35,16 +35,17 @@ def sync_files(fs_paths: Sequence[Path], top: Path, *, names_only: bool = False)
     Raises:
         OSError: when the system tried and failed.
     """
-    if len(fs_paths) > FEW_FILES and sync_disk(top):
+    folders = {folder for fs_path in fs_paths for folder in fs_path.parents if top in folder.parents}
+    if len(folders if names_only else fs_paths) > FEW_FILES and sync_disk(top):
         return
-    folders = {top} if fs_paths else set()
-    for fs_path in fs_paths:
-        folders.update(folder for folder in fs_path.parents if top in folder.parents)
+    for fs_path in () if names_only else fs_paths:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if not names_only:
-                fsync_file(fs_path)
-    for folder in folders:
+            fsync_file(fs_path)
+    # A name that moved down into a folder is there before it is known to be gone above.
+    for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
         fsync_folder(folder)
+    if fs_paths:
+        fsync_folder(top)
 
 
 def fsync_file(fs_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sqlite3
@@ -129,6 +130,20 @@ def test_a_build_that_fails_leaves_the_old_state(tmp_path: Path) -> None:
     assert not [each.name for each in tmp_path.iterdir() if not each.name.startswith("consensus.")]
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc to count handles")
+def test_a_look_at_what_is_no_state_leaves_no_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "consensus.db"
+    path.write_bytes(b"no database" * 1000)
+    gc.disable()  # a long-lived process may open many before the collector comes by
+    try:
+        before = os.listdir("/proc/self/fd")
+        for _ in range(3):
+            assert ConsensusStore.open_to_read(path) is None
+        assert os.listdir("/proc/self/fd") == before
+    finally:
+        gc.enable()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
 def test_a_killed_writer_leaves_a_whole_state(tmp_path: Path) -> None:
@@ -165,6 +180,28 @@ def test_a_new_state_is_synced_and_nothing_of_the_old_one_can_come_back(
         pass
     assert os.stat(path).st_ino in [inode for inode, _ in seen]
     assert (os.stat(tmp_path).st_ino, False) in seen
+
+
+def test_an_interrupt_as_the_state_is_given_back_leaves_no_checksum_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "consensus.db"
+    ConsensusStore.open(path).close()
+    store = ConsensusStore.open(path)
+    with store.transaction():
+        store.put_key(KeyRow("a.md", 1, (), ()))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(consensus_file, "fold_if_large", interrupted)
+        store.close()
+    del store
+    gc.collect()
+    assert is_unchanged(path) is not False
+    again = ConsensusStore.open(path)
+    assert again.find_key("a.md") is not None
+    again.close()
 
 
 def test_a_state_whose_guard_cannot_be_opened_is_not_called_damaged(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from arbor.repo.git.git_hooks import install_hooks, uninstall_hooks
 from arbor.repo.places import is_kb_folder
 from arbor.repo.staging.adding import Item, add_items
 from arbor.repo.tiers import read_tiers
-from arbor.repo.work_tree import checkout
+from arbor.repo.work_tree import checkout, restoring
 from arbor.repo.work_tree.moving import undo_move
 from arbor.store import files, syncing
 from arbor.store.files import TEMPORARY_PREFIX
 from tests.repo.kit import files_in, new_kb, record, write
-from tests.stateful.losing_power import Disk, plant
+from tests.stateful.losing_power import Disk, Tree, plant
 
 LONG = "word " * 300
 KB_NAMES = ("bare", "clone", "kb")
@@ -132,9 +133,8 @@ def check(top: Path, before: Facts, after: Facts) -> None:
             assert fits(key[1], before.get(key), after.get(key), found.get(key)), key
 
 
-def play(tmp_path: Path, prepare: Step, *steps: Step) -> None:
-    """Lose power at every moment of the steps, in each of the worst ways, and look at what is left."""
-    top, state = tmp_path / "disk", tmp_path / "state"
+def work_on(top: Path, prepare: Step, *steps: Step) -> tuple[Disk, list[Facts]]:
+    """A disk on which steps were done, and the facts before the first of them and after each."""
     top.mkdir()
     prepare(top)
     with pytest.MonkeyPatch.context() as patch:
@@ -144,18 +144,32 @@ def play(tmp_path: Path, prepare: Step, *steps: Step) -> None:
             disk.step(lambda step=step: step(top))  # type: ignore[misc]
             seen.append(disk.aside(lambda: look(top)))
     assert len(disk.states) > len(steps)
+    return disk, seen
+
+
+def play(tmp_path: Path, prepare: Step, *steps: Step) -> None:
+    """Lose power at every moment of the steps, in each of the worst ways, and look at what is left."""
+    disk, seen = work_on(tmp_path / "disk", prepare, *steps)
+    state = tmp_path / "state"
     for (tree, name), done in disk.states.items():
         plant(tree, state)
         told = disk.told.get((tree, name))
         before, after = (done, min(done + 1, len(steps))) if told is None else (told, told)
-        try:
+        with noted(disk, (tree, name)):
             check(state, seen[before], seen[after])
-        except AssertionError as error:
-            error.add_note(f"after {disk.because[tree, name]}")
-            raise
         shutil.rmtree(state)
     for gone, done in disk.absent.items():
         assert not any(key[0] == gone for key in seen[done]), f"{gone} is not there"
+
+
+@contextmanager
+def noted(disk: Disk, state: tuple[Tree, str]) -> Iterator[None]:
+    """Where a state fails, it is told how it came about."""
+    try:
+        yield
+    except AssertionError as error:
+        error.add_note(f"after {disk.because[state]}")
+        raise
 
 
 # --- what is done
@@ -223,6 +237,39 @@ def rehydrate(top: Path) -> None:
     within(lambda kb: kb.trust.rehydrate(places=[top / "archive"]))(top)
 
 
+def edited(top: Path) -> None:
+    two_commits(top)
+    write(top / "kb", {"a.md": "# A\n\nnot added\n", "d/b.md": f"# B edited\n\n{LONG}\n"})
+
+
+def resolve(kb: KnowledgeBase) -> None:
+    assert kb.fs_root is not None
+    files.write_atomically(kb.fs_root / "d/b.md", b"# B resolved\n")
+    kb.add(["d/b.md"])
+
+
+def diverged(top: Path) -> None:
+    two_kbs(top)
+    arbor.clone(top / "bare", top / "clone", index=False).close()
+    with opened(top / "clone") as kb:
+        record(kb, {"a.md": "# A\n\nthird\n", "x/y.md": LONG}, "third")
+        kb.sharing.push("origin")
+    shutil.rmtree(top / "clone")
+    with opened(top / "kb") as kb:
+        record(kb, {"own.md": "# own\n"}, "own")
+
+
+def drifted(top: Path) -> None:
+    two_commits(top)
+    write(top / "from", {"s.md": "# S\n\none\n"})
+    with opened(top / "kb") as kb:
+        kb.add_bytes("s.md", b"# S\n\none\n", source_uri=(top / "from/s.md").as_uri())
+        kb.commit("from elsewhere", index=False)
+        kb.trust.evict(["s.md"], force=True)
+    (top / "kb/s.md").unlink()
+    write(top / "from", {"s.md": "# S\n\ntwo\n"})
+
+
 def bring_in(kb: KnowledgeBase) -> None:
     add_items(kb.repo, [Item(f"in/{name}.md", name.encode(), f"x:{name}") for name in "ab"])
 
@@ -232,6 +279,8 @@ def in_git(top: Path) -> None:
     write(top / "kb", {".git/objects/info/x": "", ".git/refs/heads/x": ""})
     two_commits(top)
 
+
+bundle = within(lambda kb: kb.sharing.create_bundle(kb.folder.parents[1] / "all.bundle"))
 
 WORK: dict[str, tuple[Step, ...]] = {
     "a new knowledge base": (notes, make, within(lambda kb: kb.add()), commit()),
@@ -273,6 +322,54 @@ WORK: dict[str, tuple[Step, ...]] = {
         lambda top: files.remove_durably(top / "kb/e/b.md"),
         rehydrate,
     ),
+    "moving what is not added": (
+        edited,
+        within(lambda kb: kb.mv(["a.md", "n.md"], "d")),
+        within(lambda kb: kb.mv(["d/b.md"], "x/y/b.md")),
+        within(lambda kb: kb.mv(["d"], "x/z")),
+    ),
+    "removing": (edited, within(lambda kb: kb.rm(["d", "a.md"], recursive=True, force=True))),
+    "a revert": (
+        two_commits,
+        within(lambda kb: kb.branches.revert("HEAD", commit=False)),
+        within(lambda kb: kb.branches.abort_revert()),
+    ),
+    "a merge that is finished": (two_branches, within(conflict), within(resolve), commit()),
+    "cores": (
+        two_commits,
+        within(lambda kb: kb.trust.distill(["d/b.md"], "lead")),
+        within(lambda kb: kb.trust.add_core("c/one", "A says so.", [("a.md", None, None)])),
+        commit(),
+        within(lambda kb: kb.trust.remove_core("c/one")),
+        within(lambda kb: kb.trust.restore_core("c/one")),
+    ),
+    "names": (
+        two_branches,
+        within(lambda kb: kb.branches.tag("v1", message="one")),
+        within(lambda kb: kb.branches.tag("v1", "HEAD~1", message="again", force=True)),
+        within(lambda kb: kb.branches.untag("v1")),
+        within(lambda kb: kb.branches.switch("HEAD~1", detach=True)),
+        within(lambda kb: kb.branches.switch("new", create=True)),
+    ),
+    "a remote": (
+        two_kbs,
+        within(lambda kb: kb.sharing.fetch("origin")),
+        within(lambda kb: kb.sharing.rename_remote("origin", "other")),
+        within(lambda kb: kb.sharing.remove_remote("other")),
+    ),
+    "pulling": (
+        diverged,
+        within(lambda kb: kb.sharing.fetch()),
+        within(lambda kb: kb.branches.merge("origin/main", commit=False)),
+        commit(),
+    ),
+    "a source that has changed": (drifted, within(lambda kb: kb.trust.rehydrate(update=True))),
+    "letting go by force": (
+        two_commits,
+        within(lambda kb: kb.trust.evict(["d/b.md"], force=True)),
+        within(lambda kb: kb.trust.evict(["a.md"], tier="warm")),
+        within(lambda kb: kb.trust.rehydrate(["a.md"])),
+    ),
     "bringing in": (two_commits, within(bring_in)),
     "hooks of git": (
         in_git,
@@ -297,10 +394,7 @@ WORK: dict[str, tuple[Step, ...]] = {
             top / "kb", top / "clone", options=CloneOptions(bare=True), index=False
         ).close(),
     ),
-    "a bundle": (
-        two_commits,
-        within(lambda kb: kb.sharing.create_bundle(kb.folder.parents[1] / "all.bundle")),
-    ),
+    "a bundle over another": (two_commits, bundle, commit(allow_empty=True), bundle),
 }
 
 
@@ -309,9 +403,23 @@ def test_power_is_lost_at_every_moment(tmp_path: Path, work: str) -> None:
     play(tmp_path, *WORK[work])
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (two_branches, within(lambda kb: kb.branches.switch("side"))),
+        WORK["moving what is not added"],
+        WORK["cloning"],
+    ],
+    ids=["switching", "moving", "cloning"],
+)
 def test_many_files_are_synced_at_once_and_torn_ones_put_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: tuple[Step, ...]
 ) -> None:
-    for module in (syncing, checkout):
-        monkeypatch.setattr(module, "FEW_FILES", 0)
-    play(tmp_path, two_branches, within(lambda kb: kb.branches.switch("side")))
+    sync_at_once(monkeypatch)
+    play(tmp_path, *steps)
+
+
+def sync_at_once(patch: pytest.MonkeyPatch) -> None:
+    """However few files there are, they are synced by one call."""
+    for module in (syncing, checkout, restoring):
+        patch.setattr(module, "FEW_FILES", 0)

@@ -77,7 +77,11 @@ def test_the_file_goes_along(cli: Cli, act: Callable[[Cli], str]) -> None:
 
 def test_a_file_that_changes_while_it_goes_along_stays(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     real = checkout.check_out
-    monkeypatch.setattr(checkout, "check_out", lambda root, path, _: real(root, path, iter([b"edited\n"])))
+
+    def write_edited(root: Path, path: str, _: object, *, durable: bool) -> object:
+        return real(root, path, iter([b"edited\n"]), durable=durable)
+
+    monkeypatch.setattr(checkout, "check_out", write_edited)
     assert "changed just now" in cli("switch", "moved", code=13).err
     assert files(cli).items() >= {"a.md": TEXT}.items()
     assert "x/c.md" not in files(cli)

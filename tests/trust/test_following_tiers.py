@@ -158,6 +158,19 @@ def test_what_fails_in_the_change_itself_is_told(kb: KnowledgeBase) -> None:
     assert index_file(kb) == made
 
 
+def test_an_interrupt_leaves_no_lock_behind(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(following_tiers, "_find", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stop, kb.repo.following_tiers(()):
+        pass
+    with following_tiers.writing_index(
+        kb.folder / "cache", 0.0
+    ):  # while somebody still looks at the interrupt
+        assert stop.value.__traceback__ is not None
+
+
 def test_an_index_of_other_tiers_is_made_anew(kb: KnowledgeBase, archive: Path, tmp_path: Path) -> None:
     """As after a kill between the record of tiers and the index: to go on from it would hide what it lacks."""
     oid = bytes.fromhex(dict(kb.ls())["n/3.md"])

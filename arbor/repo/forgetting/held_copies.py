@@ -15,6 +15,7 @@ from arbor.repo.forgetting.copies import ByteSource, ChunkSource, StoreSource
 from arbor.repo.importing.git_sources import GIT_SCHEME
 from arbor.repo.importing.known_sources import path_of
 from arbor.repo.repository import Repository
+from arbor.store.files import storing
 from arbor.store.lock import writer_lock
 from arbor.store.syncing import sync_disk
 
@@ -35,7 +36,9 @@ def held_still(repo: Repository, sources: Iterable[ByteSource]) -> Iterator[None
     with contextlib.ExitStack() as stack:
         for _, lock in sorted(locks.items(), key=lambda named: named[0]):
             stack.enter_context(lock)
-        yield
+        # Put into words here: the stack would keep an error that changes on its way out, and with it the packs it read.
+        with storing(repo.folder):
+            yield
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arbor.errors import ConflictError, first_of
+from arbor.errors import ArborError, ConflictError, first_of
 from arbor.objects.ledger_diff import Change
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.folders import folders_above
@@ -24,13 +24,14 @@ from arbor.repo.work_tree.worktree import (
     hash_of_file,
     make_durable,
     name_on_disk,
+    read_file,
     remove_bare_folders,
     remove_files,
     scan,
 )
-from arbor.store.files import fsync_folder, open_regular
+from arbor.store.files import open_regular
 from arbor.store.sequential import SequentialReader
-from arbor.store.syncing import FEW_FILES
+from arbor.store.syncing import FEW_FILES, is_torn
 
 _NAMED = 5
 _IN_THE_WAY = "commit them, move them away, or discard them with arbor restore"
@@ -102,16 +103,31 @@ def plan_checkout(
 
 
 def refuse_edited(repo: Repository, stage: Stage, changes: Sequence[Change]) -> None:
-    """Raises ConflictError where a file holds neither what is staged nor what is wanted: it would be lost."""
+    """Raises ConflictError where a file holds neither what is staged nor what is wanted: it would be lost.
+
+    What a loss of power left of what is wanted is no edit: the same command was cut off before.
+    """
     if repo.fs_root is None:
         return
     tracked = tracked_among(repo, stage, [change.key for change in changes])
-    equal = same_bytes(Snapshot(repo.store, stage.base), repo.fs_root)
+    snapshot = Snapshot(repo.store, stage.base)
+    equal = same_bytes(snapshot, repo.fs_root)
     going = {path for path, _, new in changes if new is None}
     _refuse([path for path, old, new in changes
              if _look_at(repo.fs_root, path, old, new, tracked, equal, going) == "other"
-             and not _file_above(repo.fs_root, path)],  # in the way, but nothing of the document
+             and not _file_above(repo.fs_root, path)  # in the way, but nothing of the document
+             and (new is None or not is_torn_file(snapshot, new, repo.fs_root / name_on_disk(repo.fs_root, path)))],
             "copy them elsewhere, or discard them with arbor restore")  # fmt: skip
+
+
+def is_torn_file(snapshot: Snapshot, oid: bytes, fs_path: Path) -> bool:
+    """Whether a file is what a loss of power left of a document's."""
+    document = snapshot.document(oid)
+    try:
+        data, _ = read_file(fs_path, document.size)
+        return is_torn(data, b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
+    except (OSError, ArborError):  # a link, larger, or of a document whose passages are not here
+        return False
 
 
 def _refuse(blocked: Sequence[str], hint: str = _IN_THE_WAY) -> None:
@@ -141,14 +157,13 @@ def _carry(repo: Repository, source: str, target: str, document: bytes) -> FileS
     """
     fs_root = repo.work_tree()
     with open_regular(fs_root / name_on_disk(fs_root, source)) as file:
-        state = check_out(fs_root, target, iter(lambda: file.read(_PIECE_BYTES), b""))
+        # What the power left of it could not be told from an edit: the document's passages are not here.
+        state = check_out(fs_root, target, iter(lambda: file.read(_PIECE_BYTES), b""), durable=True)
     written = fs_root / name_on_disk(fs_root, target)
     if hash_of_file(written) != repo.snapshot(None).document(document).file_hash:
         remove_files(fs_root, [target])
         raise ConflictError(f"'{source}' was changed just now", "begin again")
-    with open_regular(written) as file:
-        os.fsync(file.fileno())
-    fsync_folder(written.parent)
+    make_durable(fs_root, [target], names_only=True)
     return state
 
 

@@ -25,6 +25,7 @@ from arbor.repo.work_tree.checkout import (
     absent_documents,
     apply_checkout,
     carried_along,
+    is_torn_file,
     plan_checkout,
 )
 from arbor.repo.work_tree.file_states import UNKNOWN
@@ -42,12 +43,10 @@ from arbor.repo.work_tree.worktree import (
     hash_of_file,
     make_durable,
     name_on_disk,
-    read_file,
     remove_empty_folders,
     rename_files,
 )
 from arbor.store.files import make_folders, remove_temporaries, write_atomically
-from arbor.store.syncing import is_torn
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
             is_ours = _has_hash(fs_root / name, file.marked_hash)
         else:
             is_ours = file.after is not None and (
-                equal(file.after, name) or _is_torn(snapshot, file.after, fs_root / name)
+                equal(file.after, name) or is_torn_file(snapshot, file.after, fs_root / name)
             )
         if is_ours:
             changes.append(Change(file.path, file.after, file.before))
@@ -183,21 +182,13 @@ def _put_back(repo: Repository, record: MoveRecord) -> None:
         remove_temporaries(folder, spare_running=True)
     absent = absent_documents(repo, (oid for _, *oids in changes for oid in oids))
     carried = carried_along(fs_root, changes, absent)
-    # What cannot go back to where it was stays: it may be the last copy.
-    changes = [each for each in changes if each.after is not None or each.before not in absent
+    still_there = {file.before for file in record.files if file.before in absent
+                and equal(file.before, name_on_disk(fs_root, file.path))}  # fmt: skip
+    # What cannot go back to where it was, and is not there still, stays: it may be the last copy.
+    changes = [each for each in changes if each.after is not None or each.before not in absent - still_there
                or each.key in carried.values()]  # fmt: skip
     plan = CheckoutPlan(tuple(changes), frozenset(), absent, carried)
     apply_checkout(repo, plan, snapshot)
-
-
-def _is_torn(snapshot: Snapshot, oid: bytes, fs_path: Path) -> bool:
-    """Whether a file is what a loss of power left of a document's."""
-    document = snapshot.document(oid)
-    try:
-        data, _ = read_file(fs_path, document.size)
-        return is_torn(data, b"".join(snapshot.file_pieces(document, snapshot.manifest(document))))
-    except (OSError, ArborError):  # a link, larger, or of a document whose passages are not here
-        return False
 
 
 def _rename_back(repo: Repository, record: MoveRecord) -> None:

@@ -373,7 +373,7 @@ def make_durable(fs_root: Path, paths: Iterable[str], *, names_only: bool = Fals
         fs_paths = [fs_root / name_on_disk(fs_root, path) for path in paths]
         sync_files(fs_paths, fs_root, names_only=names_only)
     except OSError as error:
-        raise PartlyDone(f"files in '{fs_root}' cannot be written: {in_words(error)}") from error
+        raise PartlyDone(f"files in '{fs_root}' cannot be written: {in_words(error)[0]}") from error
 
 
 def remove_files(fs_root: Path, paths: Iterable[str]) -> None:
@@ -412,6 +412,8 @@ def _unlink(fs_root: Path, path: str) -> Path | None:
 def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Move documents' files to other places, and at the end remove the folders that are empty then.
 
+    A file may hold what is stored nowhere: its new name is durable before a loss of power can take the old one.
+
     Yields:
         Each (old path, new path) when it is moved.
 
@@ -419,6 +421,7 @@ def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tu
         PartlyDone: when the system refuses.
     """
     folders: dict[Path, None] = {}
+    moved: list[str] = []
     try:
         for old, new in pairs:
             source = fs_root / name_on_disk(fs_root, old)
@@ -428,8 +431,10 @@ def rename_files(fs_root: Path, pairs: Iterable[tuple[str, str]]) -> Iterator[tu
             except OSError as error:
                 raise PartlyDone(f"'{old}' cannot be moved to '{new}': {in_words(error)[0]}") from error
             folders[source.parent] = None
+            moved.append(new)
             yield old, new
     finally:
+        make_durable(fs_root, moved, names_only=True)
         remove_empty_folders(fs_root, folders)
 
 
