@@ -14,10 +14,11 @@ from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.showing.ripple_view import ripple_line
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError, UsageError, first_of
-from arbor.repo.merge.merging import MergeResult, committing
+from arbor.repo.merge.merging import MergeResult
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree import twins
+from arbor.repo.work_tree.moving import telling_what_waits
 
 MERGE_FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
@@ -84,7 +85,7 @@ def _are_here(tracked: Mapping[str, bytes], pair: tuple[str, str]) -> bool:
 def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResult:
     kb, out = session.open(), session.out
     if result.kind == "clean" and commit:
-        with committing(kb.repo):
+        with telling_what_waits(kb.repo):
             made = kb.commit(result.message)
         if not out.json_errors:
             out.line(

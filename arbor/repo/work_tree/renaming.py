@@ -23,9 +23,10 @@ from arbor.repo.work_tree.move_record import (
     state_of_move,
     write_move,
 )
-from arbor.repo.work_tree.moving import undo_move
+from arbor.repo.work_tree.moving import telling_what_waits, undo_move
 from arbor.repo.work_tree.status import displaced, remember_states, tracked_files
 from arbor.repo.work_tree.worktree import name_on_disk, refuse_beyond_link, rename_files
+from arbor.store.files import storing
 
 KIND = "mv"
 
@@ -70,7 +71,8 @@ def move(
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
         if dry_run:
             return tuple(plan.pairs)
-        _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
+        with telling_what_waits(repo, stage.in_progress), storing(repo.folder):
+            _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
         return tuple(plan.pairs)
 
 

@@ -373,7 +373,7 @@ def make_durable(fs_root: Path, paths: Iterable[str], *, names_only: bool = Fals
         fs_paths = [fs_root / name_on_disk(fs_root, path) for path in paths]
         sync_files(fs_paths, fs_root, names_only=names_only)
     except OSError as error:
-        raise PartlyDone(f"files in '{fs_root}' cannot be written: {in_words(error)}") from error
+        raise PartlyDone(f"files in '{fs_root}' cannot be written: {in_words(error)[0]}") from error
 
 
 def remove_files(fs_root: Path, paths: Iterable[str]) -> None:
