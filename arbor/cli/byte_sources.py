@@ -34,15 +34,9 @@ class Places:
 
 @contextlib.contextmanager
 def open_places(
-    session: Session,
-    named: Sequence[str],
-    *,
-    offline: bool,
-    private: bool,
-    no_robots: bool,
-    as_copies: bool = False,
+    session: Session, named: Sequence[str], *, offline: bool, private: bool, no_robots: bool, as_copies: bool = False,
     dry_run: bool = False,
-) -> Iterator[Places]:
+) -> Iterator[Places]:  # fmt: skip
     """The places that a person named and, unless `offline`, every remote and the web.
 
     Args:
@@ -61,8 +55,11 @@ def open_places(
     folders: list[Path] = []
     addresses: list[tuple[str, str]] = []
     known = {remote.name: remote.url for remote in remotes.list_remotes(repo)}
+    wrong = remotes.wrong_remotes(repo)
     for text in dict.fromkeys(named):
         fs_path = session.from_here(text)
+        if text in wrong:
+            raise wrong[text]
         if text in known:
             addresses.append((text, known.pop(text)))
         elif fs_path.is_dir():
@@ -73,6 +70,8 @@ def open_places(
             raise UsageError(f"'{text}' is no folder, bundle or remote", "run: arbor remote")
     if not offline:
         addresses += known.items()
+        for name, fault in wrong.items():
+            session.out.warning(f"remote '{name}' is not asked: {fault.message}")
     far: list[tuple[str, str]] = []
     for name, url in addresses:
         if session.from_here(url).is_dir():

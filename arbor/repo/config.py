@@ -208,14 +208,30 @@ class Settings:
                 return _typed(name, value, path)
         return None
 
-    def table(self, name: str) -> dict[str, Any]:
-        """A whole table of the KB's own file, such as `remote`; raises UsageError when something is of another type."""
-        tree = self._read(self._local)
-        for key, value in _flatten({name: tree.get(name, {})}).items():
-            if _kind_of(key) is not None or key == name:
-                _typed(key, value, self._local)
-        value = tree.get(name, {})
-        return value if isinstance(value, dict) else {}
+    def rows(self, table: str) -> tuple[dict[str, dict[str, Any]], dict[str, UsageError]]:
+        """The rows of a table of the KB's own file, such as `remote`, and what is wrong with those that are unsound.
+
+        Raises:
+            UsageError: when the file cannot be read, or this is no table.
+        """
+        found = self._read(self._local).get(table, {})
+        if not isinstance(found, dict):
+            _typed(table, found, self._local)
+        sound: dict[str, dict[str, Any]] = {}
+        wrong: dict[str, UsageError] = {}
+        for name, row in found.items():
+            place = f"{table}.{name}"
+            try:
+                if not isinstance(row, dict):
+                    raise UsageError(f"{self._local}: {_line_of(self._local, place)}'{place}' is a table, not {row!r}",
+                                     "mend the file, or move it away")  # fmt: skip
+                for key, value in _flatten(row, f"{place}.").items():
+                    if _kind_of(key) is not None:
+                        _typed(key, value, self._local)
+                sound[name] = row
+            except UsageError as error:
+                wrong[name] = error
+        return sound, wrong
 
     def items(self) -> dict[str, Any]:
         """Every setting in force by dotted name."""

@@ -159,7 +159,7 @@ def test_settings_are_read_from_the_kb_and_then_from_the_user(tmp_path: Path) ->
     assert settings.get("user.name") == "Grace"
     settings.set("user.name", None)
     assert settings.get("user.name") == "Alan"
-    assert settings.table("user") == {}
+    assert settings.rows("user") == ({}, {})
 
 
 def test_comments_and_order_of_a_settings_file_stay(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_comments_and_order_of_a_settings_file_stay(tmp_path: Path) -> None:
     text = path.read_text()
     assert text.startswith('# mine\n[user]\n# who\nname = "Ada" # really\n')
     assert tomllib.loads(text)["remote"]["other"]["url"] == 'with "quotes" and \\ and\nline'
-    assert settings.table("remote")["origin"] == {"url": "../x"}
+    assert settings.rows("remote")[0]["origin"] == {"url": "../x"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files have neither such modes nor links there")
@@ -301,7 +301,7 @@ def test_remotes_and_upstreams_of_a_wrong_type_are_no_bug(tmp_path: Path) -> Non
     with pytest.raises(
         UsageError, match=r"line 3: 'remote\.origin\.filter' is text in quotation marks, not 4"
     ):
-        kb.sharing.remotes()
+        kb.sharing.remote("origin")
     (kb.folder / "config.toml").write_text("[branch.main]\nupstream = 3\n")
     with pytest.raises(UsageError, match=r"line 2: 'branch\.main\.upstream' is text"):
         kb.sharing.tracking("main")

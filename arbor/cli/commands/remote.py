@@ -19,9 +19,11 @@ from arbor.repo.commits.upstreams import list_upstreams
 from arbor.store.refs import HEADS, REMOTES
 
 if TYPE_CHECKING:
+    from arbor.remote import remotes
     from arbor.remote.remotes import Remote
     from arbor.repo.commits import history
 else:
+    remotes = lazy_module("arbor.remote.remotes")
     history = lazy_module("arbor.repo.commits.history")
 
 FIELDS = {
@@ -65,6 +67,9 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
             session.out.line(clean_line(found[0].url))
     else:
         found = desk.remotes()
+        for name, fault in remotes.wrong_remotes(kb.repo).items():
+            session.out.warning(f"remote '{name}' cannot be used: {fault.message}")
+            session.out.hint(fault.hint)
     if as_json:
         rows = [{"name": r.name, "url": r.url, "filter": r.filter or None} for r in found]
         session.out.json("remote", {"remotes": rows})
