@@ -78,11 +78,12 @@ def open_places(
             folders.append(session.from_here(url))
         else:
             far.append((name, url))
-    fetch = None
+    fetch, connecting = None, connect_options(session)
     if not offline:
-        fetch = fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
+        rules = fetching.FetchRules(private=private, robots=not no_robots, proxies=connecting.proxies)
+        fetch = fetching.make_fetch(rules)
     places = on_demand.FarPlaces(
-        connect_options(session), session.out.warning, repo if as_copies else None, dry_run=dry_run
+        connecting, session.out.warning, repo if as_copies else None, dry_run=dry_run
     )
     try:
         yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)
