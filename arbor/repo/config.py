@@ -15,6 +15,7 @@ from typing import Any
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.codec import check_unicode
+from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.store.files import (
     MAX_STATE_BYTES,
     check_is_there,
@@ -200,13 +201,30 @@ class Settings:
             UsageError: when a file cannot be read, or has a value of another type.
             NoKnowledgeBase: when the KB has gone since it was opened.
         """
+        return self._find(name)[0]
+
+    def get_path(self, name: str) -> Path | None:
+        """The file that a setting names, or None: relative to the KB's folder, in the user's own settings to the home.
+
+        Where one is when a command is typed says nothing about a file that was named another day.
+        """
+        value, source = self._find(name)
+        if not value:
+            return None
+        is_of_kb = self._in_kb and source == self._local
+        folder = self._local.parent if is_of_kb else Path.home()
+        base = folder.parent if is_of_kb and folder.name == PRIVATE_FOLDER else folder
+        return base / Path(value).expanduser()
+
+    def _find(self, name: str) -> tuple[Any, Path | None]:
+        """(the value, the file it is in); None for both where there is none."""
         for path in (self._local, self._user):
             value: Any = self._read(path)
             for part in _parts(name):
                 value = value.get(part) if isinstance(value, dict) else None
             if value is not None:
-                return _typed(name, value, path)
-        return None
+                return _typed(name, value, path), path
+        return None, None
 
     def rows(self, table: str) -> tuple[dict[str, dict[str, Any]], dict[str, UsageError]]:
         """The rows of a table of the KB's own file, such as `remote`, and what is wrong with those that are unsound.
