@@ -185,7 +185,7 @@ def _plan_moves(
             continue
         below = [path for path in sorted(tracked) if path.startswith(f"{source}/")]
         if not below:
-            raise UsageError(f"'{source}' is not tracked", "run: arbor status")
+            raise UsageError(f"'{source}' is not tracked", "run: arbor status", source)
         pairs += [(path, place + path[len(source) :]) for path in below]
         if _goes_whole(fs_root, source, place):
             folders.append((source, place))
