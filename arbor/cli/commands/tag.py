@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 else:
     signature_view = lazy_module("arbor.cli.showing.signature_view")
 
+_NAME_COLUMNS = 15  # as in git
+
 FIELDS = {
     "tags": "`name`, `commit`, `message`, `annotated`, and `signed`: whether it carries a signature, of each; with "
     "--verify `name`, `tag` (its oid), `commit`, `message`, `tagger`, and `seal` with `state` (good, bad, unknown, "
@@ -50,7 +52,10 @@ FIELDS = {
 @sort_option
 @ref_format_option
 @click.option(
-    "-n", "subjects", is_flag=True, help="List them; the first lines of their messages are shown in any case."
+    "-n",
+    "subjects",
+    is_flag=True,
+    help="List them with the first lines of their messages, or of their commits.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace a tag that exists.")
 @json_option
@@ -81,7 +86,7 @@ def command(
     if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, names, commit_chooser(kb, filters), sort, form)
+        _list(session, as_json, names, commit_chooser(kb, filters), sort, form, subjects=subjects)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -120,6 +125,7 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
 def _list(
     session: Session, as_json: bool, patterns: Sequence[str] = (),
     holds: Callable[[str], bool] = lambda commit: True, sort: str = "name", form: str | None = None,
+    *, subjects: bool = False,
 ) -> None:  # fmt: skip
     out = session.out
     tags = branching.list_tags(session.open().repo)
@@ -143,5 +149,9 @@ def _list(
             out.line(line)
         return
     for tag in found:
-        subject = clean_line(tag.message.split("\n", 1)[0])
-        out.line(f"{clean_line(tag.name)} {out.style(short(tag.commit), 'yellow')} {subject}".rstrip())
+        name = clean_line(tag.name)
+        if not subjects:
+            out.line(name)
+            continue
+        message = tag.message or session.open().repo.commit(bytes.fromhex(tag.commit)).message
+        out.line(f"{name:<{_NAME_COLUMNS}} {clean_line(message.split(chr(10), 1)[0])}".rstrip())
