@@ -17,12 +17,13 @@ fi
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv check format test test-fast bench demo clean
+.PHONY: help venv check format test test-fast explore bench demo clean
 
 help:
 	@echo 'make demo       install arbor into $(VENV) and walk through it'
 	@echo 'make test       run every test'
 	@echo 'make test-fast  run the tests that are not marked slow'
+	@echo 'make explore    the tests of properties on many new random examples; takes long'
 	@echo 'make check      lint, types, layer rules'
 	@echo 'make format     let ruff lay out the code'
 	@echo 'make bench      measure; BENCH="ingest search" picks, BENCH=--full is the large run'
@@ -58,6 +59,9 @@ test: $(VENV)/.installed-dev
 
 test-fast: $(VENV)/.installed-dev
 	$(BIN)/pytest -n $(WORKERS) -m 'not bench and not slow'
+
+explore: $(VENV)/.installed-dev
+	$(BIN)/pytest -n $(WORKERS) -m 'not bench' --hypothesis-profile explore
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.benchmarks $(BENCH)

@@ -16,6 +16,11 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def printable(text: str, instead: str = "") -> str:
+    """A text of somebody else's for a message: without control characters, or with something in place of each."""
+    return "".join(char if char.isprintable() else instead for char in text)
+
+
 class ArborError(Exception):
     """Base of every deliberate error.
 

@@ -12,7 +12,7 @@ import signal
 import struct
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from arbor.lazy import lazy_module
@@ -45,6 +45,23 @@ def will_fork(tasks: Sequence[object], at_least: int = 2) -> bool:
 def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
     """The items in groups of a size, which are tasks for `map_forked`."""
     return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def bounded_batches(
+    items: Iterable[T], size_of: Callable[[T], int], max_bytes: int, most: int = sys.maxsize
+) -> Iterator[list[T]]:
+    """The items in groups of so many at most, and of so many bytes where no single one has more."""
+    group: list[T] = []
+    held = 0
+    for item in items:
+        size = size_of(item)
+        if group and (len(group) >= most or held + size > max_bytes):
+            yield group
+            group, held = [], 0
+        group.append(item)
+        held += size
+    if group:
+        yield group
 
 
 def worker_count() -> int:

@@ -34,12 +34,6 @@ from arbor.objects.proofs import (
 __all__ = ["ConsistencyProof", "Proof", "Verified", "format_json", "format_msgpack", "parse", "verify"]
 
 _NO_PROOF = "this is not a proof made by arbor"
-_ENCODINGS = frozenset({
-    "utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030", "big5hkscs", "cp932", "euc_jp",
-    "iso2022_jp", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp874", "koi8_r",
-    "latin_1", "cp949",
-})  # fmt: skip
-"""What a document may name; no other codec is looked up, since the name comes from somebody else's object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +240,7 @@ def _verified(said: Statement, anchor: str, matched: str) -> Verified:
 
 def _decode(passage: bytes, document: Document) -> str:
     """The passage as text: extracted text is UTF-8, other passages are in the file's own encoding."""
-    encoding = (
-        document.encoding if document.encoding in _ENCODINGS and not document.original_count else "utf-8"
-    )
+    encoding = "utf-8" if document.original_count else document.encoding or "utf-8"
     return passage.decode(encoding, "replace").removeprefix("\ufeff")
 
 

@@ -11,10 +11,16 @@ from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-# Wall-clock limits fail on busy machines and prove nothing about the code.
+# Wall-clock limits fail on busy machines and prove nothing about the code. The examples are always the same, so that no
+# change is refused for one that it did not bring; `make explore` looks for new ones.
 settings.register_profile(
-    "arbor", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "arbor",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("explore", settings.get_profile("arbor"), derandomize=False, max_examples=1000)
 settings.load_profile("arbor")
 
 

@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from arbor import __version__
 from arbor.cli.catalogue import ALIASES, NAMES, SECTIONS
 from arbor.cli.failures import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, describe_failure, unknown_command
-from arbor.cli.output import Output
+from arbor.cli.output import COLOURS, Output
 from arbor.cli.session import Session
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
@@ -104,7 +104,7 @@ class Commands(click.Group):
 @click.option(
     "-C", "folder", metavar="PATH", multiple=True, type=str, help="Work as if started in this folder."
 )
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default=None,
+@click.option("--color", type=click.Choice(COLOURS), default=None,
               help="When to use colours; auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
 @click.option("-P", "--no-pager", is_flag=True, help="Never start a pager.")
 @click.version_option(__version__, "-V", "--version", prog_name=PROGRAM, message="%(prog)s %(version)s",

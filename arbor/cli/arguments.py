@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.repo.commits.revisions import UnknownRevision
+from arbor.repo.commits.revisions import UnknownRevision, split_range
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS
 from arbor.repo.work_tree.status import tracked_files
 
@@ -185,11 +185,9 @@ def _at_most(revisions: Sequence[str], most: int) -> None:
 
 def is_range(kb: KnowledgeBase, text: str) -> bool:
     """Whether a word names a revision, or two of them with dots in between."""
-    left, dots, right = text.partition("..")
-    right = right.removeprefix(".")
-    if dots and not left and not right:
+    if text in ("..", "..."):
         return False  # the folder above
-    return all(_is_revision(kb, side) for side in ((left, right) if dots else (text,)))
+    return all(_is_revision(kb, side) for side in split_range(text) or (text,))
 
 
 def is_span(kb: KnowledgeBase, text: str) -> bool:
@@ -209,7 +207,7 @@ def _check_path(session: Session, word: str, revision: str, *, is_first: bool) -
     gone = f"a path that is gone goes after --, as in: arbor log -- {typed_path(word)}"
     if is_path or not is_first:
         raise UsageError(f"'{word}' is neither a revision nor a path", gone)
-    sides = re.split(r"\.{2,3}", revision, maxsplit=1)
+    sides = split_range(revision) or (revision,)
     for side in sides:
         try:
             kb.resolve(side or "HEAD")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options
@@ -22,6 +24,8 @@ else:
     remotes = lazy_module("arbor.remote.remotes")
     fetching = lazy_module("arbor.repo.importing.fetching")
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -30,6 +34,19 @@ class Places:
     folders: tuple[Path, ...]
     others: tuple[ByteSource, ...]
     fetch: Fetch | None
+
+
+def fetching_options(function: F) -> F:
+    """What may be asked for bytes: `--offline`, `--private` and `--no-robots`."""
+    for option in (
+        click.option("--no-robots", is_flag=True, help="Do not ask robots.txt."),
+        click.option("--private", is_flag=True, help="Sources on private networks may be fetched."),
+        click.option(
+            "--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web."
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 @contextlib.contextmanager

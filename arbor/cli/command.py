@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from arbor.cli.completing import DOCUMENT, REVISION, DocumentType
+from arbor.cli.output import COLOURS
 from arbor.cli.session import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
-COLOURS = ("auto", "always", "never")
 PATHS_AFTER_DASHES = "arbor.paths"
 _NUMBER = re.compile(r"-\d+")
 
@@ -206,7 +206,7 @@ def at_option(function: F) -> F:
 
 
 def documents_argument(
-    name: str = "paths", *, required: bool = False, metavar: str = "[PATH]...", kind: DocumentType = DOCUMENT
+    *, required: bool = False, metavar: str = "[PATH]...", kind: DocumentType = DOCUMENT
 ) -> Callable[[F], F]:
-    """Any number of document paths, completed from what the knowledge base holds, or else as their kind has it."""
-    return click.argument(name, nargs=-1, required=required, metavar=metavar, type=kind)
+    """`paths` of documents, any number, completed from what the knowledge base holds, or else as their kind has it."""
+    return click.argument("paths", nargs=-1, required=required, metavar=metavar, type=kind)

@@ -14,6 +14,7 @@ from arbor.cli.session import Session
 from arbor.errors import ArborError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.snapshot import DOCUMENTS
+from arbor.store.refs import short_name
 
 if TYPE_CHECKING:
     from arbor.cli import output
@@ -42,7 +43,7 @@ class RevisionType(_Typed):
     ) -> list[CompletionItem]:
         """Branches and tags; of a range the second, with the first as it stands."""
         left, dots, right = incomplete.rpartition("..")
-        names = [ref.split("/", 2)[2] for ref in _refs(ctx)] + ["HEAD"]
+        names = [*map(short_name, _refs(ctx)), "HEAD"]
         found = [CompletionItem(f"{left}{dots}{name}") for name in names if name.startswith(right)]
         return found[:_MAX_ITEMS]
 

@@ -24,6 +24,7 @@ STYLES = {
     "bold": "1", "dim": "2", "italic": "3", "underline": "4",
     "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35", "cyan": "36",
 }  # fmt: skip
+COLOURS = ("auto", "always", "never")
 _RESET = "\x1b[0m"
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.cli.output import Output
+from arbor.cli.output import COLOURS, Output
 from arbor.cli.progress import progress_bar
 from arbor.cli.safe_text import quote_path, typed_path
 from arbor.errors import UsageError
@@ -59,7 +59,7 @@ class Session:
             with contextlib.suppress(UsageError):
                 if self.out.colour == "auto":
                     chosen = self._kb.config_get("color.ui")
-                    self.out.colour = chosen if chosen in ("always", "never") else "auto"
+                    self.out.colour = chosen if chosen in COLOURS else "auto"
                 if self._kb.config_get("core.pager") is False:
                     self.out.use_pager = False
         return self._kb

@@ -14,7 +14,7 @@ from arbor.cli.session import Session
 from arbor.cli.views import count, short, size
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.store.refs import TAGS, short_name
 
 if TYPE_CHECKING:
     from urllib import request
@@ -95,11 +95,8 @@ def full_tags(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def short_ref(name: str) -> str:
-    """A ref as people say it."""
-    for prefix in (HEADS, TAGS, REMOTES):
-        if name.startswith(prefix):
-            return clean_line(name[len(prefix) :])
-    return clean_line(name)
+    """A ref as people say it, for one line."""
+    return clean_line(short_name(name))
 
 
 _MARKS = {"new": "*", "forward": " ", "forced": "+", "pruned": "-", "removed": "-", "rejected": "!"}

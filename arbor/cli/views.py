@@ -108,6 +108,12 @@ def read_head(kb: KnowledgeBase) -> Head:
     return Head(kb.repo.refs.current_branch(), oid.hex() if oid else "")
 
 
+def ahead_behind(numbers: tuple[int, int], form: str = "{0:,} {1}") -> str:
+    """`2 ahead, 1 behind`, or each number and word in another form; "" where a branch is neither."""
+    told = zip(numbers, ("ahead", "behind"), strict=True)
+    return ", ".join(form.format(number, word) for number, word in told if number)
+
+
 def renamed(old: str, new: str) -> str:
     """`old -> new`, each quoted where it must be."""
     return f"{quote_path(old)} -> {quote_path(new)}"

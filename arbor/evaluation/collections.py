@@ -106,6 +106,14 @@ def read_collection(folder: Path) -> Collection:
     return Collection(folder.resolve().name, documents, queries, qrels, unknown_documents, unknown_queries)
 
 
+def read_judged_collection(folder: Path) -> Collection:
+    """As `read_collection`; raises UsageError also for one in which no query has a judged document."""
+    collection = read_collection(folder)
+    if not collection.qrels:
+        raise UsageError(f"no query of {folder} has a judged document", f"check {QUERIES} and {QRELS[0]}")
+    return collection
+
+
 def iter_documents(folder: Path) -> Iterator[CollectionDocument]:
     """The documents of a collection folder, one at a time.
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from arbor.errors import UsageError
-from arbor.evaluation.collections import Collection, CollectionSize, read_collection, size_of
+from arbor.evaluation.collections import Collection, CollectionSize, read_judged_collection, size_of
 from arbor.evaluation.metrics import Ranking, evaluate
 from arbor.evaluation.runner import DEPTH, parse_words, store_collection
 from arbor.graph.consensus import Consensus
@@ -17,7 +16,7 @@ from arbor.graph.documents import gather_documents
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
 from arbor.repo.snapshot import Snapshot
-from arbor.search.profiles import BUILT_IN, DEFAULT, RankingProfile
+from arbor.search.profiles import DEFAULT, RankingProfile, get_profile
 from arbor.search.ranking import ProfileRanker, consensus_share
 from arbor.search.results import AuditMode
 from arbor.search.searching import Searcher, SearchOptions
@@ -51,14 +50,8 @@ def evaluate_profiles(folder: Path, names: Sequence[str]) -> list[ProfileResult]
     Raises:
         UsageError: when the collection is not in order, or there is no such profile.
     """
-    for name in names:
-        if name not in BUILT_IN:
-            raise UsageError(
-                f"there is no ranking profile '{name}'", f"the profiles are: {', '.join(BUILT_IN)}"
-            )
-    collection = read_collection(folder)
-    if not collection.qrels:
-        raise UsageError(f"no query of {folder} has a judged document", "check queries.jsonl and qrels.tsv")
+    profiles = [get_profile(name) for name in names]
+    collection = read_judged_collection(folder)
     with tempfile.TemporaryDirectory(prefix="arbor-eval-") as temporary:
         snapshot = store_collection(Path(temporary) / "packs", collection)
         rows = list(snapshot.paths())
@@ -66,7 +59,7 @@ def evaluate_profiles(folder: Path, names: Sequence[str]) -> list[ProfileResult]
         consensus.rebuild(gather_documents(snapshot, rows))
         with bring_up_to_date(Path(temporary) / "cache", snapshot) as index:
             bench = _Bench(collection, snapshot, index, consensus, rows)
-            results = [bench.measure(BUILT_IN[name]) for name in names]
+            results = [bench.measure(profile) for profile in profiles]
         consensus.close()
         snapshot.store.close()
     return results
@@ -108,10 +101,10 @@ class _Bench:
             parsed = parse_words(self._collection.queries[query])
             if parsed is None:
                 continue
-            options = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH)
-            if not profile.is_plain:
-                ranker = ProfileRanker(profile, self._snapshot, self._consensus, parsed.text)
-                options = SearchOptions(mode=AuditMode.VISUAL, limit=DEPTH, ranker=ranker)
+            ranker = ProfileRanker(profile, self._snapshot, self._consensus, parsed.text)
+            options = SearchOptions(
+                mode=AuditMode.VISUAL, limit=DEPTH, ranker=None if profile.is_plain else ranker
+            )
             ranked = self._searcher.rank(self._snapshot, self._index, parsed, options)
             run[query] = [self._ids[path] for paths, _ in ranked for path in paths]
         return run

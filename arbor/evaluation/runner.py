@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from arbor.errors import UsageError
-from arbor.evaluation.collections import Collection, CollectionSize, read_collection, size_of
+from arbor.evaluation.collections import Collection, CollectionSize, read_judged_collection, size_of
 from arbor.evaluation.metrics import evaluate, percentile
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
@@ -64,9 +64,7 @@ def evaluate_collection(folder: Path) -> EvalResult:
     Raises:
         UsageError: when the collection is not in order, or holds nothing to ask.
     """
-    collection = read_collection(folder)
-    if not collection.qrels:
-        raise UsageError(f"no query of {folder} has a judged document", "check queries.jsonl and qrels.tsv")
+    collection = read_judged_collection(folder)
     with tempfile.TemporaryDirectory(prefix="arbor-eval-") as temporary:
         return _evaluate_in(Path(temporary), collection)
 
@@ -97,23 +95,16 @@ def store_collection(packs_folder: Path, collection: Collection) -> Snapshot:
     store = ObjectStore(packs_folder)
     with store.writer() as writer:
         entries = []
-        for name, document in zip(_iter_names(), collection.documents.values(), strict=False):
+        for number, document in enumerate(collection.documents.values()):
             extraction = extract_text(document.text, document.title)
             oid = store_extraction(writer, extraction, document.text.encode())
-            entries.append((DOCUMENTS + name, oid))
+            entries.append((DOCUMENTS + _PATH.format(number), oid))
 
         def keep_node(oid: bytes, data: bytes) -> None:
             writer.add(Kind.NODE, data, oid)
 
         root = ledger.build(entries, keep_node)
     return Snapshot(store, root)
-
-
-def _iter_names() -> Iterator[str]:
-    number = 0
-    while True:
-        yield _PATH.format(number)
-        number += 1
 
 
 def _run_queries(

@@ -27,6 +27,7 @@ from arbor.index.consensus_rows import DocumentRow
 from arbor.index.consensus_store import ConsensusStore, build_aside
 from arbor.index.disk_errors import ConsensusGuard
 from arbor.lazy import lazy_module
+from arbor.repo.snapshot import Snapshot
 
 # numpy takes longer to load than a small update to run.
 rebuilding = lazy_module("arbor.graph.rebuilding")
@@ -120,6 +121,10 @@ class Consensus:
         """The word of the tiers that the state was brought to."""
         with self._lock:
             return self._store.read_meta().get("tiers", "")
+
+    def is_of(self, snapshot: Snapshot) -> bool:
+        """Whether the state is that of a version, as its documents lie in tiers now."""
+        return (self.ledger_root, self.tiers) == (snapshot.ledger_root, snapshot.tiers_word())
 
     def keys(self) -> set[str]:
         """Every key that has a document."""
@@ -238,17 +243,18 @@ class Consensus:
 
     def label_of_document(self, oid: bytes) -> Label | None:
         """The label of a document by its id, whatever keys it has; None when it is not in the set."""
-        with self._lock:
-            number = self._store.find_document(oid)
-            if number is None:
-                return None
-            return label_for(self._store.get_document(number).groups, self.policy)
+        row = self._document(oid)
+        return None if row is None else label_for(row.groups, self.policy)
 
     def score_of_document(self, oid: bytes) -> int:
         """The score of a document by its id, in millionths; 0 when it is not in the set."""
+        row = self._document(oid)
+        return 0 if row is None else row.score
+
+    def _document(self, oid: bytes) -> DocumentRow | None:
         with self._lock:
             number = self._store.find_document(oid)
-            return 0 if number is None else self._store.get_document(number).score
+            return None if number is None else self._store.get_document(number)
 
     def documents_labelled(self, label: Label) -> set[bytes]:
         """The ids of the documents that carry a label."""
@@ -259,10 +265,10 @@ class Consensus:
     def is_contested(self, oid: bytes) -> bool:
         """Whether a document, by its id, contradicts another or is contradicted, at any of its keys."""
         with self._lock:
-            number = self._store.find_document(oid)
-            if number is None:
-                return False
-            return any(is_contested(self._store, row.key) for row in self._store.keys_of(number))
+            row = self._document(oid)
+            return row is not None and any(
+                is_contested(self._store, each.key) for each in self._store.keys_of(row.id)
+            )
 
     def documents_contested(self) -> set[bytes]:
         """The ids of the documents that contradict another or are contradicted."""
@@ -338,4 +344,16 @@ def _signature(store: ConsensusStore, document: int) -> Signature:
 
 def _call_witness(store: ConsensusStore, changed: Mapping[str, DocumentFacts], removed: list[str]) -> Witness:
     disputes = [target for facts in changed.values() for target in facts.disputes]
-    return Witness(store, [*changed, *removed], disputes)
+    keys = [*changed, *removed]
+    return Witness(store, [*keys, *_find_twins(store, changed, frozenset(keys))], disputes)
+
+
+def _find_twins(
+    store: ConsensusStore, changed: Mapping[str, DocumentFacts], keys: frozenset[str]
+) -> Iterator[str]:
+    """Of each document that loses or gains one of these keys, the first of its others: what moves is told there."""
+    documents = {row.document for row in map(store.find_key, keys) if row is not None}
+    for number in [store.find_document(facts.oid) for facts in changed.values()]:
+        documents |= set() if number is None else {number}
+    for document in documents:
+        yield from [row.key for row in store.keys_of(document) if row.key not in keys][:1]

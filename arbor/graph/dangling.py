@@ -47,11 +47,8 @@ def iter_dangling(staged: Staged, fs_root: Path | None) -> Iterator[DanglingLink
     gone = [path for path, oid in staged.documents.items() if oid is None and staged.head.find(path)]
     if not gone:
         return
-    before, touched, cold = (
-        _Places(Staged(staged.head, {}), fs_root),
-        _meant_by(gone),
-        staged.head.tiers().cold,
-    )
+    before, touched = _Places(Staged(staged.head, {}), fs_root), _meant_by(gone)
+    cold = staged.head.tiers().cold
     for path, oid in staged.head.paths():
         if path in staged.documents or oid in cold:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
@@ -133,24 +134,18 @@ class ConsensusDesk:
         """Make the state of HEAD anew where the file is not as it was written."""
         if check_consensus(self._repo):
             self._live.distrust()
-            self._live.open_at(self._repo.snapshot(self._repo.refs.head_oid()))[0].close()
+            self._live.open_at(self._repo.head_snapshot()).close()
 
     @contextlib.contextmanager
     def _at(self, commit: bytes | None, progress: Progress | None = None) -> Iterator[Consensus]:
         """The consensus of a commit: the live state for HEAD, a fork of it for another."""
         head = self._repo.refs.head_oid()
-        live, _ = self._live.open_at(self._repo.snapshot(head), progress)
-        fork: Consensus | None = None
-        try:
+        with closing(self._live.open_at(self._repo.snapshot(head), progress)) as live:
             if commit == head:
                 yield live
-            else:
-                fork, _ = self._live.fork_at(live, self._repo.snapshot(commit))
+                return
+            with closing(self._live.fork_at(live, self._repo.snapshot(commit))) as fork:
                 yield fork
-        finally:
-            if fork is not None:
-                fork.close()
-            live.close()
 
     @_healing
     def follow_commit(self, documents: int) -> Ripple | None:
@@ -163,25 +158,22 @@ class ConsensusDesk:
             Locked: when another process keeps writing the state.
             StorageError: when the disk is full or refuses.
         """
-        snapshot = self._repo.snapshot(self._repo.refs.head_oid())
+        snapshot = self._repo.head_snapshot()
         parent = self._parent_snapshot()
         if not self._live.is_eager(snapshot, documents):
             return None
         before: Consensus | None = None
+        # The state of the version before is made where it is missing, so that what the commit moves can be told.
         if parent is not None and self._live.policy(parent) != self._live.policy(snapshot):
-            before = self._of_parent(parent).fork()
+            before = self._live.open_at(parent).fork()
         elif parent is not None and self._live.state_root(snapshot) is None:
-            self._of_parent(parent).close()
+            self._live.open_at(parent).close()
         consensus, ripple = self._live.follow(snapshot)
         if before is not None:
             ripple = _compare(before, consensus)
             before.close()
         consensus.close()
         return ripple
-
-    def _of_parent(self, parent: Snapshot) -> Consensus:
-        """The state of the version before, so that what the commit moves can be told."""
-        return self._live.open_at(parent)[0]
 
     def _parent_snapshot(self) -> Snapshot | None:
         """The version before HEAD: the empty one before the first commit."""
@@ -241,7 +233,7 @@ class ConsensusDesk:
         with self._at(self._repo.refs.head_oid(), progress) as live:
             fork = live.fork()
             try:
-                for oid in self._first_parents(max(0, min(limit, HISTORY_COMMITS))):
+                for oid in self._first_parents(min(limit, HISTORY_COMMITS)):
                     fork, old = self._moved(fork, oid), fork
                     if old is not fork:
                         old.close()
@@ -262,7 +254,7 @@ class ConsensusDesk:
         """The fork at another commit; a new one where the policy differs there."""
         snapshot = self._repo.snapshot(commit)
         if fork.policy != self._live.policy(snapshot):
-            return self._live.fork_at(fork, snapshot)[0]
+            return self._live.fork_at(fork, snapshot)
         self._live.advance(fork, snapshot)
         return fork
 
@@ -279,18 +271,15 @@ class ConsensusDesk:
             old = next(iter(self._repo.commit(new).parents), None)
         else:
             old, new = resolve_range(self._repo, span)
-        with self._at(self._repo.refs.head_oid(), progress) as live:
-            before, _ = self._live.fork_at(live, self._repo.snapshot(old))
-            try:
-                after = self._repo.snapshot(new)
-                if before.policy == self._live.policy(after):
-                    return self._live.advance(before, after)
-                fork, _ = self._live.fork_at(before, after)
-                ripple = _compare(before, fork)
-                fork.close()
-                return ripple
-            finally:
-                before.close()
+        with (
+            self._at(self._repo.refs.head_oid(), progress) as live,
+            closing(self._live.fork_at(live, self._repo.snapshot(old))) as before,
+        ):
+            after = self._repo.snapshot(new)
+            if before.policy == self._live.policy(after):
+                return self._live.advance(before, after)
+            with closing(self._live.fork_at(before, after)) as fork:
+                return _compare(before, fork)
 
     @_healing
     def preview(
@@ -309,13 +298,12 @@ class ConsensusDesk:
     @_healing
     def labels(self, snapshot: Snapshot, progress: Progress | None = None) -> Consensus:
         """The consensus of a version, for a search that shows or filters by labels; the caller closes it."""
-        head = self._repo.snapshot(self._repo.refs.head_oid())
-        live, _ = self._live.open_at(head, progress)
+        head = self._repo.head_snapshot()
+        live = self._live.open_at(head, progress)
         if snapshot.ledger_root == head.ledger_root:
             return live
-        fork, _ = self._live.fork_at(live, snapshot)
-        live.close()
-        return fork
+        with closing(live):
+            return self._live.fork_at(live, snapshot)
 
     def is_at_hand(self, snapshot: Snapshot) -> bool:
         """Whether the state of a version is on disk, or made in a moment because there is little of it."""

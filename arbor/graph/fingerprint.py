@@ -13,7 +13,7 @@ def fingerprint(store: ConsensusStore) -> bytes:
     hasher = blake3()
     lines = [
         repr((row.oid, row.size, row.groups, row.supports, row.score, row.origins,
-              [(oids[peer], ppm) for peer, ppm in zip(row.nearest[::2], row.nearest[1::2], strict=True)]))
+              [(oids[peer], ppm) for peer, ppm in row.nearest_peers()]))
         for row in store.iter_documents()
     ]  # fmt: skip
     lines += [repr((oids[one], oids[other], ppm, copy)) for one, other, ppm, copy in store.iter_edges()]

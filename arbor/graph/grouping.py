@@ -41,6 +41,11 @@ class Groups(NamedTuple):
     own: tuple[Peer, ...]
     others: tuple[tuple[Peer, ...], ...]
 
+    @property
+    def nearest(self) -> tuple[int, ...]:
+        """For each independent group the nearest member and its similarity, one after the other."""
+        return tuple(n for group in self.others for n in (group[0].document, group[0].similarity_ppm))
+
 
 def rank(peer: Peer) -> tuple[int, bytes]:
     """Sorts the most similar peer first and breaks ties by content."""

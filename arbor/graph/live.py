@@ -13,9 +13,9 @@ from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
 from arbor.index.cache_lock import FOLLOW_WAIT_S, READER_WAIT_S, Told, is_read_only, writing_cache
-from arbor.index.consensus_file import discard_state
 from arbor.index.consensus_store import CONSENSUS_FILE, CONSENSUS_LOCK
 from arbor.index.disk_errors import ConsensusDamaged
+from arbor.index.write_ahead import discard_database
 from arbor.objects import ledger
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
@@ -61,8 +61,8 @@ class LiveConsensus:
         """Whether a version's state is on disk, or made in a moment because there are few documents."""
         return documents <= EAGER_DOCUMENTS or self.state_root(snapshot) == snapshot.ledger_root
 
-    def open_at(self, snapshot: Snapshot, progress: Told | None = None) -> tuple[Consensus, Ripple]:
-        """The consensus of a version to read, and what bringing it there moved. The caller closes it.
+    def open_at(self, snapshot: Snapshot, progress: Told | None = None) -> Consensus:
+        """The consensus of a version to read. The caller closes it.
 
         What is current on disk is read without any lock. Where it cannot be written, or another process is still at
         it after a moment, it is worked out in memory for this once.
@@ -73,16 +73,16 @@ class LiveConsensus:
         """
         found = self._find_current(snapshot)
         if found is not None:
-            return found, NO_RIPPLE
+            return found
         try:
-            return self._make_current(snapshot, READER_WAIT_S, progress)
+            return self._make_current(snapshot, READER_WAIT_S, progress)[0]
         except (Locked, StorageError) as error:
             if progress is not None and not is_read_only(error):
                 progress(f"the consensus is worked out for this answer alone: {error.message}")
             return self._make_private(snapshot, progress)
 
     def follow(self, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
-        """As `open_at`, after a commit: the state on disk has followed it, or else that is an error.
+        """As `open_at`, after a commit, and what that moved: the state on disk follows it, or else that is an error.
 
         Raises:
             Locked: when another process keeps writing the state.
@@ -106,7 +106,7 @@ class LiveConsensus:
     def _find_current(self, snapshot: Snapshot) -> Consensus | None:
         """The state on disk if it is of this very version."""
         found = self._find_state(snapshot)
-        if found is None or (found.ledger_root, found.tiers) == (snapshot.ledger_root, snapshot.tiers_word()):
+        if found is None or found.is_of(snapshot):
             return found
         found.close()
         return None
@@ -117,12 +117,12 @@ class LiveConsensus:
         """Under the lock: bring the state on disk to a version, and open it to be read."""
         with self._writing(wait_s, progress):
             if self._distrusted:
-                discard_state(self._fs_path)
+                discard_database(self._fs_path)
                 self._distrusted = False
             try:
                 ripple = self._bring_on_disk(snapshot, progress)
             except ConsensusDamaged:
-                discard_state(self._fs_path)
+                discard_database(self._fs_path)
                 ripple = self._bring_on_disk(snapshot, progress)
             found = self._find_current(snapshot)
         if found is None:
@@ -136,27 +136,27 @@ class LiveConsensus:
         finally:
             consensus.close()  # under the lock, since the write-ahead file may be folded in
 
-    def _make_private(self, snapshot: Snapshot, progress: Told | None) -> tuple[Consensus, Ripple]:
+    def _make_private(self, snapshot: Snapshot, progress: Told | None) -> Consensus:
         """A version's state in memory, from the one on disk where that is of any use."""
         there = self._find_state(snapshot)
         if there is not None:
             try:
-                consensus = there.fork()
-                return consensus, self._bring(consensus, snapshot, progress)
+                return self._brought(there.fork(), snapshot, progress)
             except ConsensusDamaged:
                 pass
             finally:
                 there.close()
-        consensus = Consensus.open(None, self.policy(snapshot))
-        return consensus, self._bring(consensus, snapshot, progress)
+        return self._brought(Consensus.open(None, self.policy(snapshot)), snapshot, progress)
 
-    def fork_at(self, consensus: Consensus, snapshot: Snapshot) -> tuple[Consensus, Ripple]:
+    def fork_at(self, consensus: Consensus, snapshot: Snapshot) -> Consensus:
         """Another version's consensus, in memory, reached from one at hand by the difference of the ledgers."""
-        if consensus.policy == self.policy(snapshot):
-            fork = consensus.fork()
-        else:
-            fork = Consensus.open(None, self.policy(snapshot))
-        return fork, self._bring(fork, snapshot, None)
+        policy = self.policy(snapshot)
+        fork = consensus.fork() if consensus.policy == policy else Consensus.open(None, policy)
+        return self._brought(fork, snapshot, None)
+
+    def _brought(self, consensus: Consensus, snapshot: Snapshot, progress: Told | None) -> Consensus:
+        self._bring(consensus, snapshot, progress)
+        return consensus
 
     def advance(self, consensus: Consensus, snapshot: Snapshot) -> Ripple:
         """Bring a state in memory to another version; what that moved."""

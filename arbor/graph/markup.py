@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from arbor.lazy import lazy_pattern
 
 READ_MAX_CHARS = 400_000
 """Only the beginning of a longer text is weighed: a book of this length has long said what it is about."""
 
-_FRONT_MATTER = re.compile(
-    r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE
-)
-_FENCED = re.compile(r"^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_OBSIDIAN_COMMENT = re.compile(r"%%[^%\n]*%%|^%%[ \t]*$.*?^%%[ \t]*$", re.DOTALL | re.MULTILINE)
-_DESTINATION = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
-_DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]+\]:[^\n]*$", re.MULTILINE)
-_WIKI_TARGET = re.compile(r"\[\[[^\[\]|\n]*\|")
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s<>\"')\]]+", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_FRONT_MATTER = lazy_pattern(r"(?sm)\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?^(?:\1|\.\.\.)[ \t]*$")
+_FENCED = lazy_pattern(r"(?sm)^[ \t>]*(`{3,}|~{3,}).*?(?:^[ \t>]*\1[`~]*[ \t]*$|\Z)")
+_HTML_COMMENT = lazy_pattern(r"(?s)<!--.*?(?:-->|\Z)")
+_OBSIDIAN_COMMENT = lazy_pattern(r"(?sm)%%[^%\n]*%%|^%%[ \t]*$.*?^%%[ \t]*$")
+_DESTINATION = lazy_pattern(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)")
+_DEFINITION = lazy_pattern(r"(?m)^ {0,3}\[[^\]\n]+\]:[^\n]*$")
+_WIKI_TARGET = lazy_pattern(r"\[\[[^\[\]|\n]*\|")
+_ADDRESS = lazy_pattern(r"(?i)\b[a-z][a-z0-9+.-]{1,15}://[^\s<>\"')\]]+")
+_TAG = lazy_pattern(r"</?[a-zA-Z][^<>]*>")
 
 _STEPS = (
     # Each pattern is tried only where its sign occurs at all: most notes have few of them.

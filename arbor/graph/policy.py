@@ -47,10 +47,9 @@ class ConsensusPolicy:
         )
         for name, value, low, high in limits:
             if not low <= value <= high:
-                unit = "" if name in {"max_hops", "corroborated_from", "extended_from"} else " thousandths"
+                unit = " thousandths" if _NAMES[name][1] == MILLI else ""
                 raise UsageError(
-                    f"the consensus policy needs {name} from {low} to {high}{unit}, not {value}",
-                    "set it in arbor.toml under [ripple]",
+                    f"the consensus policy needs {name} from {low} to {high}{unit}, not {value}", _HINT
                 )
 
     @property
@@ -76,6 +75,7 @@ class ConsensusPolicy:
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
 
 
+_HINT = "set it in arbor.toml under [ripple]"
 _MAX_DIGITS = 18
 _NAMES = {
     "lambda": ("lambda_milli", MILLI),
@@ -109,14 +109,13 @@ def parse_policy(section: Mapping[str, Any]) -> ConsensusPolicy:
 
 
 def _scaled(name: str, value: object, scale: int) -> int:
-    hint = "set it in arbor.toml under [ripple]"
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise UsageError(f"the consensus policy needs a number for {name}, not {value!r}", hint)
+        raise UsageError(f"the consensus policy needs a number for {name}, not {value!r}", _HINT)
     try:
         scaled = Decimal(str(value)) * scale
     except ArithmeticError:  # no number, or one beyond all bounds
-        raise UsageError(f"the consensus policy needs a number for {name}, not {value!r}", hint) from None
+        raise UsageError(f"the consensus policy needs a number for {name}, not {value!r}", _HINT) from None
     if not scaled.is_finite() or scaled.adjusted() > _MAX_DIGITS or scaled != int(scaled):
         places = "at most three decimal places" if scale > 1 else "a whole number"
-        raise UsageError(f"the consensus policy needs {places} for {name}, not {value!r}", hint)
+        raise UsageError(f"the consensus policy needs {places} for {name}, not {value!r}", _HINT)
     return int(scaled)

@@ -253,15 +253,14 @@ def _settle_all(
     supports: dict[int, list[int]] = {}
     for document, likenesses in peers.items():
         found = [peer_of(rows[peer], ppm) for peer, ppm in likenesses]
-        groups = group_peers(peer_of(rows[document], PPM), found, copies).others
-        nearest = tuple(n for group in groups for n in (group[0].document, group[0].similarity_ppm))
-        rows[document] = rows[document]._replace(groups=len(groups), nearest=nearest)
+        nearest = group_peers(peer_of(rows[document], PPM), found, copies).nearest
+        rows[document] = rows[document]._replace(groups=len(nearest) // 2, nearest=nearest)
         supports[document] = [first_support(nearest[1::2])]
     for hop in range(1, policy.hops):
         passed = {
             document: sum(
                 passed_on(ppm, supports[peer][hop - 1], policy)
-                for peer, ppm in zip(rows[document].nearest[::2], rows[document].nearest[1::2], strict=True)
+                for peer, ppm in rows[document].nearest_peers()
             )
             for document in supports
         }

@@ -67,15 +67,12 @@ class Settling:
         self._store.put_documents(difference.after.values())
 
     def _find_nearest(self, row: DocumentRow) -> tuple[int, ...]:
-        """For each independent group the nearest member and its similarity, one after the other."""
+        """As `Groups.nearest`."""
         peers = [peer_of(self.row(edge.peer), edge.similarity) for edge in self._edges_of(row.id)]
         for number in (row.id, *(peer.document for peer in peers)):
             if number not in self._copies:
                 self._copies[number] = self._store.copies(number)
-        groups = group_peers(peer_of(row, PPM), peers, self._copies)
-        return tuple(
-            number for group in groups.others for number in (group[0].document, group[0].similarity_ppm)
-        )
+        return group_peers(peer_of(row, PPM), peers, self._copies).nearest
 
     def _pass_on(self, hop: int, moved: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Work out support `hop + 1` where support `hop` moved nearby; gives the documents whose own moved."""
@@ -90,7 +87,7 @@ class Settling:
             row = self.row(document)
             support = sum(
                 passed_on(likeness, self.row(peer).supports[hop - 1], self._policy)
-                for peer, likeness in zip(row.nearest[::2], row.nearest[1::2], strict=True)
+                for peer, likeness in row.nearest_peers()
             )
             if support != row.supports[hop]:
                 further[document] = (row.supports[hop], support)

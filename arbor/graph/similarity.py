@@ -103,12 +103,9 @@ def sign(hashes: tuple[int, ...], steps: bytes, frequency_of: Callable[[int], in
         steps: `count_step` of each.
         frequency_of: Documents of the set that hold a term, this one included.
     """
-    common = commonplace_hashes()
     ranked: list[tuple[int, int, int]] = []
     for number, step in zip(hashes, steps, strict=True):
-        weight_class = frequency_class(frequency_of(number))
-        if weight_class == 0 and number in common:
-            weight_class = 1
+        weight_class = effective_class(number, frequency_of(number))
         if weight_class < _HOUSE_CLASS:
             weight = CLASS_WEIGHTS[weight_class]
             ranked.append((-step * weight, number, weight))

@@ -19,22 +19,16 @@ from arbor.index.cache_lock import (
     writing_cache,
 )
 from arbor.index.checking import stamp_on_disk
-from arbor.index.checksum import drop_sum, has_sum, sum_path
+from arbor.index.checksum import sum_path
 from arbor.index.consensus_store import CONSENSUS_LOCK
 from arbor.index.reader import IndexReader
 from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for, stamp_of
-from arbor.index.writer import (
-    LEFTOVER_AGE_S,
-    CannotUpdate,
-    apply_changes,
-    build,
-    put_in_place,
-    remove_database,
-    update,
-)
+from arbor.index.write_ahead import discard_database, open_without_lock, remove_database
+from arbor.index.writer import LEFTOVER_AGE_S, CannotUpdate, apply_changes, build, put_in_place, update
 from arbor.lazy import lazy_module
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
+from arbor.repo.tiers import tiers_word
 from arbor.store.files import remove_temporaries, storing, temporary_path
 
 if TYPE_CHECKING:
@@ -45,7 +39,6 @@ else:  # for an index that cannot be kept
 OLDER_FOLDER = "at"
 OLDER_KEPT = 4
 """Indexes of other revisions that are kept, the most recently used ones."""
-_TRIES = 3
 UNFINISHED_AGE_S = 60.0
 """With all locks held, only small files are written beside, each in a moment."""
 
@@ -102,29 +95,15 @@ def _tell_of_private(error: ArborError, told: Told | None) -> None:
 
 def open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
     """The index at this path if it is sound and carries this stamp."""
-    for _ in range(_TRIES):
-        reader = _open_index(fs_path, wanted)
-        if reader is None or reader.is_current_file():
-            return reader
-        reader.close()  # replaced just now: the write-ahead file that was found may be the new one's
-    return None
 
-
-def _open_index(fs_path: Path, wanted: Stamp) -> IndexReader | None:
-    for immutable in (False, True):
-        if immutable and not has_sum(fs_path):
-            return None  # without locks a file between two states cannot be told from a whole one
-        try:
-            reader = IndexReader(fs_path, immutable=immutable)
-        except sqlite3.OperationalError:
-            continue
-        except sqlite3.DatabaseError:
-            return None
+    def look(immutable: bool) -> IndexReader | None:
+        reader = IndexReader(fs_path, immutable=immutable)
         if reader.stamp == wanted:
             return reader
         reader.close()
         return None
-    return None
+
+    return open_without_lock(fs_path, look)
 
 
 def open_as_is(cache_folder: Path) -> IndexReader | None:
@@ -157,7 +136,7 @@ def follow_head(repo: Repository) -> str:
         Locked: when another process keeps writing it.
         StorageError: when the disk is full or refuses.
     """
-    snapshot, cache = repo.snapshot(repo.refs.head_oid()), repo.folder / "cache"
+    snapshot, cache = repo.head_snapshot(), repo.folder / "cache"
     with writing_index(cache, FOLLOW_WAIT_S):
         reader = open_index(index_path(cache), stamp_for(snapshot))
         if reader is not None:
@@ -214,8 +193,22 @@ def discard(cache_folder: Path, snapshot: Snapshot) -> None:
     older = cache_folder / OLDER_FOLDER / f"{snapshot.ledger_root.hex()}.db"
     with writing_index(cache_folder, READER_WAIT_S):
         for fs_path in (index_path(cache_folder), older):
-            drop_sum(fs_path)
-            remove_database(fs_path)
+            discard_database(fs_path)
+
+
+def drop_outdated(repo: Repository) -> None:
+    """Remove the indexes of tiers that are past: each would be made anew at its next use, and takes space till then.
+
+    Raises:
+        Locked: when another process keeps writing them.
+        StorageError: when the system refuses.
+    """
+    cache, wanted = repo.folder / "cache", stamp_of(b"", tiers_word(repo.folder))
+    with writing_index(cache, READER_WAIT_S):
+        for fs_path in (index_path(cache), *(cache / OLDER_FOLDER).glob("*.db")):
+            stamp = stamp_on_disk(fs_path) if fs_path.exists() else None
+            if stamp is not None and not stamp.has_rules_of(wanted):
+                discard_database(fs_path)
 
 
 def open_at(
@@ -269,21 +262,17 @@ def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Told | Non
 
 
 def _copy_and_change(source: Path, target: Path, snapshot: Snapshot) -> None:
-    origin = connect_to_read(source)
-    try:
-        copy = sqlite3.connect(target, isolation_level=None)
-        try:
-            origin.backup(copy)
-            copy.execute("PRAGMA journal_mode = OFF").fetchall()
-            copy.execute("PRAGMA synchronous = OFF")
-            copy.execute("BEGIN")
-            apply_changes(copy, snapshot)
-            copy.execute("COMMIT")
-            copy.execute("PRAGMA journal_mode = WAL").fetchall()
-        finally:
-            copy.close()
-    finally:
-        origin.close()
+    with (
+        contextlib.closing(connect_to_read(source)) as origin,
+        contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
+    ):
+        origin.backup(copy)
+        copy.execute("PRAGMA journal_mode = OFF").fetchall()
+        copy.execute("PRAGMA synchronous = OFF")
+        copy.execute("BEGIN")
+        apply_changes(copy, snapshot)
+        copy.execute("COMMIT")
+        copy.execute("PRAGMA journal_mode = WAL").fetchall()
 
 
 def _forget_older(folder: Path, keep: int = OLDER_KEPT) -> None:

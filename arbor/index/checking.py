@@ -15,7 +15,14 @@ from arbor.errors import IntegrityError
 from arbor.index.checksum import has_sum, is_unchanged, sum_path
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.index.disk_errors import is_refusal
-from arbor.index.schema import INDEX_FILE, Stamp, connect_to_read, read_stamp, stamp_for
+from arbor.index.schema import (
+    INDEX_FILE,
+    Stamp,
+    connect_in_memory,
+    connect_to_read,
+    read_stamp,
+    stamp_for,
+)
 from arbor.lazy import lazy_module
 from arbor.objects.ledger import EMPTY_LEDGER
 from arbor.repo.commits.revisions import resolve
@@ -108,7 +115,7 @@ def check_current(repo: Repository, *, deep: bool = False) -> list[str]:
     path = repo.folder / "cache" / INDEX_FILE
     if not path.exists():
         return []
-    snapshot = repo.snapshot(repo.refs.head_oid())
+    snapshot = repo.head_snapshot()
     stamp = stamp_on_disk(path)
     if stamp is not None and stamp.ledger_root != snapshot.ledger_root.hex():
         older = bytes.fromhex(stamp.ledger_root)
@@ -153,23 +160,17 @@ def check(fs_path: Path, snapshot: Snapshot, *, deep: bool = False) -> list[str]
 
 
 def _check_rows(fs_path: Path, snapshot: Snapshot, *, deep: bool, immutable: bool = False) -> list[str]:
-    connection = connect_to_read(fs_path, immutable=immutable)
-    try:
+    with contextlib.closing(connect_to_read(fs_path, immutable=immutable)) as connection:
         connection.execute("BEGIN")
         problems = list(_check_content(connection, snapshot))
         return problems + list(_check_structure(connection)) if deep else problems
-    finally:
-        connection.close()
 
 
 def stamp_on_disk(fs_path: Path) -> Stamp | None:
     """What an index says it was made from; None where it cannot be read."""
     try:
-        connection = connect_to_read(fs_path)
-        try:
+        with contextlib.closing(connect_to_read(fs_path)) as connection:
             return read_stamp(connection)
-        finally:
-            connection.close()
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return None
 
@@ -191,12 +192,9 @@ def _check_content(connection: sqlite3.Connection, snapshot: Snapshot) -> Iterat
 
 
 def _check_structure(connection: sqlite3.Connection) -> Iterator[str]:
-    copy = sqlite3.connect(":memory:", isolation_level=None)
-    try:
+    with contextlib.closing(connect_in_memory()) as copy:
         connection.backup(copy)
         for (line,) in copy.execute("PRAGMA integrity_check(10)"):
             if line != "ok":
                 yield f"the search index is damaged: {line}"
         copy.execute("INSERT INTO passages(passages, rank) VALUES('integrity-check', 1)")
-    finally:
-        copy.close()

@@ -1,4 +1,4 @@
-"""The file under the consensus state: how it is opened, given back and removed."""
+"""The file under the consensus state: how it is opened and given back."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import sqlite3
 from pathlib import Path
 
 from arbor.index.checksum import drop_sum
-from arbor.index.schema import BUSY_TIMEOUT_S, connect_to_read, refuse_irregular
+from arbor.index.schema import BUSY_TIMEOUT_S, CACHE_KIB, connect_to_read, refuse_irregular
 from arbor.index.write_ahead import fold_if_large, guarded
 
-CACHE_KIB = 64 * 1024
 _PAGE_BYTES = 4096
 
 
@@ -67,16 +66,3 @@ def _close_alone(connection: sqlite3.Connection, fs_path: Path) -> None:
     with contextlib.suppress(OSError):
         drop_sum(fs_path)
     connection.close()
-
-
-def remove_state(fs_path: Path, *, keep_main: bool = False) -> None:
-    """Remove a database with the files that SQLite keeps beside it, or only those."""
-    for suffix in ("-wal", "-shm", "-journal") if keep_main else ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{fs_path}{suffix}")
-
-
-def discard_state(fs_path: Path) -> None:
-    """Remove a state that is damaged, so that it is made anew; the caller holds the lock of the state."""
-    drop_sum(fs_path)
-    remove_state(fs_path)

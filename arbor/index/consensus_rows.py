@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 
@@ -45,6 +45,10 @@ class DocumentRow(NamedTuple):
     score: int
     origins: tuple[str, ...]
     nearest: tuple[int, ...]
+
+    def nearest_peers(self) -> Iterator[tuple[int, int]]:
+        """(number, similarity) of the nearest member of each independent group."""
+        return zip(self.nearest[::2], self.nearest[1::2], strict=True)
 
 
 class Content(NamedTuple):

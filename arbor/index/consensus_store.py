@@ -12,16 +12,11 @@ import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from arbor.errors import Locked
-from arbor.index.checksum import drop_sum, has_sum, write_sum
-from arbor.index.consensus_file import (
-    CACHE_KIB,
-    connect_to_change,
-    connect_to_look,
-    give_back,
-    remove_state,
-)
+from arbor.index.checksum import drop_sum, write_sum
+from arbor.index.consensus_file import connect_to_change, connect_to_look, give_back
 from arbor.index.consensus_rows import (
     Content,
     DocumentRow,
@@ -34,8 +29,8 @@ from arbor.index.consensus_rows import (
     unpack_numbers,
 )
 from arbor.index.disk_errors import ConsensusDamaged, in_own_words, is_busy, is_refusal, refusals_told
-from arbor.index.schema import file_identity
-from arbor.index.write_ahead import fold
+from arbor.index.schema import CACHE_KIB, connect_in_memory
+from arbor.index.write_ahead import discard_database, fold, open_without_lock, remove_database
 from arbor.store.files import fsync_folder, storing, temporary_path
 from arbor.store.syncing import fsync_file
 
@@ -43,7 +38,6 @@ CONSENSUS_FILE = "consensus.db"
 CONSENSUS_LOCK = "consensus.lock"
 SCHEMA_ID = "arbor-consensus-tables/1"
 _ASKED_AT_ONCE = 400
-_TRIES = 3
 
 _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -115,42 +109,25 @@ class ConsensusStore:
 
         What is read is of one moment, until `rest`.
         """
-        for _ in range(_TRIES):
-            identity = file_identity(fs_path)
-            store = cls._open_to_read(fs_path)
-            if store is None or identity == file_identity(fs_path):
-                return store
-            store.close()  # replaced just now: the write-ahead file that was found may be the new one's
-        return None
 
-    @classmethod
-    def _open_to_read(cls, fs_path: Path) -> ConsensusStore | None:
-        for immutable in (False, True):
-            if immutable and not has_sum(fs_path):
-                return None  # without locks a file between two states cannot be told from a whole one
-            try:
-                store = cls(connect_to_look(fs_path, immutable=immutable), fs_path, writes=False)
-                store.wake()
-                if store.read_meta().get("schema") == SCHEMA_ID:
-                    return store
-            except sqlite3.OperationalError:
-                continue
-            except sqlite3.DatabaseError:
-                return None
+        def look(immutable: bool) -> ConsensusStore | None:
+            store = cls(connect_to_look(fs_path, immutable=immutable), fs_path, writes=False)
+            store.wake()
+            if store.read_meta().get("schema") == SCHEMA_ID:
+                return store
             store.close()
             return None
-        return None
+
+        return open_without_lock(fs_path, look)
 
     @classmethod
     def create(cls, fs_path: Path | None) -> ConsensusStore:
         """An empty state, in place of the file if there is one."""
         if fs_path is None:
-            connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            return cls._fill_schema(connection, None)
+            return cls._fill_schema(connect_in_memory(), None)
         with storing(fs_path), refusals_told(fs_path):
             fs_path.parent.mkdir(parents=True, exist_ok=True)
-            drop_sum(fs_path)
-            remove_state(fs_path)
+            discard_database(fs_path)
             store = cls._fill_schema(connect_to_change(fs_path, create=True), fs_path)
             fold(store._connection, fs_path)
         return store
@@ -215,7 +192,7 @@ class ConsensusStore:
 
     def copy(self) -> ConsensusStore:
         """The same state in memory, to try things on."""
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection = connect_in_memory()
         self._connection.backup(connection)
         return ConsensusStore(connection, None)
 
@@ -384,11 +361,7 @@ class ConsensusStore:
 
     def frequencies(self, terms: Sequence[int]) -> dict[int, int]:
         """How many documents hold each term; terms that none holds are left out."""
-        found: dict[int, int] = {}
-        for part in _parts(terms):
-            query = f"SELECT id, frequency FROM terms WHERE id IN ({_marks(part)})"
-            found.update(self._run(query, part))
-        return found
+        return dict(self._look_up("frequency", terms))
 
     def iter_frequencies(self) -> Iterator[tuple[int, int]]:
         """(term, documents that hold it) for every term."""
@@ -411,10 +384,13 @@ class ConsensusStore:
 
     def term_texts(self, terms: Sequence[int]) -> dict[int, str]:
         """The words behind the hashes of terms."""
-        found: dict[int, str] = {}
-        for part in _parts(terms):
-            found.update(self._run(f"SELECT id, text FROM terms WHERE id IN ({_marks(part)})", part))
-        return found
+        return dict(self._look_up("text", terms))
+
+    def _look_up(self, column: str, terms: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        for start in range(0, len(terms), _ASKED_AT_ONCE):
+            part = terms[start : start + _ASKED_AT_ONCE]
+            marks = ",".join("?" * len(part))
+            yield from self._run(f"SELECT id, {column} FROM terms WHERE id IN ({marks})", part)
 
     # Edges
 
@@ -463,24 +439,14 @@ def build_aside(fs_path: Path) -> Iterator[ConsensusStore]:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         store = ConsensusStore._fill_schema(connection, aside)
         yield store
-        connection.execute(
-            "PRAGMA journal_mode = WAL"
-        ).fetchall()  # later it would change the file behind its checksum
+        # Later it would change the file behind its checksum.
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.close()
         fsync_file(aside)
-        remove_state(fs_path, keep_main=True)
+        remove_database(fs_path, keep_main=True)
         drop_sum(fs_path)
         fsync_folder(fs_path.parent)  # no write-ahead file may come back beside the new state
         os.replace(aside, fs_path)
         write_sum(fs_path)
     finally:
-        remove_state(aside)
-
-
-def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(numbers), _ASKED_AT_ONCE):
-        yield numbers[start : start + _ASKED_AT_ONCE]
-
-
-def _marks(numbers: Sequence[int]) -> str:
-    return ",".join("?" * len(numbers))
+        remove_database(aside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,15 +12,14 @@ from types import TracebackType
 
 from arbor.errors import ArborError, IntegrityError, Locked, StorageError
 from arbor.index.checksum import is_unchanged
+from arbor.store.files import OWNER, REASONS, SAFE
 
-_FREE = "free some space and run the command again; what was committed is safe"
-_READ_ONLY = "searching, showing and verifying work on a read-only knowledge base"
 _REFUSALS = {
-    sqlite3.SQLITE_FULL: ("the disk is full", _FREE),
-    sqlite3.SQLITE_IOERR: ("the disk failed or is full", _FREE),
-    sqlite3.SQLITE_READONLY: ("it is read-only here", _READ_ONLY),
-    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "check who owns the folder"),
-    sqlite3.SQLITE_PERM: ("permission denied", "check who owns the folder"),
+    sqlite3.SQLITE_FULL: REASONS[errno.ENOSPC],
+    sqlite3.SQLITE_IOERR: ("the disk failed or is full", SAFE),
+    sqlite3.SQLITE_READONLY: REASONS[errno.EROFS],
+    sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", OWNER),
+    sqlite3.SQLITE_PERM: REASONS[errno.EPERM],
 }
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 REINDEX = "run: arbor reindex"
@@ -31,17 +31,17 @@ class ConsensusDamaged(IntegrityError):
 
 def is_refusal(error: BaseException) -> bool:
     """Whether the system refused to read or write, so that the database itself may be sound."""
-    return isinstance(error, sqlite3.Error) and _code(error) in _REFUSALS
+    return _code(error) in _REFUSALS
 
 
 def is_unopened(error: BaseException) -> bool:
     """Whether a database could not be opened at all, which putting another file in its place may mend."""
-    return isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN
+    return _code(error) == sqlite3.SQLITE_CANTOPEN
 
 
 def is_busy(error: BaseException) -> bool:
     """Whether another connection is in the way."""
-    return isinstance(error, sqlite3.Error) and _code(error) in _BUSY
+    return _code(error) in _BUSY
 
 
 def in_own_words(error: BaseException, fs_path: Path, damaged: IntegrityError) -> BaseException:
@@ -60,7 +60,7 @@ def in_own_words(error: BaseException, fs_path: Path, damaged: IntegrityError) -
 
 
 def _code(error: BaseException) -> int:
-    """The primary result code; extended ones say more in their upper bits."""
+    """The primary result code, 0 for what is no error of SQLite; extended ones say more in their upper bits."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 

@@ -295,14 +295,6 @@ def _heading_text(headings: Sequence[str], title: str) -> str:
     return "\n".join(headings[1:] if headings and headings[0] == title else headings)
 
 
-def group_paths(listing: Iterable[tuple[str, bytes]]) -> dict[bytes, list[str]]:
-    """The paths of each document, in path order, from a listing in path order."""
-    grouped: dict[bytes, list[str]] = {}
-    for path, oid in listing:
-        grouped.setdefault(oid, []).append(path)
-    return grouped
-
-
 def iter_entries(snapshot: Snapshot, grouped: Mapping[bytes, Sequence[str]]) -> Iterator[Entry]:
     """The entries of all these documents."""
     source, tiers = SequentialReader(snapshot.store), snapshot.tiers()

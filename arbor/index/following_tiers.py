@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from arbor.errors import ArborError
-from arbor.index.access import index_path, writing_index
-from arbor.index.entries import group_paths
+from arbor.index.access import drop_outdated, index_path, writing_index
 from arbor.index.schema import Stamp, read_stamp, stamp_for, write_stamp
 from arbor.index.tables import DocumentTable, Indexed
 from arbor.index.writer import CannotUpdate, most_to_update, transaction, writing_in_place
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot, shown_path
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, group_paths, shown_path
 
 MOST_BYTES = 64 * 1024 * 1024
 """The text of so many bytes of files is held in memory; with more the next search makes the index anew."""
@@ -39,8 +38,8 @@ class _Moving(NamedTuple):
 def following_tiers(repo: Repository, documents: Collection[bytes]) -> Iterator[None]:
     """Bring the index along with a change of tiers that the block makes.
 
-    Nothing that is wrong with the index stops the change, or is told: the index stays as it was, with the stamp of
-    the tiers as they were, and the next search makes it anew.
+    Nothing that is wrong with the index stops the change, or is told. Where the index cannot follow, and those of other
+    revisions never do, the next search makes it anew; it goes at once, since evicting is to give space back.
 
     Args:
         repo: Where; the caller holds its writer lock.
@@ -60,6 +59,8 @@ def following_tiers(repo: Repository, documents: Collection[bytes]) -> Iterator[
     finally:
         with contextlib.suppress(*_FAULTS):
             stack.close()
+    with contextlib.suppress(*_FAULTS):
+        drop_outdated(repo)
 
 
 def _open(stack: contextlib.ExitStack, repo: Repository) -> sqlite3.Connection:

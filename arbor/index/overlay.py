@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from arbor.index.entries import Entry
 from arbor.index.reader import Session, decode_varints
-from arbor.index.schema import COLUMNS, create_tables
+from arbor.index.schema import COLUMNS, connect_in_memory, create_tables
 from arbor.index.tables import insert_entries
 
 K1, B = 1.2, 0.75
@@ -34,7 +33,7 @@ class Overlay:
             entries: One for each content, with the paths of the files that have it.
             now: Dates the files whose text names no date, in seconds since 1970 UTC.
         """
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection = connect_in_memory()
         create_tables(self._connection)
         self._connection.execute("CREATE VIRTUAL TABLE places USING fts5vocab(passages, instance)")
         self._connection.execute("BEGIN")

@@ -139,8 +139,7 @@ class IndexReader:
                 raise IndexMoved("the search index moved on while it was in use", "search again")
             yield Session(connection, self._frequencies_of(stamp))
         except sqlite3.DatabaseError as error:
-            damaged = IndexDamaged(f"the search index is damaged: {error}", REINDEX)
-            raise in_own_words(error, self.fs_path, damaged) from error
+            raise self._in_own_words(error) from error
         finally:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -161,8 +160,11 @@ class IndexReader:
         except sqlite3.DatabaseError as error:
             if is_unopened(error):  # one more thread than before, and the cache was deleted meanwhile
                 raise IndexMoved("the search index went while it was in use", "search again") from error
-            damaged = IndexDamaged(f"the search index is damaged: {error}", REINDEX)
-            raise in_own_words(error, self.fs_path, damaged) from error
+            raise self._in_own_words(error) from error
+
+    def _in_own_words(self, error: sqlite3.DatabaseError) -> BaseException:
+        damaged = IndexDamaged(f"the search index is damaged: {error}", REINDEX)
+        return in_own_words(error, self.fs_path, damaged)
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._mutex:
@@ -184,8 +186,7 @@ class IndexReader:
         with self._mutex:
             self._closed = True
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        _close_all(idle)
         if self._private is not None:
             self._private.cleanup()
 
@@ -207,7 +208,8 @@ class Session:
         """In how many passages an FTS5 expression of one unit occurs."""
         known = self._frequencies.get(expression)
         if known is None:
-            known = self._frequencies[expression] = self._count(expression)
+            query = "SELECT count(*) FROM passages WHERE passages MATCH ?"
+            known = self._frequencies[expression] = self._ask(query, expression)
         return known
 
     def term_frequency(self, token: str) -> int:
@@ -226,11 +228,9 @@ class Session:
         )
         return [term for (term,) in found]
 
-    def _count(self, expression: str) -> int:
-        (count,) = self._connection.execute(
-            "SELECT count(*) FROM passages WHERE passages MATCH ?", (expression,)
-        ).fetchone()
-        return int(count)
+    def _ask(self, query: str, *values: str) -> Any:
+        """The one value of a query's one row."""
+        return self._connection.execute(query, values).fetchone()[0]
 
     def match(
         self, expression: str, weights: Sequence[float], filters: Sequence[Filter], limit: int
@@ -246,13 +246,13 @@ class Session:
         Raises:
             BadExpression: when the expression is not well formed.
         """
-        where, values = _document_condition(filters)
+        where = _document_condition(filters)
         columns = ", ".join(map(repr, map(float, weights)))
         try:
             found = self._connection.execute(
                 f"SELECT rowid, bm25(passages, {columns}) AS score FROM passages"
-                f" WHERE passages MATCH ?{where} ORDER BY score LIMIT ?",
-                (expression, *values, limit),
+                f" WHERE passages MATCH ?{where.sql} ORDER BY score LIMIT ?",
+                (expression, *where.values, limit),
             ).fetchall()
         except sqlite3.OperationalError as error:
             raise BadExpression(str(error)) from error
@@ -260,24 +260,21 @@ class Session:
 
     def list_documents(self, filters: Sequence[Filter], limit: int) -> list[int]:
         """First rows of the documents that meet all filters, by path."""
-        conditions = " AND ".join(condition.sql for condition in filters) or "1"
-        values = [value for condition in filters for value in condition.values]
+        condition = all_of(filters)
         found = self._connection.execute(
             "SELECT d.id FROM documents d JOIN paths p ON p.document = d.id"
-            f" WHERE {conditions} GROUP BY d.id ORDER BY min(p.path) LIMIT ?",
-            (*values, limit),
+            f" WHERE {condition.sql} GROUP BY d.id ORDER BY min(p.path) LIMIT ?",
+            (*condition.values, limit),
         )
         return [row for (row,) in found]
 
     def count_bodiless(self) -> int:
         """Documents whose passages are not in, since they are not stored here."""
-        (count,) = self._connection.execute("SELECT count(*) FROM documents WHERE NOT whole").fetchone()
-        return int(count)
+        return int(self._ask("SELECT count(*) FROM documents WHERE NOT whole"))
 
     def count_paths(self) -> int:
         """Paths of documents and names of cores."""
-        (count,) = self._connection.execute("SELECT count(*) FROM paths").fetchone()
-        return int(count)
+        return int(self._ask("SELECT count(*) FROM paths"))
 
     def documents_of(self, rows: Sequence[int]) -> dict[int, DocumentInfo]:
         """The document of each row."""
@@ -297,8 +294,8 @@ class Session:
 
     def newest_date(self) -> int | None:
         """The latest date that any document says of itself, in seconds since 1970 UTC; None where none says one."""
-        (newest,) = self._connection.execute("SELECT max(dated) FROM documents").fetchone()
-        return None if newest is None else int(newest)
+        newest: int | None = self._ask("SELECT max(dated) FROM documents")
+        return newest
 
     def paths_of(self, first: int) -> list[str]:
         """All paths of the document with this first row, in path order."""
@@ -323,16 +320,22 @@ def matches_any(expression: str) -> Filter:
     )
 
 
-def _document_condition(filters: Sequence[Filter]) -> tuple[str, list[Any]]:
-    """The filters as a condition on rows. The set of documents is made once, not once a row."""
+def all_of(filters: Sequence[Filter]) -> Filter:
+    """What meets all of these conditions, and anything where there are none."""
+    sql = " AND ".join(f"({condition.sql})" for condition in filters) or "1"
+    return Filter(sql, tuple(value for condition in filters for value in condition.values))
+
+
+def _document_condition(filters: Sequence[Filter]) -> Filter:
+    """The filters as a further condition on rows. The set of documents is made once, not once a row."""
     if not filters:
-        return "", []
-    conditions = " AND ".join(condition.sql for condition in filters)
-    sql = (
+        return Filter("")
+    documents = all_of(filters)
+    return Filter(
         " AND (SELECT max(id) FROM documents WHERE id <= passages.rowid)"
-        f" IN (SELECT d.id FROM documents d WHERE {conditions})"
+        f" IN (SELECT d.id FROM documents d WHERE {documents.sql})",
+        documents.values,
     )
-    return sql, [value for condition in filters for value in condition.values]
 
 
 def decode_varints(block: bytes) -> list[int]:

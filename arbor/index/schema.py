@@ -18,6 +18,8 @@ INDEX_FILE = "index.db"
 LOCK_FILE = "index.lock"
 PAGE_BYTES = 8192
 BUSY_TIMEOUT_S = 10.0
+CACHE_KIB = 64 * 1024
+"""Pages that a connection which changes much keeps in memory."""
 SQLITE_NEEDED = (3, 38, 0)
 """The first version that always has JSON functions."""
 COLUMNS = ("title", "heading", "path", "body")
@@ -112,6 +114,11 @@ def read_stamp(connection: sqlite3.Connection) -> Stamp | None:
     if not found.keys() >= set(Stamp._fields):
         return None
     return Stamp(*(str(found[name]) for name in Stamp._fields))
+
+
+def connect_in_memory() -> sqlite3.Connection:
+    """A database of its own that goes when it is closed, with transactions begun by hand."""
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
 
 
 def connect_to_write(fs_path: Path) -> sqlite3.Connection:

@@ -38,10 +38,14 @@ def insert_entries(connection: sqlite3.Connection, entries: Iterable[tuple[Entry
     """Fill empty tables with entries and the paths at which they lie: files of a work tree."""
     number = 1
     for entry, paths in entries:
-        connection.execute(_INSERT_DOCUMENT, _document_row(number, entry))
-        connection.executemany(_INSERT_PATH, [(path, number) for path in paths])
-        connection.executemany(_INSERT_ROW, _numbered(number, entry.rows))
+        _insert_entry(connection, number, entry, paths)
         number += len(entry.rows)
+
+
+def _insert_entry(connection: sqlite3.Connection, number: int, entry: Entry, paths: Sequence[str]) -> None:
+    connection.execute(_INSERT_DOCUMENT, _document_row(number, entry))
+    connection.executemany(_INSERT_PATH, [(path, number) for path in paths])
+    connection.executemany(_INSERT_ROW, _numbered(number, entry.rows))
 
 
 def _document_row(number: int, entry: Entry) -> tuple[object, ...]:
@@ -113,11 +117,8 @@ class DocumentTable:
     def insert(self, oid: bytes, paths: Sequence[str]) -> None:
         """Put a document in at these paths; raises IntegrityError when its objects are absent or damaged."""
         entry = self._read(oid, paths, whole=oid not in self._tiers.cold)
-        first = self._next_number
+        _insert_entry(self._connection, self._next_number, entry, paths)
         self._next_number += len(entry.rows)
-        self._connection.execute(_INSERT_DOCUMENT, _document_row(first, entry))
-        self._connection.executemany(_INSERT_PATH, [(path, first) for path in paths])
-        self._connection.executemany(_INSERT_ROW, _numbered(first, entry.rows))
 
     def refresh_parts(self) -> None:
         """Take documents in part to what is here of them now: others bring passages that these have too.

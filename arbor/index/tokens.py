@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 
-from arbor.index.schema import COLUMNS
+from arbor.index.schema import COLUMNS, connect_in_memory
 from arbor.text.analyzer import TOKENIZER
 
 CACHED_TEXTS_MAX = 50_000
@@ -83,7 +83,7 @@ class Tokenizer:
 
 
 def _open_table() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection = connect_in_memory()
     connection.execute(f"CREATE VIRTUAL TABLE words USING fts5({', '.join(COLUMNS)}, tokenize='{TOKENIZER}')")
     connection.execute("CREATE VIRTUAL TABLE tokens USING fts5vocab(words, instance)")
     return connection

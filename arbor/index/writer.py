@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from arbor.errors import IntegrityError
 from arbor.index.cache_lock import Told
-from arbor.index.checksum import drop_sum, write_sum
+from arbor.index.checksum import write_sum
 from arbor.index.disk_errors import is_refusal, is_unopened, refusals_told
-from arbor.index.entries import group_paths, iter_entries
+from arbor.index.entries import iter_entries
 from arbor.index.schema import (
+    CACHE_KIB,
     PAGE_BYTES,
     connect_to_write,
     create_lookups,
@@ -30,8 +31,8 @@ from arbor.index.schema import (
     write_stamp,
 )
 from arbor.index.tables import DocumentTable, insert_all
-from arbor.index.write_ahead import fold_if_large, guarded
-from arbor.repo.snapshot import Snapshot
+from arbor.index.write_ahead import discard_database, fold_if_large, guarded, remove_database
+from arbor.repo.snapshot import Snapshot, group_paths
 from arbor.store.files import fsync_folder, remove_temporaries, storing, temporary_path
 from arbor.store.syncing import fsync_file
 
@@ -85,8 +86,7 @@ def _fill(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> None:
     stamp, grouped = stamp_for(snapshot), group_paths(snapshot.searchable())
     if progress is not None and len(grouped) > TOLD_DOCUMENTS:
         progress(f"building the search index of {len(grouped):,} documents")
-    connection = connect_to_write(fs_path)
-    try:
+    with contextlib.closing(connect_to_write(fs_path)) as connection:
         for pragma in (
             f"page_size = {PAGE_BYTES}",
             "journal_mode = OFF",
@@ -103,8 +103,6 @@ def _fill(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> None:
         create_lookups(connection)
         connection.execute("INSERT INTO passages(passages, rank) VALUES('hashsize', 1048576)")
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
-    finally:
-        connection.close()
 
 
 def put_in_place(temporary: Path, fs_path: Path) -> None:
@@ -115,19 +113,11 @@ def put_in_place(temporary: Path, fs_path: Path) -> None:
     its own.
     """
     fsync_file(temporary)
-    drop_sum(fs_path)
-    remove_database(fs_path)
+    discard_database(fs_path)
     fsync_folder(fs_path.parent)
     os.replace(temporary, fs_path)
     fsync_folder(fs_path.parent)
     write_sum(fs_path)
-
-
-def remove_database(fs_path: Path) -> None:
-    """Remove a database with the files that SQLite keeps beside it."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{fs_path}{suffix}")
 
 
 def update(fs_path: Path, snapshot: Snapshot) -> Update:
@@ -168,16 +158,12 @@ def writing_in_place(fs_path: Path) -> Iterator[sqlite3.Connection]:
         CannotUpdate: when the database is damaged.
     """
     try:
-        with guarded(fs_path):
-            connection = connect_to_write(fs_path)
-            try:
-                connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
-                connection.execute("PRAGMA synchronous = NORMAL")
-                connection.execute("PRAGMA cache_size = -65536")
-                yield connection
-                fold_if_large(connection, fs_path)
-            finally:
-                connection.close()
+        with guarded(fs_path), contextlib.closing(connect_to_write(fs_path)) as connection:
+            connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            yield connection
+            fold_if_large(connection, fs_path)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if is_refusal(error) and not is_unopened(error):
             raise

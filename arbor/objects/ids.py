@@ -52,12 +52,8 @@ def object_ids(kinds: Iterable[int], data: memoryview, bounds: Sequence[int]) ->
         data: Holds them all.
         bounds: Where each begins, and where the last one ends.
     """
-    oids = []
-    for kind, start, end in zip(kinds, bounds, bounds[1:], strict=False):
-        hasher = _BASES[kind].copy()
-        hasher.update(data[start:end])
-        oids.append(hasher.digest())
-    return oids
+    places = zip(kinds, bounds, bounds[1:], strict=False)
+    return [object_id(kind, data[start:end]) for kind, start, end in places]
 
 
 def file_hash(data: bytes | memoryview) -> bytes:

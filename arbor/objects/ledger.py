@@ -25,7 +25,7 @@ MAX_LEVEL = 15
 MAX_KEY_CHARS = MAX_PATH_BYTES + 64
 MAX_VALUE_BYTES = 4096
 PATH_PREFIXES = ("d/", "c/")
-"""The namespaces whose keys go on with a path and whose values are oids."""
+"""The namespaces of documents and cores, whose keys go on with a path and whose values are oids."""
 _BOUNDARY = blake3(derive_key_context="arbor 1 ledger boundary")
 
 
@@ -56,6 +56,14 @@ class Node:
         if self.level:
             return self.children[-1].last_key
         return self.entries[-1][0] if self.entries else ""
+
+    def child_of(self, key: str) -> int | None:
+        """The position of the child that a key is below, or would be; None at level 0 and beyond the last key."""
+        return next((i for i, child in enumerate(self.children) if child.last_key >= key), None)
+
+    def value_of(self, key: str) -> bytes | None:
+        """The value of a key in this very node, or None."""
+        return next((value for entry_key, value in self.entries if entry_key == key), None)
 
 
 class NodeSource(Protocol):
@@ -203,22 +211,22 @@ class _Builder:
 
     def add_child(self, level: int, child: Child) -> None:
         """Take a whole subtree whose own nodes end in a boundary (or that is the last)."""
+        self._take(level, child)
+        if boundary_level(child.last_key) > level:
+            self._close(level, boundary_level(child.last_key))
+
+    def _take(self, level: int, child: Child) -> None:
         while len(self._pending) <= level:
             self._pending.append([])
             self._closed.append(0)
         self._pending[level].append(child)
-        if boundary_level(child.last_key) > level:
-            self._close(level, boundary_level(child.last_key))
 
     def _close(self, level: int, until: int) -> None:
         """Write the pending node of `level`, and of each level below `until` as it ends too."""
         while True:
             child = self._write(level)
             level += 1
-            if len(self._pending) <= level:
-                self._pending.append([])
-                self._closed.append(0)
-            self._pending[level].append(child)
+            self._take(level, child)
             if level >= until:
                 return
 
@@ -247,11 +255,8 @@ class _Builder:
             if not rows and level:
                 raise AssertionError("a closed node is pending one level up")
             child = self._write(level)
-            if len(self._pending) <= level + 1:
-                self._pending.append([])
-                self._closed.append(0)
-            self._pending[level + 1].append(child)
             level += 1
+            self._take(level, child)
 
 
 def build(entries: Iterable[tuple[str, bytes]], sink: NodeSink) -> bytes:
@@ -307,13 +312,7 @@ def _first_beyond(changes: list[tuple[str, bytes | None]], start: int, last_key:
 
 def find(source: NodeSource, base: bytes, key: str) -> bytes | None:
     """The value of a key, or None."""
-    node = source.get_node(base)
-    while node.level:
-        child = next((child for child in node.children if child.last_key >= key), None)
-        if child is None:
-            return None
-        node = source.get_node(child.oid)
-    return next((value for entry_key, value in node.entries if entry_key == key), None)
+    return proof_nodes(source, base, key)[-1].value_of(key)
 
 
 def count_entries(source: NodeSource, oid: bytes, prefix: str) -> int:
@@ -352,11 +351,8 @@ def iter_entries(source: NodeSource, base: bytes, prefix: str = "") -> Iterator[
 def proof_nodes(source: NodeSource, base: bytes, key: str) -> list[Node]:
     """The nodes from the root to where the key is, or would be: a proof of membership or of absence."""
     nodes = [source.get_node(base)]
-    while nodes[-1].level:
-        child = next((child for child in nodes[-1].children if child.last_key >= key), None)
-        if child is None:
-            break
-        nodes.append(source.get_node(child.oid))
+    while (found := nodes[-1].child_of(key)) is not None:
+        nodes.append(source.get_node(nodes[-1].children[found].oid))
     return nodes
 
 
@@ -378,8 +374,8 @@ def verify_path(ledger_root: bytes, key: str, encodings: Iterable[bytes]) -> byt
         if node.level == 0:
             if remaining:
                 raise IntegrityError("the ledger path goes on after its last node")
-            return next((value for entry_key, value in node.entries if entry_key == key), None)
-        found = next((i for i, child in enumerate(node.children) if child.last_key >= key), None)
+            return node.value_of(key)
+        found = node.child_of(key)
         if found is None:
             if remaining:
                 raise IntegrityError("the ledger path goes on after its last node")

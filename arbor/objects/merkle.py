@@ -35,11 +35,15 @@ def tree_root(leaves: Sequence[bytes]) -> bytes:
         return EMPTY_ROOT
     level = leaves
     while len(level) > 1:
-        folded = list(map(node_hash, level[::2], level[1::2]))
-        if len(level) % 2:
-            folded.append(level[-1])
-        level = folded
+        level = _folded(level)
     return level[0]
+
+
+def _folded(level: Sequence[bytes]) -> list[bytes]:
+    folded = list(map(node_hash, level[::2], level[1::2]))
+    if len(level) % 2:
+        folded.append(level[-1])
+    return folded
 
 
 def inclusion_path(leaves: Sequence[bytes], index: int) -> list[bytes]:
@@ -51,15 +55,12 @@ def inclusion_path(leaves: Sequence[bytes], index: int) -> list[bytes]:
     if not 0 <= index < len(leaves):
         raise IndexError(index)
     path: list[bytes] = []
-    level = list(leaves)
+    level = leaves
     while len(level) > 1:
         sibling = index ^ 1
         if sibling < len(level):
             path.append(level[sibling])
-        folded = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
-        if len(level) % 2:
-            folded.append(level[-1])
-        level, index = folded, index // 2
+        level, index = _folded(level), index // 2
     return path
 
 

@@ -69,7 +69,7 @@ class Document:
         media_type: As found from content and name.
         title: From the content only; "" where the content names none.
         source_uri: Where it came from, "" for a file of the work tree.
-        encoding: The text encoding of the file, "binary" where it has none.
+        encoding: The text encoding of the file, "" where it has none.
         size: Bytes of the original file.
         file_hash: Plain BLAKE3-256 of the file's bytes.
         extractor, chunker, canonicalisation: Names with versions, enough to make the same passages again.
@@ -265,9 +265,9 @@ def _document(row: list[Any]) -> Document:
     if bool(row[17]) != (kind == "core") or bool(row[13]) != bool(row[14]):
         raise ValueError("derivation or original")
     return Document(
-        kind, media_type, title, source_uri, encoding, _count(row[6]), _oid(row[7]), extractor, chunker,
-        canonicalisation, _count(row[11]), _oid(row[12]), _count(row[13]), _oid(row[14], optional=True),
-        _oid(row[15]), row[16], _oid(row[17], optional=True),
+        kind, media_type, title, source_uri, encoding, _count(row[6]), as_oid(row[7]), extractor, chunker,
+        canonicalisation, _count(row[11]), as_oid(row[12]), _count(row[13]), as_oid(row[14], optional=True),
+        as_oid(row[15]), row[16], as_oid(row[17], optional=True),
     )  # fmt: skip
 
 
@@ -287,13 +287,13 @@ def decode_commit(data: bytes, *, trusted: bool = False) -> Commit:
     def make() -> Commit:
         policy = row[6]
         _strings(list(policy.values()))
-        peaks = tuple(map(_oid, _rows(row[8])))
-        parents = tuple(map(_oid, _rows(row[2])))
+        peaks = tuple(map(as_oid, _rows(row[8])))
+        parents = tuple(map(as_oid, _rows(row[2])))
         if len(peaks) != _count(row[7]).bit_count() or bool(parents) != bool(peaks):
             raise ValueError("log")
         message, seal = _strings([row[5], row[9]])
         return Commit(
-            _oid(row[1]),
+            as_oid(row[1]),
             parents,
             _signature(row[3]),
             _signature(row[4]),
@@ -318,7 +318,7 @@ def decode_tag(data: bytes, *, trusted: bool = False) -> Tag:
 
     def make() -> Tag:
         name, message, seal = _strings([row[2], row[4], row[5]])
-        return Tag(_oid(row[1]), name, _signature(row[3]), message, seal)
+        return Tag(as_oid(row[1]), name, _signature(row[3]), message, seal)
 
     return _built("tag", make)
 
@@ -337,12 +337,14 @@ def decode_derivation(data: bytes, *, trusted: bool = False) -> Derivation:
         if not isinstance(row[3], dict):
             raise ValueError("parameters")
         sources = tuple(
-            CoreSource(_strings([s[0]])[0], _oid(s[1]), _count(s[2]), _count(s[3]), _oid(s[4]),
-                       tuple(map(_oid, _rows(s[5]))))
+            CoreSource(_strings([s[0]])[0], as_oid(s[1]), _count(s[2]), _count(s[3]), as_oid(s[4]),
+                       tuple(map(as_oid, _rows(s[5]))))
             for s in _rows(row[5])
             if _width(s, 6)
         )  # fmt: skip
-        return Derivation(_strings([row[1]])[0], _count(row[2]), row[3], _oid(row[4], optional=True), sources)
+        return Derivation(
+            _strings([row[1]])[0], _count(row[2]), row[3], as_oid(row[4], optional=True), sources
+        )
 
     return _built("derivation", make)
 
@@ -390,7 +392,8 @@ def _rows(value: Any) -> list[Any]:
     raise ValueError("rows")
 
 
-def _oid(value: Any, *, optional: bool = False) -> bytes:
+def as_oid(value: Any, *, optional: bool = False) -> bytes:
+    """The value, when it is an oid, or with `optional` none at all; raises ValueError for anything else."""
     if type(value) is bytes and (len(value) == OID_BYTES or (optional and not value)):
         return value
     raise ValueError("oid")

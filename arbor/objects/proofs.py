@@ -17,8 +17,8 @@ from blake3 import blake3
 
 from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger, merkle
-from arbor.objects.ids import OID_BYTES, Kind, object_id
-from arbor.objects.model import Commit, Document, decode_commit, decode_document
+from arbor.objects.ids import Kind, object_id
+from arbor.objects.model import Commit, Document, as_oid, decode_commit, decode_document
 from arbor.objects.paths import path_fault
 
 MAGIC = "arbor-proof"
@@ -27,7 +27,7 @@ CHECK_BYTES = 16
 MAX_PROOF_BYTES = 8 * 1024 * 1024
 MAX_PATH_NODES = ledger.MAX_LEVEL + 1
 MAX_KEY_CHARS_TOTAL = 4 * 1024 * 1024
-ROOMS = {"d/": "document", "c/": "core"}
+ROOMS = dict(zip(ledger.PATH_PREFIXES, ("document", "core"), strict=True))
 MEMBERSHIP = ("passage", "document", "absence")
 _CHECK = blake3(derive_key_context="arbor 1 proof check")
 
@@ -182,7 +182,7 @@ def _from_row(row: list[Any]) -> AnyProof:
     if row[2] == "consistency":
         _, _, _, old, old_data, new, new_data, path, _ = row
         return ConsistencyProof(
-            _oid(old), _bytes(old_data), _oid(new), _bytes(new_data), tuple(map(_oid, path))
+            as_oid(old), _bytes(old_data), as_oid(new), _bytes(new_data), tuple(map(as_oid, path))
         )
     _, _, kind, commit, commit_data, key, nodes, document, index, inclusion, passage, _ = row
     if kind not in MEMBERSHIP or not isinstance(key, str) or type(index) is not int or index < 0:
@@ -190,20 +190,14 @@ def _from_row(row: list[Any]) -> AnyProof:
     if len(nodes) > MAX_PATH_NODES:
         raise ValueError("nodes")
     return Proof(
-        kind, _oid(commit), _bytes(commit_data), key, tuple(_unfold_nodes(nodes)), _bytes(document), index,
-        tuple(map(_oid, inclusion)), _bytes(passage),
+        kind, as_oid(commit), _bytes(commit_data), key, tuple(_unfold_nodes(nodes)), _bytes(document), index,
+        tuple(map(as_oid, inclusion)), _bytes(passage),
     )  # fmt: skip
 
 
 def _bytes(value: Any) -> bytes:
     if type(value) is not bytes:
         raise ValueError("bytes")
-    return value
-
-
-def _oid(value: Any) -> bytes:
-    if type(value) is not bytes or len(value) != OID_BYTES:
-        raise ValueError("oid")
     return value
 
 

@@ -20,7 +20,7 @@ from arbor.remote.protocol.wire import Interrupted, Transport
 from arbor.remote.quarantine.receiving import INCOMING_PREFIX
 from arbor.remote.remotes import DEFAULT_REMOTE, check_remote_name
 from arbor.repo.places import FORMAT_FILE
-from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository, leave_out_of_git
+from arbor.repo.repository import DEFAULT_BRANCH, FORMAT, Repository, lay_out
 from arbor.repo.trust.witness import remember
 from arbor.repo.work_tree.twins import arrival_warnings
 from arbor.search.policy_check import policy_faults
@@ -110,17 +110,16 @@ def clone(
             require_prerequisites(shown, ())
             head, tip = _choose_head(shown, options)
             chosen = choose_refs(shown, options.remote, FetchOptions(tags=options.tags))
-            targets = sorted({ref.oid for ref, _ in chosen})
+            targets, tips = sorted({ref.oid for ref, _ in chosen}), [ref.peeled for ref, _ in chosen]
             with download(repo, transport, targets, (), targets, transfer) as arrival:
                 _check_tags(arrival, [ref for ref, _ in chosen])
                 arrival.publish()
-                _require_folder(repo, transfer.filter, [ref.peeled for ref, _ in chosen])
+                _require_folder(repo, transfer.filter, tips)
                 written = check_out_all(repo, tip) if tip and options.checkout and not options.bare else 0
                 _record(repo, transport, options, transfer.filter, chosen, head, tip)
                 if transport.is_peer:
                     heads = {ref.name: ref.oid for ref, _ in chosen if ref.name.startswith(HEADS)}
                     remember(repo, transport.url, heads)
-                tips = [ref.peeled for ref, _ in chosen]
                 warnings = arrival_warnings(repo, tips, arrival.checked.paths, repo.refs.iter_names())
                 if tip is None:
                     warnings.append("the other side has no commit yet")
@@ -149,11 +148,8 @@ def _new_folder(
     make_folders(folder)
     write_atomically(folder / _MARKER, marker.encode())
     try:
-        for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
-            make_folders(folder / name)
+        lay_out(folder, bare=options.bare)
         Refs(folder).set_head(HEADS + DEFAULT_BRANCH)
-        if not options.bare:
-            leave_out_of_git(folder)
         yield folder
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
         (folder / _MARKER).unlink()
@@ -250,12 +246,10 @@ def _record(
     if tip is not None and head and not options.bare:
         repo.refs.move(HEADS + head, repo.refs.read(HEADS + head), tip, who, reason)
     repo.refs.set_head(HEADS + head if head or tip is None else tip)
-    settings = {f"remote.{options.remote}.url": options.url or transport.url}
+    settings: dict[str, str | bool] = {"pull.require_signed": True} if options.require_signed else {}
+    settings[f"remote.{options.remote}.url"] = options.url or transport.url
     if filter_text != FULL:
         settings[f"remote.{options.remote}.filter"] = filter_text
     if head and not options.bare:
         settings[f"branch.{head}.upstream"] = f"{options.remote}/{head}"
-    if options.require_signed:
-        repo.settings.set("pull.require_signed", True)
-    for name, value in settings.items():
-        repo.settings.set(name, value)
+    repo.settings.set_all(settings)

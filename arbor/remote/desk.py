@@ -20,7 +20,7 @@ from arbor.repo.commits.history import count_apart, peel
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
 from arbor.store.files import storing
-from arbor.store.refs import HEADS, TAGS
+from arbor.store.refs import HEADS, REMOTES, TAGS, short_name
 
 if TYPE_CHECKING:
     from arbor.remote import cloning, fetching, on_demand, pushing, refspecs
@@ -175,7 +175,7 @@ class ShareDesk:
         """
         mine = self._repo.refs.current_branch()
         if remote is None:
-            chosen = remotes.upstream_of(self._repo, mine) if mine else None
+            chosen = remotes.upstream_of(self._repo, mine)
             followed = chosen[1] if chosen is not None else ""
         else:
             followed = remotes.followed_there(self._repo, remote).removeprefix(HEADS)
@@ -190,8 +190,7 @@ class ShareDesk:
             raise UsageError(
                 f"there is no branch '{wanted}' on the other side", "name one: arbor pull REMOTE BRANCH"
             )
-        word = "branch" if change.there.startswith(HEADS) else "tag"
-        called = f"{word} '{change.there.split('/', 2)[2]}'"
+        called = f"{'branch' if change.there.startswith(HEADS) else 'tag'} '{short_name(change.there)}'"
         if change.status == "rejected":
             raise RemoteError(f"{called}: {change.reason}", change.hint)
         commit = peel(self._repo, bytes.fromhex(change.new))
@@ -302,12 +301,8 @@ class ShareDesk:
         """(commits ahead, commits behind) of a branch against what it follows; None where it follows nothing."""
         followed = remotes.upstream_of(self._repo, branch)
         here = self._repo.refs.read(HEADS + branch)
-        there = self._repo.refs.read(f"refs/remotes/{followed[0].name}/{followed[1]}") if followed else None
-        if here is None or there is None:
-            return None
-        if here == there:
-            return 0, 0
-        return count_apart(self._repo, here, there)
+        there = self._repo.refs.read(f"{REMOTES}{followed[0].name}/{followed[1]}") if followed else None
+        return None if here is None or there is None else count_apart(self._repo, here, there)
 
     # --- what the others share
 

@@ -15,7 +15,7 @@ from arbor.remote.remotes import followed_there
 from arbor.repo.repository import Repository
 from arbor.repo.trust.witness import Seen, read_witnessed, remember
 from arbor.repo.work_tree.twins import arrival_warnings
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.store.refs import HEADS, REMOTES, TAGS, short_name
 
 TAG_MOVED = "the tag is another one here"
 IN_THE_WAY = "is in the way here"
@@ -205,9 +205,8 @@ def choose_refs(shown: Advertisement, remote: str, options: FetchOptions) -> lis
     asked = [find_there(shown, name) for name in options.branches]
     chosen = []
     for ref in shown.refs:
-        short = ref.name.split("/", 2)[2]
         if ref.name.startswith(HEADS) and (not asked or ref.name in asked):
-            chosen.append((ref, f"{REMOTES}{remote}/{short}" if remote else ""))
+            chosen.append((ref, f"{REMOTES}{remote}/{short_name(ref.name)}" if remote else ""))
         elif ref.name.startswith(TAGS) and (options.tags or ref.name in asked):
             chosen.append((ref, ref.name if options.tags else ""))
     return chosen
@@ -303,7 +302,7 @@ def _unless_blocked(repo: Repository, change: RefChange, going: Collection[str] 
     others = [name for name in repo.refs.in_the_way(change.here) if name not in going]
     if not others:
         return change
-    return replace(change, status="rejected", reason=f"'{others[0].split('/', 2)[2]}' {IN_THE_WAY}")
+    return replace(change, status="rejected", reason=f"'{short_name(others[0])}' {IN_THE_WAY}")
 
 
 def _move_refs(repo: Repository, changes: Sequence[RefChange], url: str) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from arbor.errors import UsageError
-from arbor.remote.protocol.messages import FULL, check_filter, parse_filter
+from arbor.remote.protocol.messages import FULL, check_filter
 from arbor.repo.commits.upstreams import list_upstreams, read_upstream, upstream_key, write_upstream
 from arbor.repo.repository import Repository
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
@@ -90,7 +90,7 @@ def check_remote_name(name: str) -> str:
     return name
 
 
-def add_remote(repo: Repository, name: str, url: str, filter_text: str = FULL) -> None:
+def add_remote(repo: Repository, name: str, url: str) -> None:
     """Record a remote; nothing is fetched.
 
     Raises:
@@ -103,8 +103,6 @@ def add_remote(repo: Repository, name: str, url: str, filter_text: str = FULL) -
                 f"remote '{name}' exists already", f"change it with: arbor remote set-url {name} URL"
             )
         repo.settings.set(f"remote.{name}.url", url)
-        if filter_text:
-            repo.settings.set(f"remote.{name}.filter", parse_filter(filter_text))
 
 
 def set_remote_url(repo: Repository, name: str, url: str) -> None:
@@ -202,7 +200,7 @@ def choose_remote(repo: Repository, branch: str) -> Remote:
     Raises:
         UsageError: when none can be meant.
     """
-    followed = upstream_of(repo, branch) if branch else None
+    followed = upstream_of(repo, branch)
     if followed is not None:
         return followed[0]
     found, wrong = _read(repo)

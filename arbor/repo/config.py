@@ -7,7 +7,7 @@ Local settings never leave the machine.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,17 +134,17 @@ def check_section(section: str, table: Any) -> None:
         )
 
 
-def _check_keys(section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+def check_keys(section: str, table: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Raises UsageError when a table of a policy has a key that is none of these."""
     unknown = next((key for key in table if key not in keys), None)
     if unknown is not None:
-        raise UsageError(
-            f"{POLICY_FILE}: [{section}] has an unknown key '{unknown}'", f"the keys are: {', '.join(keys)}"
-        )
+        hint = f"the keys are: {', '.join(keys)}" if keys else "this version knows no key there"
+        raise UsageError(f"{POLICY_FILE}: [{section}] has an unknown key '{unknown}'", hint)
 
 
 def parse_chunking(table: Mapping[str, Any]) -> ChunkPolicy:
     """The sizes in `[chunking]`; raises UsageError when a key or a value does not belong there."""
-    _check_keys("chunking", table, ("target_bytes", "cap_bytes", "min_bytes"))
+    check_keys("chunking", table, ("target_bytes", "cap_bytes", "min_bytes"))
     for key, value in table.items():
         if type(value) is not int:
             raise UsageError(f"{POLICY_FILE}: [chunking] {key} is a whole number of bytes, not {value!r}")
@@ -156,7 +156,7 @@ def parse_chunking(table: Mapping[str, Any]) -> ChunkPolicy:
 
 def parse_add(table: Mapping[str, Any]) -> int:
     """The largest file that `[add]` lets in; raises UsageError when a key or a value does not belong there."""
-    _check_keys("add", table, ("max_file_size",))
+    check_keys("add", table, ("max_file_size",))
     return parse_size(table.get("max_file_size", DEFAULT_MAX_FILE_BYTES), f"{POLICY_FILE}: max_file_size")
 
 

@@ -146,6 +146,10 @@ class Repository:
         self.store.follow()
         return Snapshot(self.store, self.ledger_root(commit_oid))
 
+    def head_snapshot(self) -> Snapshot:
+        """The documents of HEAD; none before the first commit."""
+        return self.snapshot(self.refs.head_oid())
+
     def stage(self) -> Stage:
         """What is staged now, without what HEAD holds already."""
         self.store.follow()
@@ -208,22 +212,21 @@ def init_repository(fs_path: Path, *, bare: bool = False, branch: str = DEFAULT_
     check_ref_name(HEADS + branch)
     with storing(folder):
         make_folders(fs_path)
-        for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
-            make_folders(folder / name)
+        lay_out(folder, bare=bare)
         if not (folder / "HEAD").exists():
             Refs(folder).set_head(HEADS + branch)
-        if not bare:
-            leave_out_of_git(folder)
         write_atomically(folder / FORMAT_FILE, FORMAT.encode())
     return folder
 
 
-def leave_out_of_git(folder: Path) -> None:
-    """Tell a git repository around a work tree that its `.arbor` folder is none of its files.
+def lay_out(folder: Path, *, bare: bool) -> None:
+    """Make the folders of a KB folder. A git repository around a work tree is told that they are none of its files.
 
     Else `git add -A` would record the store, and `git stash -u` and `git clean` would take it away.
     """
-    if not (folder / _GIT_IGNORE_FILE).exists():
+    for name in ("refs/heads", "refs/tags", "packs", "hooks", "cache"):
+        make_folders(folder / name)
+    if not bare and not (folder / _GIT_IGNORE_FILE).exists():
         write_atomically(folder / _GIT_IGNORE_FILE, b"*\n")
 
 

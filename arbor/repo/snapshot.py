@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from arbor.errors import ColdDocument, UsageError
@@ -25,8 +25,7 @@ from arbor.store.odb import ObjectStore
 
 reading = lazy_module("arbor.text.reading")
 
-DOCUMENTS = "d/"
-CORES = "c/"
+DOCUMENTS, CORES = ledger.PATH_PREFIXES
 CORE_MARK = "core:"
 """How the name of a core is told from a document's path where both are listed."""
 _HERE = "./"
@@ -197,6 +196,14 @@ def ledger_key(path: str) -> str:
     if path.startswith(CORE_MARK):
         return CORES + path[len(CORE_MARK) :]
     return DOCUMENTS + path.removeprefix(_HERE)
+
+
+def group_paths(listing: Iterable[tuple[str, bytes]]) -> dict[bytes, list[str]]:
+    """The paths of each document, in the order in which they are listed."""
+    grouped: dict[bytes, list[str]] = {}
+    for path, oid in listing:
+        grouped.setdefault(oid, []).append(path)
+    return grouped
 
 
 def shown_path(key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from blake3 import blake3
 from arbor.errors import ConflictError, IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES
-from arbor.objects.ledger_diff import diff
+from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.snapshot import CORE_MARK
 from arbor.store.files import (
     MAX_STATE_BYTES,
@@ -103,9 +103,18 @@ class Stage:
 
     def onto(self, source: ledger.NodeSource, root: bytes) -> Stage:
         """The same stage as changes to another ledger root."""
-        keys = {change.key for change in diff(source, root, self.base)} | set(self.changes)
-        wanted = {key: self.find(source, key) for key in keys}
-        return replace(self, base=root, changes={}).with_changes(source, wanted)
+        return replace(
+            self, base=root, changes={key: new for key, _, new in self.changes_since(source, root)}
+        )
+
+    def changes_since(self, source: ledger.NodeSource, root: bytes) -> Iterator[Change]:
+        """What is staged in another way than a ledger root has it, in the order of the keys."""
+        before = {key: old for key, old, _ in diff(source, root, self.base)}
+        for key in sorted({*before, *self.changes}):
+            old = before[key] if key in before else ledger.find(source, root, key)
+            new = self.find(source, key)
+            if old != new:
+                yield Change(key, old, new)
 
     def after_commit(self, source: ledger.NodeSource, head_root: bytes, parents: Sequence[bytes]) -> Stage:
         """What is left of the stage when HEAD has this root and these parents.

@@ -16,7 +16,6 @@ from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
 from arbor.lazy import lazy_module
-from arbor.objects import ledger
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.config import Policy
 from arbor.repo.distillation.core_binding import unproven_source
@@ -207,16 +206,14 @@ class Asker:
             with self._lent(snapshot, progress, current=current, private=damaged, alone=moving) as reader:
                 try:
                     return self._searcher.search(snapshot, reader, query, options, files)
-                except IndexMoved:
+                except (IndexMoved, IndexDamaged) as error:
                     if attempt == _TRIES - 1:
                         raise
                     self._readers.forget(reader)
-                    moving = attempt == _TRIES - 2
-                except IndexDamaged:
-                    if attempt == _TRIES - 1:
-                        raise
-                    self._readers.forget(reader)
-                    damaged = not self._discard(snapshot)
+                    if isinstance(error, IndexDamaged):
+                        damaged = not self._discard(snapshot)
+                    else:
+                        moving = attempt == _TRIES - 2
         raise AssertionError("unreachable")
 
     def _discard(self, snapshot: Snapshot) -> bool:
@@ -277,18 +274,12 @@ class Asker:
         def changed(moment: int) -> set[str]:
             if oid is None:
                 return set()
-            roots = [
-                entry.commit
-                for entry in history.iter_log(self._repo, [oid])
-                if entry.commit.committer.seconds >= moment
-            ]
+            commits = [entry.commit for entry in history.iter_log(self._repo, [oid])]
             paths: set[str] = set()
-            for commit in roots:
-                before = self._repo.ledger_root(commit.parents[0]) if commit.parents else ledger.EMPTY_LEDGER
-                paths.update(
-                    change.key
-                    for change in Snapshot(self._repo.store, commit.ledger_root).changes_since(before)
-                )
+            for commit in commits:
+                if commit.committer.seconds >= moment:
+                    after = Snapshot(self._repo.store, commit.ledger_root)
+                    paths.update(each.key for each in after.changes_since(self._repo.root_before(commit)))
             return paths
 
         return changed
@@ -298,7 +289,7 @@ class Asker:
         started = time.perf_counter()
         self._readers.forget()
         self._labels.mend()
-        access.rebuild(self._cache, self._repo.snapshot(self._repo.refs.head_oid()), progress)
+        access.rebuild(self._cache, self._repo.head_snapshot(), progress)
         return time.perf_counter() - started
 
     def close(self) -> None:

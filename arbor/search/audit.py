@@ -157,16 +157,13 @@ class Auditor:
         """As `ledger.verify_path` on a proof read from the store, with nodes that were proven before kept."""
         node = self._node(snapshot, snapshot.ledger_root)
         after = ""
-        while node.level:
-            found = next((i for i, child in enumerate(node.children) if child.last_key >= key), None)
-            if found is None:
-                return None
+        while (found := node.child_of(key)) is not None:
             child = node.children[found]
             after = node.children[found - 1].last_key if found else after
             below = self._node(snapshot, child.oid)
             ledger.check_child(child, below, node.level - 1, after)
             node = below
-        return next((value for entry_key, value in node.entries if entry_key == key), None)
+        return node.value_of(key)
 
     def _node(self, snapshot: Snapshot, oid: bytes) -> ledger.Node:
         """A node whose bytes hash to `oid` and which keeps a node's own rules."""
@@ -192,10 +189,7 @@ def label_passage(
     """
     if not committed:
         return AuditMode.VISUAL, (NOT_COMMITTED,)
-    lacking = [reason for reason in (problem, "" if evidence or problem else NO_EVIDENCE) if reason]
-    if core_problem:
-        lacking.append(core_problem)
-    if lacking:
+    if lacking := list(filter(None, (problem or ("" if evidence else NO_EVIDENCE), core_problem))):
         proven = "the document is proven to be in this revision"
         return AuditMode.HYBRID, (proven, *lacking)
     return AuditMode.STRICT, (VERIFIED, *([SOURCES] if core_problem is not None else []), evidence)

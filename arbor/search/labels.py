@@ -98,7 +98,7 @@ def _is_of(consensus: Consensus, snapshot: Snapshot) -> bool:
     """Whether a consensus that was kept is, as it is now, of a version."""
     try:
         consensus.wake()
-        return (consensus.ledger_root, consensus.tiers) == (snapshot.ledger_root, snapshot.tiers_word())
+        return consensus.is_of(snapshot)
     except IntegrityError:
         return False
 

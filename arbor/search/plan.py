@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from arbor.errors import UsageError
-from arbor.index.reader import Filter, Session, matches_any
+from arbor.index.reader import Filter, Session, all_of, matches_any
 from arbor.index.tokens import Tokenizer
 from arbor.search.beginnings import widen
 from arbor.search.common_words import STOP_WORDS, is_stop_word
@@ -94,6 +94,10 @@ def units_of(term: Term) -> list[Unit]:
     """The units of a term, any of which may match; a phrase or a prefix is a single one, if it has one spelling."""
     if term.kind == "word":
         return [*match_units(term.text), *other_spellings(term.text)]
+    return _phrase_units(term)
+
+
+def _phrase_units(term: Term) -> list[Unit]:
     unit = phrase_unit(term.text, prefix=term.is_begun)
     if unit is None:
         return []
@@ -102,10 +106,8 @@ def units_of(term: Term) -> list[Unit]:
 
 def _required_units(term: Term, tokenizer: Tokenizer) -> list[Unit]:
     """The units of a term of which one must match; a run of Chinese is a phrase among them."""
-    unit = phrase_unit(term.text, prefix=term.is_begun)
-    if unit is None:
-        return []
-    return widen(unit, tokenizer) if term.is_begun else [unit, *other_spellings(term.text)]
+    units = _phrase_units(term)
+    return widen(units[0], tokenizer) if term.is_begun and units else units
 
 
 def title_units(query: Query, tokenizer: Tokenizer) -> list[Unit]:
@@ -245,8 +247,7 @@ def _filters(query: Query, tokenizer: Tokenizer, hooks: Hooks) -> Iterable[Filte
         yield path_filter(paths)
     yield from _any_of(query.kinds, lambda value: Filter("d.kind = ?", (value,)))
     yield from _any_of(query.langs, lang_filter)
-    if query.labels:
-        yield from _any_of(query.labels, lambda value: _label_filter(value, hooks))
+    yield from _any_of(query.labels, lambda value: _label_filter(value, hooks))
     if query.since is not None:
         yield _date_filter(">=", query.since, "IN", query.since, hooks)
     if query.until is not None:
@@ -265,7 +266,7 @@ def _negate(condition: Filter) -> Filter:
     return Filter(f"NOT ({condition.sql})", condition.values)
 
 
-def _any_of(conditions: tuple[Condition, ...], make: Callable[[str], Filter]) -> Iterable[Filter]:
+def _any_of(conditions: Sequence[Condition], make: Callable[[str], Filter]) -> Iterable[Filter]:
     """At least one of the conditions that are not negated, and none of the others."""
     wanted = [make(condition.value) for condition in conditions if not condition.negated]
     if wanted:
@@ -282,11 +283,8 @@ def path_condition(conditions: Sequence[Condition]) -> Filter | None:
     The same bytes can lie at several paths. They are one document, and it meets the conditions where one of its paths
     meets all of them: leaving out one folder does not hide what also lies elsewhere.
     """
-    met = tuple(_any_of(tuple(conditions), _path_test))
-    if not met:
-        return None
-    values = tuple(value for each in met for value in each.values)
-    return Filter(" AND ".join(f"({each.sql})" for each in met), values)
+    met = tuple(_any_of(conditions, _path_test))
+    return all_of(met) if met else None
 
 
 def path_filter(path: Filter) -> Filter:

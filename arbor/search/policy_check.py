@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arbor.errors import UsageError
+from arbor.errors import UsageError, printable
 from arbor.graph import policy as ripple
 from arbor.graph.rules import parse_rules
-from arbor.repo.config import POLICY_FILE, check_section, parse_add, parse_chunking, parse_tables
+from arbor.repo.config import POLICY_FILE, check_keys, check_section, parse_add, parse_chunking, parse_tables
 from arbor.search.profiles import choose_profile
 
 _MAX_FAULTS = 8
@@ -31,12 +31,8 @@ def policy_faults(data: bytes) -> tuple[str, ...]:
 def table_faults(tables: Mapping[str, Any]) -> tuple[str, ...]:
     """The same of its tables."""
     faults = [fault for section, table in tables.items() if (fault := _fault(section, table))]
-    shown = faults[:_MAX_FAULTS]
-    return (
-        (*shown, f"{POLICY_FILE}: and {len(faults) - len(shown)} more")
-        if faults[_MAX_FAULTS:]
-        else tuple(shown)
-    )
+    more = len(faults) - _MAX_FAULTS
+    return (*faults[:_MAX_FAULTS], *([f"{POLICY_FILE}: and {more} more"] if more > 0 else []))
 
 
 def _fault(section: str, table: Any) -> str:
@@ -51,7 +47,7 @@ def _fault(section: str, table: Any) -> str:
 
 
 def _check_ripple(table: Mapping[str, Any]) -> None:
-    _check_keys("ripple", table, ripple.KEYS)
+    check_keys("ripple", table, ripple.KEYS)
     ripple.parse_policy(table)
     text = next((key for key, value in table.items() if isinstance(value, str)), None)
     if text is not None:  # it is understood, and yet no number as the guide has it
@@ -61,14 +57,7 @@ def _check_ripple(table: Mapping[str, Any]) -> None:
 
 
 def _check_none(section: str) -> Callable[[Mapping[str, Any]], None]:
-    return lambda table: _check_keys(section, table, ())
-
-
-def _check_keys(section: str, table: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    unknown = next((key for key in table if key not in keys), None)
-    if unknown is not None:
-        hint = f"the keys are: {', '.join(keys)}" if keys else "this version knows no key there"
-        raise UsageError(f"{POLICY_FILE}: [{section}] has an unknown key '{unknown}'", hint)
+    return lambda table: check_keys(section, table, ())
 
 
 _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {
@@ -83,4 +72,4 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], object]] = {
 
 
 def _line(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text[:_MAX_CHARS])
+    return printable(text[:_MAX_CHARS], "?")

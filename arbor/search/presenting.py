@@ -23,7 +23,7 @@ from arbor.search.ranking import Ranked
 from arbor.search.results import AuditMode, ChunkPlace, Hit, PassageHit
 from arbor.search.retrieval import Candidate
 from arbor.search.snippet import Snippet, make_snippet
-from arbor.search.work_tree import Content, content_of_file, passage_of_file
+from arbor.search.work_tree import Content, content_of_file, passage_of_file, paths_asked_first
 from arbor.text.analyzer import index_text
 from arbor.text.extraction import Extraction
 
@@ -169,18 +169,13 @@ class HitMaker:
                 is_damaged = True
         return proven, is_damaged
 
-    def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
-        """All paths of a document but the hidden ones, those before the others that the query asks for by `path:`.
+    def is_shown(self, ranked: Ranked, hidden: frozenset[str]) -> bool:
+        """Whether a candidate is more than what a file of the work tree stands in for."""
+        candidate = ranked.candidate
+        return candidate.file is not None or bool(self._paths_of(candidate.document.first, hidden))
 
-        Nothing where no path is left that the query asks for.
-        """
-        paths = [path for path in self._session.paths_of(first) if path not in hidden]
-        if self._path_condition is None:
-            return paths
-        meeting = set(self._session.paths_meeting(first, self._path_condition))
-        if meeting.isdisjoint(paths):
-            return []
-        return sorted(paths, key=lambda path: path not in meeting)
+    def _paths_of(self, first: int, hidden: frozenset[str]) -> list[str]:
+        return paths_asked_first(self._session, first, self._path_condition, hidden)
 
     def _origins(self, document: Document) -> tuple[CoreOrigin, ...]:
         """What a core was made from; nothing for other documents, and where its derivation cannot be read."""

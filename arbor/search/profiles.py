@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arbor.errors import UsageError
+from arbor.repo.config import check_keys
 
 WEIGHTS = ("relevance", "consensus", "quality", "freshness")
 
@@ -59,10 +60,7 @@ def parse_profiles(section: Mapping[str, Any]) -> dict[str, RankingProfile]:
 
 
 def _parse_profile(name: str, table: Mapping[str, Any]) -> RankingProfile:
-    for key in table:
-        if key not in (*WEIGHTS, "half_life_days"):
-            raise UsageError(f"arbor.toml: [ranking.{name}] has an unknown key '{key}'",
-                             f"the keys are: {', '.join(WEIGHTS)}, half_life_days")  # fmt: skip
+    check_keys(f"ranking.{name}", table, (*WEIGHTS, "half_life_days"))
     weights = {key: _number(name, key, table.get(key, 0.0), 1.0) for key in WEIGHTS}
     if abs(sum(weights.values()) - 1.0) > 1e-6:
         raise UsageError(
@@ -88,11 +86,12 @@ def choose_profile(section: Mapping[str, Any], name: str | None) -> RankingProfi
     Raises:
         UsageError: when there is no such profile.
     """
-    profiles = parse_profiles(section)
-    wanted = name or section.get("default") or DEFAULT.name
-    profile = profiles.get(wanted) if isinstance(wanted, str) else None
+    return get_profile(name or section.get("default") or DEFAULT.name, parse_profiles(section))
+
+
+def get_profile(name: object, profiles: Mapping[str, RankingProfile] = BUILT_IN) -> RankingProfile:
+    """The profile of a name; raises UsageError when there is none."""
+    profile = profiles.get(name) if isinstance(name, str) else None
     if profile is None:
-        raise UsageError(
-            f"there is no ranking profile '{wanted}'", f"the profiles are: {', '.join(profiles)}"
-        )
+        raise UsageError(f"there is no ranking profile '{name}'", f"the profiles are: {', '.join(profiles)}")
     return profile

@@ -26,10 +26,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
+from arbor.objects.model import KINDS
+from arbor.repo.commits.moments import UNIT_SECONDS
 from arbor.search.doubts import doubt_operators, doubt_phrase, doubt_word
 from arbor.text.analyzer import match_units
 
-KINDS = ("surface", "core")
 MAX_QUERY_CHARS = 1_000_000
 MAX_FILTERS = 64
 MAX_STARS = 8
@@ -44,8 +45,6 @@ _BEGUN_PHRASE = re.compile(r"[^*]*[^\W_]\*")
 _NOTES_MAX = 3
 # `30d`, and as git takes it `2.weeks.ago`; quoted, with spaces. Minutes are left out, since an m is a month.
 _AGE = re.compile(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
-_AGE_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1),
-              "m": timedelta(days=30), "y": timedelta(days=365)}  # fmt: skip
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
 _WEEK = re.compile(r"\d{4}-?W\d\d")
 _HALVES = re.compile("[\ud800-\udfff]")
@@ -246,10 +245,7 @@ def _make_term(value: str, quoted: bool) -> Term | None:
     kind = "phrase" if quoted else "word"
     if _BEGUN_PHRASE.fullmatch(value) if quoted else value.endswith("*"):
         value, kind = value.rstrip("*"), "begun phrase" if quoted else "prefix"
-    units = match_units(value)
-    if not units:
-        return None
-    return Term(value, kind)
+    return Term(value, kind) if match_units(value) else None
 
 
 def _count_filter(draft: _Draft) -> None:
@@ -320,7 +316,7 @@ def parse_span(value: str, now: float, name: str = "since") -> tuple[int, int]:
             first = midnight - timedelta(days=value == "yesterday")
             return _span(first, 1)
         if age:
-            return _span(today - int(age[1]) * _AGE_UNITS[age[2][0]])
+            return _span(today - timedelta(seconds=int(age[1]) * UNIT_SECONDS[age[2][0]]))
         if _YEAR_OR_MONTH.fullmatch(value):
             first = datetime.fromisoformat((value + "-01-01")[:10]).replace(tzinfo=UTC)
             in_month = calendar.monthrange(first.year, first.month)[1]

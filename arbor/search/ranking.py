@@ -36,16 +36,11 @@ class Ranked:
 
 def rank_by_relevance(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates by their lexical score alone, in the order they come in."""
-    best = max((candidate.score for candidate in candidates), default=0.0)
+    # Scores are never negative; all are 0 where the query has no words.
+    best = max((candidate.score for candidate in candidates), default=0.0) or 1.0
     return [
-        Ranked(each, each.score, Scores(lexical=Score(each.score, _share(each.score, best))))
-        for each in candidates
+        Ranked(each, each.score, Scores(lexical=Score(each.score, each.score / best))) for each in candidates
     ]
-
-
-def _share(score: float, best: float) -> float:
-    """A score as its share of the best one, 0 ... 1; 0 where nothing matches."""
-    return min(1.0, max(0.0, score / best)) if best > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

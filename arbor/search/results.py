@@ -147,6 +147,7 @@ class SearchResult:
         trace: Names this retrieval: the same version, query, mode and hits have the same trace.
         hits: Best first.
         withheld: How many better or equal hits were not shown, by reason.
+        more: Whether further documents match, which were not looked at since enough are shown or were withheld.
         stale: Whether the index could not be brought to the version asked for, since the store is damaged, and the
             hits may be of an older one. Only VISUAL answers so.
         notes: What was done to the query, and what of the version could not be searched, one sentence each.
@@ -159,5 +160,6 @@ class SearchResult:
     trace: str
     hits: tuple[Hit, ...]
     withheld: Mapping[str, int] = field(default_factory=dict)
+    more: bool = False
     stale: bool = False
     notes: tuple[str, ...] = ()

@@ -67,8 +67,8 @@ class SearchOptions:
 
     @property
     def documents(self) -> int:
-        """How many candidates must be found before they can be put in order."""
-        return self.limit if self.ranker is None else max(self.limit, POOL_DOCUMENTS)
+        """How many candidates must be found before they can be put in order; one more tells whether more match."""
+        return self.limit + 1 if self.ranker is None else max(self.limit + 1, POOL_DOCUMENTS)
 
     def rank(self, candidates: Sequence[Candidate], session: Session) -> list[Ranked]:
         """The candidates, best first."""
@@ -120,7 +120,7 @@ class Searcher:
                     Wishes(options.mode, options.passages, options.check_core, options.hooks.label_of,
                            options.hooks.is_contested),
                 )  # fmt: skip
-                hits, withheld = _collect(desk, maker, options)
+                hits, withheld, more = _collect(desk, maker, options)
                 notes = (*desk.notes, *_tier_notes(session, snapshot))
                 if not hits:
                     notes += tuple(_lacking_notes(session, parsed))
@@ -135,6 +135,7 @@ class Searcher:
             trace=_trace_of(snapshot, parsed, options, hits),
             hits=hits,
             withheld=withheld,
+            more=more,
             notes=notes,
         )
 
@@ -266,19 +267,23 @@ class _Desk:
         return Pool(tuple(merged), pool.complete, units)
 
 
-def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tuple[Hit, ...], dict[str, int]]:
-    """The hits that may be shown, and the reasons of those passed over on the way, counted."""
+def _collect(
+    desk: _Desk, maker: HitMaker, options: SearchOptions
+) -> tuple[tuple[Hit, ...], dict[str, int], bool]:
+    """The hits that may be shown, the reasons of those passed over on the way, counted, and whether more match."""
     limit, wanted = options.limit, options.documents
     while True:
         pool = desk.candidates(wanted)
         maker.look_for(pool.units)
         shown: list[Hit] = []
         withheld: Counter[str] = Counter()
+        more = False
         places: dict[Content, int] = {}  # where in `shown` the hit of each content is
         for ranked in options.rank(pool.candidates, desk.session):
             content = maker.content_of(ranked.candidate) if desk.has_files else None
             place = places.get(content) if content else None
             if len(shown) == limit and place is None:
+                more = more or maker.is_shown(ranked, desk.hidden)
                 if content is None:
                     break
                 continue  # further copies of what is shown may come
@@ -293,11 +298,12 @@ def _collect(desk: _Desk, maker: HitMaker, options: SearchOptions) -> tuple[tupl
                 shown.append(hit)
         if pool.complete and not shown and not withheld and desk.fall_back(pool):
             continue
+        more = more or not (pool.complete or len(shown) == limit)
         if len(shown) == limit or pool.complete or wanted >= EXAMINED_MAX:
-            return tuple(shown), dict(sorted(withheld.items()))
+            return tuple(shown), dict(sorted(withheld.items())), more
         if options.mode is AuditMode.STRICT and not desk.has_words(pool):
             desk.notes = (*desk.notes, f"{_ONLY_FILTERS} (withheld are the first {sum(withheld.values()):,})")
-            return tuple(shown), dict(sorted(withheld.items()))
+            return tuple(shown), dict(sorted(withheld.items())), more
         wanted *= 4
 
 

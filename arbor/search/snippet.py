@@ -81,10 +81,8 @@ def _best_window(text: str, spans: Sequence[Span], weights: Mapping[int, float],
         value = sum(weights.get(unit, 0.0) for unit in units)
         if value > best_value:
             start = max(0, min(span.start - _LEAD_CHARS, len(text) - length))
-            best_value, best = (
-                value,
-                _Window(start, span.start, max(each.end for each in spans[first : last + 1])),
-            )
+            best_value = value
+            best = _Window(start, span.start, max(each.end for each in spans[first : last + 1]))
     return best
 
 

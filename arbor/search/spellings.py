@@ -6,27 +6,26 @@ not the same ones in common. A query asks for the others beside the one that was
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from arbor.lazy import lazy_pattern
 from arbor.text.analyzer import Unit
 from arbor.text.folding import camel_parts
 
 _SIGNS_AROUND = " \t\n()[]{}<>.,;:!?'\"`"
-_VERSION = re.compile(r"([vV]?)(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z]+)*)")
-_LONG_PART = re.compile(r"\d\d")
-_ARXIV = re.compile(
-    r"(?:arxiv:|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?(\d{4}\.\d{4,5})(v\d+)?(?:\.pdf)?",
-    re.IGNORECASE,
+_VERSION = lazy_pattern(r"([vV]?)(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z]+)*)")
+_LONG_PART = lazy_pattern(r"\d\d")
+_ARXIV = lazy_pattern(
+    r"(?i)(?:arxiv:|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?(\d{4}\.\d{4,5})(v\d+)?(?:\.pdf)?"
 )
-_DOI = re.compile(r"(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)(10\.\d{4,9}/\S+)", re.IGNORECASE)
-_ISBN = re.compile(r"(?:isbn(?:-1[03])?:?)?((?:97[89]-?)?\d(?:-?\d){8}-?[\dXx])", re.IGNORECASE)
+_DOI = lazy_pattern(r"(?i)(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)(10\.\d{4,9}/\S+)")
+_ISBN = lazy_pattern(r"(?i)(?:isbn(?:-1[03])?:?)?((?:97[89]-?)?\d(?:-?\d){8}-?[\dXx])")
 _ISBN_DIGITS_MAX, _ISBN_GROUP_MAX = 13, 5
 """The longer form's length, and how many digits at most stand for a country or language, which come first."""
-_SNAKE = re.compile(r"[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+")
-_CAMEL = re.compile(r"[A-Za-z0-9]+")
-_MEASURE = re.compile(r"(\d+(?:[.,]\d+)?)( ?)([A-Za-z]{1,3})")
+_SNAKE = lazy_pattern(r"[A-Za-z0-9]*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+")
+_CAMEL = lazy_pattern(r"[A-Za-z0-9]+")
+_MEASURE = lazy_pattern(r"(\d+(?:[.,]\d+)?)( ?)([A-Za-z]{1,3})")
 
 
 def other_spellings(typed: str) -> list[Unit]:

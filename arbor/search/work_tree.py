@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from arbor.index.entries import entry_of_file
@@ -78,13 +78,18 @@ def content_of_file(file: Extraction) -> Content:
     return file.media_type, file_hash(b"".join(pieces))
 
 
-def paths_asked_first(session: Session, first: int, condition: Filter | None) -> list[str]:
-    """All paths of the document with this first row, those before the others that meet a condition."""
-    paths = session.paths_of(first)
+def paths_asked_first(
+    session: Session, first: int, condition: Filter | None, hidden: Set[str] = frozenset()
+) -> list[str]:
+    """All paths of the document with this first row but the hidden ones, those before the others that meet a condition.
+
+    Nothing where no path is left that meets it.
+    """
+    paths = [path for path in session.paths_of(first) if path not in hidden]
     if condition is None:
         return paths
     meeting = set(session.paths_meeting(first, condition))
-    return sorted(paths, key=lambda path: path not in meeting)
+    return [] if meeting.isdisjoint(paths) else sorted(paths, key=lambda path: path not in meeting)
 
 
 def _scored(units: tuple[RankedUnit, ...], beside: Statistics, own: Statistics) -> list[ScoredUnit]:

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgpack
 from blake3 import blake3
@@ -30,17 +30,17 @@ _MAX_LINE_BYTES = 64 * 1024
 MAX_STATE_BYTES = 1 << 30
 """What a file of a KB folder that is read as a whole can have."""
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-_SAFE = "free some space and run the command again; what was committed is safe"
-_OWNER = "check who owns the folder"
-_REASONS = {
-    errno.ENOSPC: ("the disk is full", _SAFE),
-    errno.EDQUOT: ("the disk quota is used up", _SAFE),
+SAFE = "free some space and run the command again; what was committed is safe"
+OWNER = "check who owns the folder"
+REASONS = {
+    errno.ENOSPC: ("the disk is full", SAFE),
+    errno.EDQUOT: ("the disk quota is used up", SAFE),
     errno.EROFS: (
         "it is read-only here",
         "searching, showing and verifying work on a read-only knowledge base",
     ),
-    errno.EACCES: ("permission denied", _OWNER),
-    errno.EPERM: ("permission denied", _OWNER),
+    errno.EACCES: ("permission denied", OWNER),
+    errno.EPERM: ("permission denied", OWNER),
     errno.EMFILE: ("too many files are open", "raise the limit on open files: ulimit -n"),
     errno.EIO: ("the disk failed (input/output error)", "check the disk, then run: arbor verify"),
 }
@@ -48,7 +48,7 @@ _REASONS = {
 
 def in_words(error: OSError) -> tuple[str, str]:
     """(why the system refused, what to do about it); "" where nothing is known to do."""
-    return _REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
+    return REASONS.get(error.errno or 0, ((error.strerror or type(error).__name__).lower(), ""))
 
 
 @contextlib.contextmanager
@@ -187,14 +187,14 @@ def put_durably(temporary: Path, fs_path: Path) -> None:
         raise
 
 
-def write_atomically(
-    fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
-) -> None:
-    """Replace a file's content as a whole: temporary file, fsync, rename, fsync of the folder.
+@contextlib.contextmanager
+def replacing(
+    fs_path: Path, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
+) -> Iterator[BinaryIO]:
+    """Replace a file as a whole by what the block writes: temporary file, fsync, rename, fsync of the folder.
 
     Args:
-        fs_path: The file; its folder must exist.
-        data: The new content.
+        fs_path: The file; its folder must exist. It stays as it is where the block fails.
         durable: False leaves out the fsyncs, for caches that can be made again.
         keep_mode: Whether who may read and write a file that is there stays as it is.
         executable: Whether those who may read it may run it.
@@ -206,7 +206,7 @@ def write_atomically(
             if keep_mode and hasattr(os, "fchmod"):
                 with contextlib.suppress(FileNotFoundError):
                     os.fchmod(file.fileno(), stat.S_IMODE(os.stat(fs_path).st_mode))
-            file.write(data)
+            yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
@@ -217,6 +217,14 @@ def write_atomically(
         raise
     if durable:
         fsync_folder(fs_path.parent)
+
+
+def write_atomically(
+    fs_path: Path, data: bytes, *, durable: bool = True, keep_mode: bool = False, executable: bool = False
+) -> None:
+    """Replace a file's content as a whole, see `replacing`."""
+    with replacing(fs_path, durable=durable, keep_mode=keep_mode, executable=executable) as file:
+        file.write(data)
 
 
 def is_special(fs_path: Path) -> bool:

@@ -293,10 +293,8 @@ def _chain_faults(parsed: Sequence[Record | None]) -> Iterator[Fault]:
         if record is None:
             bad_from = bad_from or number
             continue
-        bad = number - bad_from if bad_from else 0
-        if bad:
-            last = max(record.sequence - 1, expected)
-            yield Fault(expected, last, bad_from, f"{bad} line{'s' if bad > 1 else ''} edited or damaged")
+        if bad_from:
+            yield _edited(expected, max(record.sequence - 1, expected), bad_from, number - bad_from)
         elif record.sequence > expected:
             yield Fault(expected, record.sequence - 1, number, "records are missing")
         elif record.sequence < expected:
@@ -306,9 +304,11 @@ def _chain_faults(parsed: Sequence[Record | None]) -> Iterator[Fault]:
         expected, previous, bad_from = record.sequence + 1, record.hash, 0
     if bad_from:
         bad = len(parsed) - bad_from + 1
-        yield Fault(
-            expected, expected + bad - 1, bad_from, f"{bad} line{'s' if bad > 1 else ''} edited or damaged"
-        )
+        yield _edited(expected, expected + bad - 1, bad_from, bad)
+
+
+def _edited(first: int, last: int, line: int, bad: int) -> Fault:
+    return Fault(first, last, line, f"{bad} line{'s' if bad > 1 else ''} edited or damaged")
 
 
 def _at_head(sound: Sequence[Record], problem: str) -> Fault:

@@ -81,9 +81,8 @@ def _wait_for(handle: int, wait_s: float) -> bool:
     key, deadline = (status.st_dev, status.st_ino), time.monotonic() + wait_s
     queue = _queues.setdefault(key, deque())
     try:
-        queue.append(
-            ticket
-        )  # within, as an interrupt may come right after it: a ticket left behind bars all others
+        # Within, as an interrupt may come right after it: a ticket left behind bars all others.
+        queue.append(ticket)
         while not (queue[0] is ticket and _try_lock(handle)):
             if time.monotonic() >= deadline:
                 return False
@@ -99,9 +98,8 @@ def _wait_for(handle: int, wait_s: float) -> bool:
 def is_held(fs_path: Path) -> bool:
     """Whether a process holds a lock now; also where nothing may be written."""
     try:
-        handle = os.open(
-            fs_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-        )  # a pipe is not to be waited for
+        # A pipe is not to be waited for.
+        handle = os.open(fs_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
         return False
     try:

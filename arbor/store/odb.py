@@ -31,13 +31,20 @@ _TICK_NS = 2_000_000_000
 _PACK_NAME = re.compile(r"[0-9a-f]{64}\.pack\Z")
 
 
-def _read_sound(pack: Pack, place: Place, oid: bytes) -> tuple[int, bytes] | None:
+def read_sound(pack: Pack, place: Place, oid: bytes) -> tuple[int, bytes] | None:
     """(kind, bytes) at a place, or None when they are damaged or are not the object of this oid."""
     try:
         kind, data = pack.get(place)
     except IntegrityError:
         return None
     return (kind, data) if object_id(kind, data) == oid else None
+
+
+def of_kind(kind: Kind, oid: bytes, found: tuple[int, bytes]) -> bytes:
+    """The bytes of an object that was read; raises IntegrityError when it is of another kind."""
+    if found[0] != kind:
+        raise IntegrityError(f"object {oid.hex()[:12]} is a {Kind(found[0]).label}, not a {kind.label}")
+    return found[1]
 
 
 MERGE_ABOVE = 16
@@ -150,7 +157,7 @@ class ObjectStore:
             IntegrityError: when it is absent or damaged.
         """
         found = self._find(oid) or (self._find(oid) if self.refresh() else None)
-        sound = _read_sound(*found, oid) if found is not None else None
+        sound = read_sound(*found, oid) if found is not None else None
         return sound or self._get_past_damage(oid)
 
     def _get_past_damage(self, oid: bytes) -> tuple[int, bytes]:
@@ -158,12 +165,12 @@ class ObjectStore:
         damaged = False
         for pack in self.packs():
             place = pack.index.find(oid)
-            sound = _read_sound(pack, place, oid) if place is not None else None
+            sound = read_sound(pack, place, oid) if place is not None else None
             if sound is None and not pack.scanned and (place is not None or not pack.index.check()):
                 damaged = damaged or place is not None
                 pack.rescan()
                 place = pack.index.find(oid)
-                sound = _read_sound(pack, place, oid) if place is not None else None
+                sound = read_sound(pack, place, oid) if place is not None else None
             if sound is not None:
                 return sound
             damaged = damaged or place is not None
@@ -176,10 +183,7 @@ class ObjectStore:
         Raises:
             IntegrityError: when it is absent, damaged or of another kind.
         """
-        found, data = self.get(oid)
-        if found != kind:
-            raise IntegrityError(f"object {oid.hex()[:12]} is a {Kind(found).label}, not a {kind.label}")
-        return data
+        return of_kind(kind, oid, self.get(oid))
 
     def get_node(self, oid: bytes) -> ledger.Node:
         """A ledger node; recently used ones are kept decoded."""

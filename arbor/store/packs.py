@@ -26,18 +26,18 @@ class Pack:
         self.name = fs_path.stem
         self._file = PositionedFile(fs_path)
         self._frames: OrderedDict[int, fmt.Frame] = OrderedDict()
+        self._hash = bytes.fromhex(self.name)
         self.scanned = False
         """Whether the index was made from the pack's bytes by this process, so that another scan finds no more."""
         self.index = self._open_index()
 
     def _open_index(self) -> PackIndex:
         try:
-            return open_index(self.fs_path.with_suffix(".idx"), bytes.fromhex(self.name))
-        except (OSError, IntegrityError, ValueError):
-            self.scanned = True
-            return self.scan_index()
+            return open_index(self.fs_path.with_suffix(".idx"), self._hash)
+        except (OSError, IntegrityError):
+            return self._scan_index()
 
-    def scan_index(self) -> PackIndex:
+    def _scan_index(self) -> PackIndex:
         """An index made now from the pack's bytes; kept on disk where that is allowed and nothing is damaged.
 
         The index of a damaged pack would go on hiding what is in it after its bytes have been brought back.
@@ -48,20 +48,16 @@ class Pack:
             sound = sound and frame is not None
             if frame is not None:
                 rows += [encode_row(oid, number, slot) for slot, (_, oid, _) in enumerate(frame.objects())]
-        try:
-            pack_hash = bytes.fromhex(self.name)
-        except ValueError as error:
-            raise IntegrityError(f"'{self.fs_path.name}' is not a pack name") from error
-        data = encode_index(pack_hash, rows, offsets)
+        self.scanned = True
+        data = encode_index(self._hash, rows, offsets)
         if sound:
             with contextlib.suppress(OSError):
                 write_atomically(self.fs_path.with_suffix(".idx"), data)
-        return PackIndex(data, pack_hash)
+        return PackIndex(data, self._hash)
 
     def rescan(self) -> None:
         """Replace an index that was found wrong; frames are numbered anew, so none is kept."""
-        self.index = self.scan_index()
-        self.scanned = True
+        self.index = self._scan_index()
         self._frames = OrderedDict()
 
     def get(self, place: Place) -> tuple[int, bytes]:
@@ -163,4 +159,4 @@ class Pack:
                 return False
             hasher.update(block)
             offset += len(block)
-        return hasher.hexdigest() == self.name and self._file.read_at(max(end, 0), 32) == hasher.digest()
+        return hasher.hexdigest() == self.name and self._file.read_at(end, 32) == hasher.digest()

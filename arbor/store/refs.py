@@ -36,6 +36,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\
 _WINDOWS = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 _OID = re.compile(r"[0-9a-f]{64}\Z")
 _MAX_NAME_BYTES = 200
+_NO_OID = bytes(32)
 _MAX_FILE_BYTES = 4096
 _MAX_NAME_CHARS, _MAX_REASON_CHARS = 200, 1000
 
@@ -73,6 +74,12 @@ def check_ref_name(name: str) -> str:
             f"'{name}' is not a name that a branch or tag may have", "letters, digits, - _ . and / are safe"
         )
     return name
+
+
+def short_name(name: str) -> str:
+    """What people call a ref: the full name without its namespace."""
+    prefix = next((prefix for prefix in (HEADS, TAGS, REMOTES) if name.startswith(prefix)), "")
+    return name[len(prefix) :]
 
 
 def _encoded_bytes(name: str) -> int:
@@ -294,9 +301,8 @@ class Refs:
     def _log(self, name: str, old: bytes | None, new: bytes | None, who: Signature, reason: str) -> None:
         path = self._logs / name
         self._make_room_for_log(path)
-        zero = bytes(32)
         body = "\t".join([
-            (old or zero).hex(), (new or zero).hex(), _one_line(who.name)[:_MAX_NAME_CHARS],
+            (old or _NO_OID).hex(), (new or _NO_OID).hex(), _one_line(who.name)[:_MAX_NAME_CHARS],
             _one_line(who.email)[:_MAX_NAME_CHARS], str(who.seconds),
             str(who.offset_minutes), _one_line(reason)[:_MAX_REASON_CHARS],
         ])  # fmt: skip
@@ -352,10 +358,9 @@ def _parse_log_line(line: str) -> ReflogEntry | None:
     if len(fields) != 7 or blake3(body.encode("utf-8", "replace")).hexdigest(8) != check:
         return None
     old, new, name, email, seconds, offset, reason = fields
-    zero = bytes(32)
     try:
-        old_oid, new_oid = bytes.fromhex(old), bytes.fromhex(new)
+        old_oid, new_oid = (b"" if oid == _NO_OID else oid for oid in map(bytes.fromhex, (old, new)))
         who = Signature(name, email, int(seconds), int(offset))
     except ValueError:
         return None
-    return ReflogEntry(b"" if old_oid == zero else old_oid, b"" if new_oid == zero else new_oid, who, reason)
+    return ReflogEntry(old_oid, new_oid, who, reason)

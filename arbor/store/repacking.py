@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 from arbor.errors import IntegrityError
-from arbor.objects.ids import object_id
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder
-from arbor.store.odb import MERGE_ABOVE, ObjectStore
+from arbor.store.odb import MERGE_ABOVE, ObjectStore, read_sound
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.pack_writer import PackWriter
 from arbor.store.packs import Pack
@@ -51,13 +51,12 @@ class Repacked:
     damaged: tuple[str, ...] = ()
 
 
-def plan_merge(sizes: Sequence[int], *, above: int = MERGE_ABOVE, factor: int = FACTOR) -> int:
+def plan_merge(sizes: Sequence[int], *, above: int = MERGE_ABOVE) -> int:
     """How many of the smallest packs to merge: 0 when there are few enough.
 
     Args:
         sizes: Bytes of each pack, ascending.
         above: Merge only when there are more packs than this.
-        factor: As `FACTOR`.
 
     Source: `git repack --geometric`: what stays forms a geometric progression, so each byte is rewritten O(log n)
     times over the life of a store.
@@ -66,11 +65,11 @@ def plan_merge(sizes: Sequence[int], *, above: int = MERGE_ABOVE, factor: int = 
         return 0
     split = 0
     for position in range(len(sizes) - 1, 0, -1):
-        if sizes[position] < factor * sizes[position - 1]:
+        if sizes[position] < FACTOR * sizes[position - 1]:
             split = position + 1
             break
     total = sum(sizes[:split])
-    while split < len(sizes) and sizes[split] < factor * total:
+    while split < len(sizes) and sizes[split] < FACTOR * total:
         total += sizes[split]
         split += 1
     if split < 2:
@@ -153,12 +152,7 @@ def rewrite_packs(
 def _has_sound(pack: Pack, oid: bytes) -> bool:
     """Whether a pack that stays gives this object now; that its index names it is not enough."""
     place = pack.index.find(oid)
-    if place is None:
-        return False
-    try:
-        return object_id(*pack.get(place)) == oid
-    except IntegrityError:
-        return False
+    return place is not None and read_sound(pack, place, oid) is not None
 
 
 class _Moved:
@@ -217,12 +211,4 @@ def _remove(packs: Sequence[Pack]) -> None:
 
 
 def _sum(left: Repacked, right: Repacked) -> Repacked:
-    return Repacked(
-        left.packs_before + right.packs_before,
-        left.packs_after + right.packs_after,
-        left.dropped + right.dropped,
-        left.dropped_bytes + right.dropped_bytes,
-        left.bytes_before + right.bytes_before,
-        left.bytes_after + right.bytes_after,
-        left.damaged + right.damaged,
-    )
+    return Repacked(*map(add, astuple(left), astuple(right)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind
-from arbor.store.odb import ObjectStore
+from arbor.store.odb import ObjectStore, of_kind
 
 FRAMES_AT_HAND = 16
 
@@ -44,12 +44,7 @@ class SequentialReader:
         Raises:
             IntegrityError: when it is absent, damaged or of another kind.
         """
-        found = self._objects.get(oid)
-        if found is None:
-            found = self._load(oid)
-        if found[0] != kind:
-            raise IntegrityError(f"object {oid.hex()[:12]} is a {Kind(found[0]).label}, not a {kind.label}")
-        return found[1]
+        return of_kind(kind, oid, self._objects.get(oid) or self._load(oid))
 
     def _load(self, oid: bytes) -> tuple[int, bytes]:
         """Read the frame that holds an object; the store decides where anything about it is wrong."""

@@ -90,7 +90,9 @@ _DECLARED = re.compile(
 """How XML, pages and message catalogues, programs and editors, and LaTeX say what a file is in."""
 
 _WINDOWS = re.compile(r"\Acp-?(?=12)", re.IGNORECASE)
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""Byte order marks that count before whatever else names an encoding (HTML standard, "BOM sniff")."""
+
 _RECORDED = "; charset="
 
 
@@ -135,7 +137,7 @@ def read_as_said(data: bytes, label: str) -> Said | None:
     says, and that before what stands in a page.
     """
     codec = find_codec(label)
-    if not codec or data.startswith(_MARKS):
+    if not codec or data.startswith(MARKS):
         return None
     try:
         return Said(codec, data.decode(codec))

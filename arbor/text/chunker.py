@@ -19,6 +19,9 @@ from arbor.text.extraction import ChunkPolicy, Passage
 HEADING_BYTES_MAX = 300
 """Headings are cut to this length, so that finding one never needs the rest of an endless line."""
 
+BLANK_LINE_BYTES = 3
+"""A heading after nothing but a blank line still leads a passage."""
+
 _LINE_SLACK_BYTES = 1024
 _SENTENCE_ENDS = (b". ", b"! ", b"? ", "。".encode(), "！".encode(), "？".encode())
 
@@ -123,7 +126,7 @@ def cut_buffer(
         while following < count and marks[following].start <= lead and marks[following].start < least:
             mark = marks[following]
             enter_heading(outline, mark)
-            lead = mark.end + 3  # a heading after nothing but a blank line still leads this passage
+            lead = mark.end + BLANK_LINE_BYTES
             following += 1
         headings = tuple([title for _, title in outline])
         boundary = following

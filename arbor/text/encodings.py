@@ -31,22 +31,15 @@ def detect_encoding(data: bytes, *, is_first: bool = False) -> str:
     `is_first` it is what the readers of earlier versions take it for.
     """
     # Escapes are looked for by their first byte, since ISO 2022 is ASCII by all other signs.
-    if b"\0" not in data and b"\x1b" not in data:
-        if data.isascii():
-            return UTF8
-        try:
-            data.decode(UTF8)
-        except UnicodeDecodeError:
-            pass
-        else:
-            return UTF8
+    if b"\0" not in data and b"\x1b" not in data and (data.isascii() or can_decode(data, UTF8)):
+        return UTF8
     return detection.detect_unusual_encoding(data, is_first=is_first)
 
 
 def decode_whole(data: bytes, *, is_first: bool = False) -> str:
     """The text of a file, or of a part of one, in the encoding that it looks like, without a byte order mark."""
-    text = data.decode(detect_encoding(data, is_first=is_first) or "latin_1", "replace")
-    return text[1:] if text[:1] == "\ufeff" else text
+    encoding = detect_encoding(data, is_first=is_first) or "latin_1"
+    return data.decode(encoding, "replace").removeprefix("\ufeff")
 
 
 def decode_passage(data: bytes, encoding: str) -> str:
@@ -59,8 +52,8 @@ def decode_passage(data: bytes, encoding: str) -> str:
     Returns:
         Text; bytes that cannot be decoded become U+FFFD. Never raises.
     """
-    text = data.decode(encoding if encoding in ENCODINGS else UTF8, "replace")
-    return text[1:] if text[:1] == "\ufeff" else text
+    known = encoding if encoding in ENCODINGS else UTF8
+    return data.decode(known, "replace").removeprefix("\ufeff")
 
 
 def can_decode(data: bytes, encoding: str) -> bool:

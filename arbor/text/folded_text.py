@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from arbor.lazy import lazy_pattern
 from arbor.text.folding import IGNORED, NAMES, UNSPACED_CHAR, WRAPS, fold, part_moments
 
 _JOINING = f"{IGNORED}\u1160-\u11ff\u3099\u309a\uff9e\uff9f"
 """Inside of a character class: what belongs to the character before it, as accents, sounds of kana, and vowels of
 hangul that is spelled out do."""
 
-_JOINING_CHAR = re.compile(f"[{_JOINING}]")
+_JOINING_CHAR = lazy_pattern(f"[{_JOINING}]")
 
 
 def joins(char: str) -> bool:
@@ -46,7 +47,7 @@ class _FoldedChars(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        folded = char.lower() if char.isascii() else fold(char)
+        folded = char if char.isascii() else fold(char)
         if len(folded) != 1 or _JOINING_CHAR.match(char):
             self.others.add(char)
             folded = char
@@ -70,11 +71,8 @@ _BARE = _BareChars()
 
 def fold_in_place(text: str) -> FoldedText:
     """Fold a text as the index does, names with signs spelled out, before runs without spaces are cut into pairs."""
-    text = part_moments(text)
-    if text.isascii():
-        folded = _unmoved(text.lower())
-    else:
-        folded = _unmoved(text)
+    folded = _unmoved(text)
+    if not text.isascii():
         for end, wrap in WRAPS:  # before anything is folded away, as the index does
             if end in text:
                 folded = _rewrite(folded, wrap, "")
@@ -82,10 +80,11 @@ def fold_in_place(text: str) -> FoldedText:
         others = _FOLDED.others.intersection(folded.text)
         if others:
             folded = _rewrite(folded, _others_pattern("".join(sorted(others))), fold)
+    folded = folded._replace(text=part_moments(folded.text))
     for sign, pattern, spelled in NAMES:
         if sign in folded.text:
             folded = _rewrite(folded, pattern, spelled)
-    return folded
+    return folded._replace(text=folded.text.lower())
 
 
 def without_accents(folded: str) -> str:

@@ -79,10 +79,11 @@ def read_front_matter(text: bytes) -> FrontMatter:
     Returns:
         The fields, or the reason why they cannot be read; never raises on any input.
     """
-    block = _find_block(text)
+    is_toml = text.startswith((b"+++", b"\xef\xbb\xbf+++"))
+    block = (_TOML_BLOCK if is_toml else _YAML_BLOCK).match(text[:FRONT_MATTER_MAX_BYTES])
     if block is None:
         return NO_FRONT_MATTER
-    source, is_toml = block[1].decode("utf-8", "replace"), _is_toml(text)
+    source = block[1].decode("utf-8", "replace")
     try:
         fields = _parse_toml(source) if is_toml else _parse_yaml(source)
     except _IsListError:
@@ -96,15 +97,6 @@ def read_front_matter(text: bytes) -> FrontMatter:
     if fields is None:
         return NO_FRONT_MATTER
     return FrontMatter(block.end(), fields, ())
-
-
-def _find_block(text: bytes) -> re.Match[bytes] | None:
-    head = text[:FRONT_MATTER_MAX_BYTES]
-    return (_TOML_BLOCK if _is_toml(head) else _YAML_BLOCK).match(head)
-
-
-def _is_toml(text: bytes) -> bool:
-    return text.startswith((b"+++", b"\xef\xbb\xbf+++"))
 
 
 def find_title(fields: dict[str, FrontValue]) -> str:

@@ -26,7 +26,7 @@ _SCRIPTS = (
     ("hi", lazy_pattern("[\u0900-\u097f]")),
     ("th", lazy_pattern("[\u0e00-\u0e7f]")),
 )
-_LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
+_LATIN = lazy_pattern("[A-Za-z\u00c0-\u024f]")
 # Words that are frequent in one language and rare in most of the others; one that two share speaks for both.
 _WORDS = """
 en the and of is that with for this are you be from a an in to on it as at by was were not have has had how what when
@@ -105,7 +105,7 @@ like are Serbian and Macedonian."""
 _CYRILLIC_SHARE, _HARD_SIGN_SHARE = 0.01, 0.006
 _AROUND_WORDS = ".,;:!?()[]{}<>\"'*_`#|-\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
 _CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
-_NON_ASCII = re.compile(r"[^\x00-\x7f]")
+_NON_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 _KANA_SHARE, _SCRIPT_SHARE, _COMMON_MIN = 0.05, 0.2, 3
 # A short text may have a single common word; one this much longer that has no more is a list or a program.
 _TOKENS_FOR_ONE = 40
@@ -156,18 +156,15 @@ def _by_common_words(tokens: list[str], least: int) -> str:
     if len(words) < least:
         return ""
     english = len(words & _ENGLISH)
-    if english >= least and english > len(
-        words & _BUT_ENGLISH
-    ):  # no other has as many: mostly so, and quick to see
-        return "en"
+    if english >= least and english > len(words & _BUT_ENGLISH):
+        return "en"  # no other has as many: mostly so, and quick to see
     ranked = sorted((len(words & common), code) for code, common in _COMMON.items())
     (second, _), (count, best) = ranked[-2:]
     others = sorted((len(words & common), code) for code, common in _OTHERS.items())
     (next_other, _), (other_count, other) = others[-2:]
     if other_count > count:
-        longer = sum(
-            len(word) > 1 for word in words & _OTHERS[other]
-        )  # single letters are names of variables, too
+        # Single letters are names of variables, too.
+        longer = sum(len(word) > 1 for word in words & _OTHERS[other])
         return other if longer >= max(least, _COMMON_MIN) and other_count > next_other else ""
     return best if count >= least and count > second else ""
 

@@ -11,12 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from arbor.text.chunker import Mark, enter_heading
+from arbor.text.chunker import BLANK_LINE_BYTES, Mark, enter_heading
 from arbor.text.extraction import DEFAULT_POLICY
 from arbor.text.readers import HeadingFinder, get_heading_finder, get_reader
-
-_BLANK_LINE_BYTES = 3
-"""As in the chunker: a heading after nothing but a blank line still leads a passage."""
 
 _READ_AGAIN = frozenset(["docx", "html"])
 """Readers whose headings only the file shows, and which are quick enough to read it again for them. PDFs are not."""
@@ -124,7 +121,7 @@ def _find_marks(
     recorded, lead = 0, len(head)
     while recorded < len(marks) and marks[recorded].start <= lead:
         if marks[recorded].start >= len(head):
-            lead = marks[recorded].end + _BLANK_LINE_BYTES
+            lead = marks[recorded].end + BLANK_LINE_BYTES
         recorded += 1
     return marks, recorded
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import BinaryIO, NamedTuple
 
 from arbor.objects.links import expand_links, explicit_rows
@@ -72,18 +71,18 @@ def extract(
             reading = get_reader(form.reader)(data, policy)
             if data.startswith(_POINTER) and len(data) < _POINTER_MAX_BYTES:
                 reading = reading._replace(warnings=(*reading.warnings, _POINTER_REMARK))
-            return _assemble(form, reading, UTF8, reading.passages, ())
+            return _assemble(form, reading, UTF8)
         if encoding:
             return _extract_encoded(data, form, policy, encoding, is_recorded=encoding not in ENCODINGS)
         form = BINARY
     if form is BINARY:
-        return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), ())
+        return _unread(form, _split(data))
     try:
         reading = _read_original(form, data, policy, extractor, said, is_recorded=bool(recorded))
     except Exception as error:  # noqa: BLE001  (a library may be absent, or fail in any way on a hostile file)
         remark = f"the text cannot be read: {' '.join(str(error).split())[:200] or type(error).__name__}"
-        return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), _split(data), {}, (), (remark,))
-    return _assemble(form, reading, UTF8, reading.passages, _split(data))
+        return _unread(form, _split(data), (remark,))
+    return _assemble(form, reading, UTF8, _split(data))
 
 
 def _read_original(
@@ -103,7 +102,7 @@ def _read_original(
 def extract_text(text: str, title: str = "") -> Extraction:
     """Read what is known to be plain text of a known title, even where it looks like another kind of file; as UTF-8."""
     reading = get_reader(PLAIN.reader)(text.encode(UTF8), DEFAULT_POLICY)._replace(title=title)
-    return _assemble(PLAIN, reading, UTF8, reading.passages, ())
+    return _assemble(PLAIN, reading, UTF8)
 
 
 class TextStream(NamedTuple):
@@ -155,7 +154,6 @@ def _open_text_stream(
     if encoding != UTF8:
         head = head.decode(encoding, "replace").encode(UTF8, "replace")
     reading = get_reader(streamer.reader)(head, policy)
-    extraction = _assemble(form, reading, encoding, (), ())
     warnings = (*reading.warnings, "the file is too large for its links to be looked for")
     front_bytes = streamer.measure_front(head)
     passages = (
@@ -163,12 +161,16 @@ def _open_text_stream(
         if encoding == UTF8
         else iter_encoded_passages(file, encoding, policy, streamer.find_structure, front_bytes)
     )
-    return TextStream(True, replace(extraction, link_rows=(), warnings=warnings), passages)
+    reading = reading._replace(passages=(), link_rows=(), warnings=warnings)
+    return TextStream(True, _assemble(form, reading, encoding), passages)
 
 
 def _without_text(form: Format, remarks: Sequence[str]) -> TextStream:
-    empty = Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), (), {}, (), remarks)
-    return TextStream(False, empty, iter(()))
+    return TextStream(False, _unread(form, (), remarks), iter(()))
+
+
+def _unread(form: Format, original: Sequence[bytes], remarks: Sequence[str] = ()) -> Extraction:
+    return Extraction(form.media_type, "", "", BINARY_ID, CHUNKER_ID, (), original, {}, (), remarks)
 
 
 def _is_utf8(head: bytes) -> bool:
@@ -181,25 +183,11 @@ def _is_utf8(head: bytes) -> bool:
     return True
 
 
-def _assemble(
-    form: Format,
-    reading: Reading,
-    encoding: str,
-    passages: Sequence[Passage],
-    original: Sequence[bytes],
-) -> Extraction:
+def _assemble(form: Format, reading: Reading, encoding: str, original: Sequence[bytes] = ()) -> Extraction:
     return Extraction(
-        form.media_type,
-        reading.title,
-        encoding,
-        reading.extractor,
-        CHUNKER_ID,
-        passages,
-        original,
-        reading.front_matter,
-        reading.link_rows,
-        reading.warnings,
-    )
+        form.media_type, reading.title, encoding, reading.extractor, CHUNKER_ID, reading.passages, original,
+        reading.front_matter, reading.link_rows, reading.warnings,
+    )  # fmt: skip
 
 
 def _extract_encoded(
@@ -216,7 +204,7 @@ def _extract_encoded(
         if is_recorded:
             reading = reading._replace(extractor=join_recorded(reading.extractor, encoding))
         if encoding in STATEFUL or encoding not in ENCODINGS:  # passages cannot be in it
-            return _assemble(form, reading, UTF8, reading.passages, _split(data))
+            return _assemble(form, reading, UTF8, _split(data))
         pieces = split_as_encoded(data, encoding, [passage.data.decode(UTF8) for passage in reading.passages])
         if max(map(len, pieces), default=0) <= policy.cap_bytes:
             break
@@ -225,8 +213,8 @@ def _extract_encoded(
         for piece, passage in zip(pieces, reading.passages, strict=True)
     ]
     links = expand_links(reading.link_rows, text)  # their places are those in UTF-8
-    reading = reading._replace(link_rows=explicit_rows(links))
-    return _assemble(form, reading, encoding, passages, ())
+    reading = reading._replace(passages=passages, link_rows=explicit_rows(links))
+    return _assemble(form, reading, encoding)
 
 
 def _split(data: bytes) -> list[bytes]:

@@ -10,9 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol, cast
 
+from arbor.lazy import lazy_pattern
+
 _CACHED_RUNS_MAX = 1 << 14
 _WORD_CHARS_MAX = 8
-_CONTENT = re.compile(
+_CONTENT = lazy_pattern(
     r"[^的地得了着过是有在和与及或而且之其也都就不没很这那哪个吗呢吧啊么我你他她它们把被让给对从向为以于到]+"
 )
 _LOADING = threading.Lock()

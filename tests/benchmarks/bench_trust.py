@@ -20,6 +20,7 @@ from arbor.objects.model import Commit, encode_commit
 from arbor.objects.proofs import encode_proof
 from arbor.repo.commits.committing import build_commit
 from arbor.repo.desk import TrustDesk
+from arbor.repo.forgetting.tiering import TierReport
 from arbor.repo.staging.ingest import store_extraction
 from arbor.repo.trust.proving import prove, prove_consistency
 from arbor.repo.upkeep.gc import packed_bytes
@@ -196,6 +197,12 @@ def add_notes(folder: Path) -> float:
     )
 
 
+def _folder_row(what: str, hot: TierReport, cold: TierReport) -> tuple[str, ...]:
+    whole = f"{format_mebibytes(hot.folder)} to {format_mebibytes(cold.folder)}"
+    caches = f"caches {format_mebibytes(hot.cache)} to {format_mebibytes(cold.cache)}"
+    return what, f"{cold.folder / hot.folder:.1%}", f"{whole}, {caches}", ""
+
+
 def tiers(folder: Path, archive: Path, add_s: float) -> Table:
     """All documents to cold, with a folder that has them, and back; verified at every step."""
     kb = arbor.open(folder)
@@ -206,6 +213,7 @@ def tiers(folder: Path, archive: Path, add_s: float) -> Table:
     desk = TrustDesk(kb.repo)
     evict_s, evicted = timed(lambda: desk.evict([""], places=[archive]))
     assert len(evicted.evicted) == len(oids)
+    bare = desk.tiers()
     cold, verify_cold_s = packed_bytes(kb.repo.store), checked(kb)
     kb.search("river")
     rest = desk.tiers()
@@ -216,8 +224,6 @@ def tiers(folder: Path, archive: Path, add_s: float) -> Table:
     raw = sum(path.stat().st_size for path in archive.rglob("*.md"))
     kb.close()
     ratio = rehydrate_s / add_s
-    whole = f"{format_mebibytes(hot.folder)} to {format_mebibytes(rest.folder)}"
-    caches = f"caches {format_mebibytes(hot.cache)} to {format_mebibytes(rest.cache)}"
     rows = (
         (
             "evict to cold",
@@ -232,12 +238,8 @@ def tiers(folder: Path, archive: Path, add_s: float) -> Table:
             verdict(cold / raw, COLD_LIMIT),
         ),
         ("cold packs / hot packs", f"{cold / before:.1%}", "documents, leaf hashes and ledger stay", ""),
-        (
-            "the whole .arbor folder",
-            f"{rest.folder / hot.folder:.1%}",
-            f"{whole}, {caches}",
-            "",
-        ),
+        _folder_row("the whole .arbor folder", hot, bare),
+        _folder_row("the same with its next index", hot, rest),
         ("rehydrate", f"{rehydrate_s:.2f} s", f"packs {format_mebibytes(after)}", ""),
         (
             "rehydrate / first add",

@@ -143,7 +143,7 @@ def test_a_hit_has_the_keys_that_other_tools_rely_on(kb: Cli) -> None:
     assert [hit["snippet"][start:end] for start, end in hit["highlights"]] == ["inclusion"]
     assert answer["mode"] == "HYBRID"
     assert answer["withheld"] == {"count": 0, "reasons": {}}
-    assert answer["stale"] is False
+    assert (answer["more"], answer["stale"]) == (False, False)
     assert answer["rev"] == kb("log", "--json").json["commits"][0]["commit"]
 
 

@@ -58,3 +58,14 @@ def test_the_raw_query_that_is_offered_finds_something_and_marks_nothing(cli: Cl
     offered = re.findall("'(.*)'", caught.value.hint)
     [hit] = cli("search", "--raw", *offered, "--json").json["hits"]
     assert (hit["audit"], hit["highlights"]) == ("STRICT", [])
+
+
+def test_that_more_documents_match_is_said(cli: Cli) -> None:
+    cli("init")
+    for name in "abc":
+        cli.write(f"{name}.md", f"# {name}\n\nA merkle tree.\n")
+    cli.commit("first")
+    assert re.match(
+        "the first 2 documents at [0-9a-f]{12}, HYBRID; -n shows more\n", cli("search", "-n2", "merkle").err
+    )
+    assert re.match("3 documents at [0-9a-f]{12}, HYBRID\n", cli("search", "-n3", "merkle").err)

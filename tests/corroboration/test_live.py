@@ -36,7 +36,7 @@ def put(kb: KnowledgeBase, files: dict[str, str], message: str = "change") -> ob
 
 
 def fingerprint(kb: KnowledgeBase) -> bytes:
-    consensus, _ = LiveConsensus(kb.repo).open_at(kb.snapshot())
+    consensus = LiveConsensus(kb.repo).open_at(kb.snapshot())
     try:
         return consensus.fingerprint()
     finally:

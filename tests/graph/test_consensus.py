@@ -117,6 +117,21 @@ def test_identical_content_at_several_paths_is_one_document() -> None:
     assert consensus.peers("other.md")[0].members == tuple(f"copy{number}.md" for number in range(5))
 
 
+def test_what_stays_at_another_path_is_told_of_there() -> None:
+    consensus = Consensus.open(policy=ConsensusPolicy(corroborated_from=2))
+    consensus.rebuild([fact("a.md", HONEY[0]), fact("b.md", HONEY[0]), fact("c.md", HONEY[1])])
+    ripple = consensus.apply([fact("a.md", HONEY[2])])
+    assert {change.key: change.after for change in ripple.changed} == dict.fromkeys(
+        ["a.md", "b.md", "c.md"], Label.CORROBORATED
+    )
+    ripple = consensus.apply([fact("a.md", HONEY[0])])
+    assert {change.key: change.after for change in ripple.changed} == dict.fromkeys(
+        ["a.md", "b.md", "c.md"], Label.EXTENDED
+    )
+    ripple = consensus.apply([fact("a.md", HONEY[2])], ["b.md"])
+    assert {change.key for change in ripple.changed} == {"b.md"}
+
+
 def test_one_declared_origin_is_one_source_until_it_is_another() -> None:
     consensus = Consensus.open()
     told = [fact(f"{number}.md", text, origins=["host:one.org"]) for number, text in enumerate(HONEY)]

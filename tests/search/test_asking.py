@@ -255,3 +255,13 @@ def test_what_a_profile_weighs_alike_is_in_path_order_and_not_in_that_of_relevan
         kb.commit("all")
         assert [hit.path for hit in kb.search("tree", rank="relevance").hits] == ["z.md", "a.md"]
         assert [hit.path for hit in kb.search("tree", rank="flat").hits] == ["a.md", "z.md"]
+
+
+def test_what_a_file_of_the_work_tree_stands_in_for_is_not_more(kb: KnowledgeBase) -> None:
+    assert kb.fs_root is not None
+    (kb.fs_root / "apple.md").write_text("# Apple\n\nIt is in the basket.\n")
+    (kb.fs_root / "pear.md").write_text("# Pear\n\nIt is in the basket, too.\n")
+    found = kb.search("tree", mode="VISUAL", limit=1)
+    assert ([hit.path for hit in found.hits], found.more) == (["plum.md"], False)
+    assert kb.search("tree", mode="HYBRID", limit=1).more
+    assert kb.search("tree", mode="HYBRID", limit=1, rank="ripple").more

@@ -95,10 +95,10 @@ def test_filters_alone_can_show_nothing_in_strict_and_few_documents_are_looked_a
     library = shelve({f"{number}.md": f"# Note {number}\n\ntext {number}\n" for number in range(60)})
     found = library.search("path:*.md", mode=STRICT)
     assert not found.hits
-    assert found.withheld == {audit.NO_EVIDENCE: 10}
+    assert found.withheld == {audit.NO_EVIDENCE: 11}
     [note] = found.notes
     assert "STRICT shows nothing without" in note
-    assert note.endswith("(withheld are the first 10)")
+    assert note.endswith("(withheld are the first 11)")
     assert len(library.search("path:*.md", mode=HYBRID).hits) == 10
     few = library.search("path:1*.md", mode=STRICT, limit=20)
     assert few.withheld == {audit.NO_EVIDENCE: 11}

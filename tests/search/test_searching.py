@@ -537,3 +537,17 @@ def test_mail_is_found_by_who_wrote_it_to_whom_and_about_what(shelve: Shelve) ->
     for query in ("ann@example.com", "bob@example.org", "carol", "ripe plums"):
         [hit] = library.search(query, mode=AuditMode.STRICT).hits
         assert hit.path == "mail.eml"
+
+
+@pytest.mark.parametrize("query", ["fjord", "path:*.md", '"a fjord"', "+none"])
+def test_more_is_said_exactly_where_more_documents_match(shelve: Shelve, query: str) -> None:
+    files = {
+        f"{number}.md": f"# Note {number}\n\na fjord, and a fjord {number}\n\n" * 9 for number in range(12)
+    }
+    library = shelve({**files, "other.txt": "nothing of it"})
+    matching = len(library.search(query, limit=100).hits)
+    for limit in (1, 3, matching - 1, matching, matching + 1, 50):
+        if limit > 0:
+            found = library.search(query, limit=limit)
+            assert found.more is (limit < matching), limit
+            assert len(found.hits) == min(limit, matching)

@@ -17,6 +17,7 @@ PIECES = st.sampled_from([
 
 @given(st.lists(PIECES, max_size=20).map("".join))
 @example("知识\n\xad知识")
+@example("2024-05-31T\xad09:30, ２０２４-05-31T09:30")
 def test_the_text_is_that_of_the_index_and_every_character_has_a_place(text: str) -> None:
     folded = fold_in_place(text)
     assert folded.text == spell_names(fold(join_lines(text))).lower()

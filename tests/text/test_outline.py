@@ -32,7 +32,10 @@ SOURCE = [
 def path_in_document(
     name: str, text: str, extraction: Extraction, number: int, place: int
 ) -> tuple[str, ...]:
-    """By the headings of the whole text: those up to a place, unless all of them are recorded already."""
+    """By the headings of the whole text: those up to a place, unless all of them are recorded already.
+
+    A passage that begins under no heading is recorded by the name of the first one in it; up to there that name holds.
+    """
     find = get_heading_finder(extraction.extractor.partition("/")[0])
     assert find is not None
     start = sum(len(each.data) for each in extraction.passages[:number])
@@ -42,11 +45,15 @@ def path_in_document(
     inner = marks[len(before) :]
     while inner and inner[0].start - 1 <= lead:
         lead = inner.pop(0).end + 2
-    if not inner or not any(mark.title for mark in marks):
-        return tuple(extraction.passages[number].headings)
     outline: list[tuple[int, str]] = []
-    for mark in marks:
+    for mark in marks[: len(marks) - len(inner)]:
         enter_heading(outline, mark)
+    is_named = bool(outline)
+    for mark in inner:
+        enter_heading(outline, mark)
+        is_named = is_named or bool(outline)
+    if not inner or not is_named:
+        return tuple(extraction.passages[number].headings)
     return tuple(title for _, title in outline)
 
 
@@ -70,6 +77,7 @@ def check(name: str, text: str) -> None:
 @given(pieces=st.lists(st.sampled_from(MARKDOWN), max_size=30))
 @example(["---\n", "中文的段落。\n\n", "# One\n", "---\n", "# Two\n"])
 @example(["---\n", "- a\n", "# One\n", "---\n", "# Two\n"])
+@example(["# One\n", "#\n", "Under\n---\n", "#\n", "# One\n"])
 def test_markdown(pieces: list[str]) -> None:
     check("a.md", "".join(pieces))
     check("a.md", "---\ntitle: T\n# a comment\n---\n" + "".join(pieces))

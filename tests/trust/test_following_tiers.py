@@ -162,8 +162,28 @@ def test_an_index_of_other_tiers_is_made_anew(kb: KnowledgeBase, archive: Path, 
     """As after a kill between the record of tiers and the index: to go on from it would hide what it lacks."""
     oid = bytes.fromhex(dict(kb.ls())["n/3.md"])
     write_tiers(kb.folder, read_tiers(kb.folder).with_tier([oid], "warm"))
-    made = index_file(kb)
     kb.trust.evict(["n/4.md"], places=[archive])
+    assert not index_path(kb.folder / "cache").exists()
     kb.search("ice")
-    assert index_file(kb) != made
     assert as_made_anew(kb.repo, tmp_path)
+
+
+@pytest.mark.parametrize("warmth", ["warm", "cold"])
+def test_indexes_of_tiers_that_are_past_give_their_space_back(
+    kb: KnowledgeBase, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warmth: str
+) -> None:
+    kb.add_bytes("new.md", b"# New\n\nice\n")
+    kb.commit("second")
+    kb.search("ice", at="HEAD~1")
+    kb.search("ice")
+    cache = kb.folder / "cache"
+    [older] = (cache / "at").glob("*.db")
+    kb.trust.evict(["n/1.md"], tier=warmth, places=[archive])
+    assert index_path(cache).exists(), "it followed"
+    assert not older.exists()
+    monkeypatch.setattr(following_tiers, "MOST_BYTES", 10)
+    kb.trust.evict(["n/2.md"], tier=warmth, places=[archive])
+    assert [path.name for path in cache.iterdir() if path.name.startswith("index.db")] == []
+    assert kb.search("ice").hits
+    assert as_made_anew(kb.repo, tmp_path)
+    assert kb.verify().ok

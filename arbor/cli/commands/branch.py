@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from arbor.cli.command import arbor_command, json_option
-from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters, in_order, is_one_of, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
+from arbor.cli.ref_lists import Listing, asks_for_list, list_options, listing
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.showing.ref_format import ref_format_option, ref_lines
+from arbor.cli.showing.ref_format import ref_lines
 from arbor.cli.showing.settings_view import warn_of_settings
-from arbor.cli.views import short
+from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
-from arbor.kb import KnowledgeBase
-from arbor.repo.commits import branching, history
+from arbor.repo.commits import branching
 from arbor.repo.commits.shorthands import branch_named
+from arbor.repo.commits.upstreams import count_ahead_behind
 from arbor.store.refs import HEADS, REMOTES
 
 FIELDS = {
@@ -29,6 +28,8 @@ FIELDS = {
     "there or never pushed",
     "current": "the current branch; null where HEAD is detached",
 }
+_REMOTE = "remotes/"
+"""What the name of a remote's branch begins with where local ones are listed too."""
 
 
 @arbor_command("branch", fields=FIELDS)
@@ -39,9 +40,7 @@ FIELDS = {
 @click.option("-v", "--verbose", count=True,
               help="List them with how far they are from what they follow, and the first lines of their commits.",
 )  # fmt: skip
-@commit_filters
-@sort_option
-@ref_format_option
+@list_options
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
 @click.option("-a", "--all", "everywhere", is_flag=True, help="List both: the remotes' as remotes/NAME.")
 @click.option(
@@ -63,7 +62,7 @@ FIELDS = {
 def command(
     session: Session, names: tuple[str, ...], remotes: bool, everywhere: bool, show_current: bool, delete: bool,
     force_delete: bool, move: bool, upstream: str | None, unset_upstream: bool, force: bool, lists: bool,
-    verbose: int, force_move: bool, sort: str, form: str | None, as_json: bool, **filters: Any,
+    verbose: int, force_move: bool, as_json: bool, **shape: Any,
 ) -> None:  # fmt: skip
     """List branches, or make, rename or remove some, or say what one follows.
 
@@ -73,13 +72,7 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    lists = (
-        lists
-        or verbose > 0
-        or sort != "name"
-        or form is not None
-        or any(value is not None for value in filters.values())
-    )
+    lists = lists or verbose > 0 or asks_for_list(shape)
     move, force = move or force_move, force or force_move
     acts = delete or force_delete or move or upstream or unset_upstream
     if (remotes or everywhere or show_current or lists) and (acts or (names and not lists)):
@@ -109,8 +102,9 @@ def command(
     elif names and not lists:
         branching.create_branch(kb.repo, names[0], *names[1:], force=force)
     if as_json or lists or not (delete or force_delete or names or follows):
-        shown = _Shown(names if lists else (), commit_chooser(kb, filters), verbose > 0, sort, form)
-        _list(session, as_json, shown, local=everywhere or not remotes, remote=everywhere or remotes)
+        shown = listing(kb, shape, names if lists else ())
+        _list(session, as_json, shown, subjects=verbose > 0, local=everywhere or not remotes,
+              remote=everywhere or remotes)  # fmt: skip
 
 
 def _follow(
@@ -134,43 +128,16 @@ def _at_least_one(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _apart(kb: KnowledgeBase, branch: branching.Branch) -> str:
-    """How far a branch and what it follows have gone apart, as `: 1 ahead, 2 behind`; "" where they have not."""
-    theirs = None if branch.upstream_gone else kb.repo.refs.read(REMOTES + branch.upstream)
-    if theirs is None or not branch.commit:
-        return ""
-    numbers = history.count_apart(kb.repo, bytes.fromhex(branch.commit), theirs)
-    told = ", ".join(
-        f"{number:,} {word}" for number, word in zip(numbers, ("ahead", "behind"), strict=True) if number
-    )
-    return f": {told}" if told else ""
-
-
-class _Shown(NamedTuple):
-    """Which branches a list shows, and whether with the first lines of their commits."""
-
-    patterns: Sequence[str]
-    holds: Callable[[str], bool]
-    subjects: bool
-    sort: str
-    form: str | None
-
-    def has(self, branch: branching.Branch) -> bool:
-        """Whether this branch is among them."""
-        names = (branch.name, branch.name.removeprefix("remotes/"))  # -a and -r take the same patterns
-        return any(is_one_of(name, self.patterns) for name in names) and self.holds(branch.commit)
-
-
-def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote: bool) -> None:
+def _list(
+    session: Session, as_json: bool, shown: Listing, *, subjects: bool, local: bool, remote: bool
+) -> None:
     repo, out = session.open().repo, session.out
     found = branching.list_branches(repo) if local else []
     refs = {branch.name: HEADS + branch.name for branch in found}
     for branch in branching.list_branches(repo, remotes=True) if remote else ():
-        found.append(replace(branch, name=f"remotes/{branch.name}") if local else branch)
+        found.append(replace(branch, name=f"{_REMOTE}{branch.name}") if local else branch)
         refs[found[-1].name] = REMOTES + branch.name
-    found = [branch for branch in found if shown.has(branch)]
-    if shown.sort != "name":  # by name they are, first the local ones
-        found = in_order(session.open(), found, shown.sort)
+    found = shown.chosen(session.open(), found, _REMOTE)  # -a and -r take the same patterns
     if as_json:
         rows = [
             {"name": b.name, "commit": b.commit, "current": b.current, "upstream": b.upstream or None,
@@ -191,11 +158,13 @@ def _list(session: Session, as_json: bool, shown: _Shown, *, local: bool, remote
         mark = "*" if branch.current else " "
         gone = " (gone)" if branch.upstream_gone else ""
         follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
-        if shown.subjects and branch.upstream:
-            follows += _apart(session.open(), branch)
+        if subjects and branch.upstream:
+            commit = bytes.fromhex(branch.commit)
+            told = ahead_behind(count_ahead_behind(repo, commit, branch.upstream))
+            follows += f": {told}" if told else ""
         name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
         subject = ""
-        if shown.subjects and branch.commit:
+        if subjects and branch.commit:
             subject = "  " + clean_line(repo.commit(bytes.fromhex(branch.commit)).message.split("\n", 1)[0])
-        commit = out.style(short(branch.commit), "yellow")
-        out.line(f"{mark} {name} {commit}{out.style(follows, 'dim')}{subject}")
+        oid = out.style(short(branch.commit), "yellow")
+        out.line(f"{mark} {name} {oid}{out.style(follows, 'dim')}{subject}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,9 +76,8 @@ def command(
         info = _verify(session, fs_path)
     else:
         info = _read(fs_path)
-    length = (
-        fs_path.stat().st_size if fs_path.is_file() else None
-    )  # what went into a pipe is not there any more
+    # What went into a pipe is not there any more.
+    length = fs_path.stat().st_size if fs_path.is_file() else None
     if as_json:
         session.out.json("bundle", {"file": str(fs_path), **_fields(info), "bytes": length})
         return
@@ -115,10 +116,9 @@ def _tell_needs(session: Session, info: BundleInfo, cold: bool) -> None:
         session.out.note(f"needs {short(oid.hex())}")
 
 
-def _create(session: Session, fs_path: Any, names: tuple[str, ...], cold: bool) -> BundleInfo:
+def _create(session: Session, fs_path: Path, names: tuple[str, ...], cold: bool) -> BundleInfo:
     wanted, left_out = _split_ranges(names)
-    found: BundleInfo = session.open().sharing.create_bundle(fs_path, wanted, exclude=left_out, cold=cold)
-    return found
+    return session.open().sharing.create_bundle(fs_path, wanted, exclude=left_out, cold=cold)
 
 
 def _split_ranges(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -131,22 +131,17 @@ def _split_ranges(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
     return wanted, left_out
 
 
-def _verify(session: Session, fs_path: Any) -> BundleInfo:
+def _verify(session: Session, fs_path: Path) -> BundleInfo:
     """Against the knowledge base here, where there is one."""
     try:
         return session.open().sharing.verify_bundle(fs_path).info
     except NoKnowledgeBase:
-        found: BundleInfo = bundle_check.verify_bundle(fs_path).info
-        return found
+        return bundle_check.verify_bundle(fs_path).info
 
 
-def _read(fs_path: Any) -> BundleInfo:
-    opened = bundle.Bundle(fs_path)
-    try:
-        found: BundleInfo = opened.info
-        return found
-    finally:
-        opened.close()
+def _read(fs_path: Path) -> BundleInfo:
+    with contextlib.closing(bundle.Bundle(fs_path)) as opened:
+        return opened.info
 
 
 def _fields(info: BundleInfo) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from arbor.cli.arguments import known_documents
-from arbor.cli.command import arbor_command, documents_argument, json_option, quiet_option
+from arbor.cli.command import arbor_command, documents_argument, json_option, message_option, quiet_option
 from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
@@ -60,9 +60,7 @@ _TEMPLATE = """
 
 @arbor_command("commit", fields=FIELDS)
 @documents_argument()
-@click.option(
-    "-m", "--message", "messages", multiple=True, metavar="TEXT", help="Why; several become paragraphs."
-)
+@message_option("Why; several become paragraphs.")
 @click.option(
     "-F",
     "--file",
@@ -85,8 +83,8 @@ _TEMPLATE = """
 @quiet_option
 @json_option
 def command(
-    session: Session, paths: tuple[str, ...], messages: tuple[str, ...], message_file: str | None,
-    everything: bool, amend: bool, allow_empty: bool, author: str | None, date: str | None, sign: bool | None,
+    session: Session, paths: tuple[str, ...], message: str | None, message_file: str | None, everything: bool,
+    amend: bool, allow_empty: bool, author: str | None, date: str | None, sign: bool | None,
     no_edit: bool, no_verify: bool, no_index: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Record what is staged; with PATH, only the tracked documents there, as their files are.
@@ -106,10 +104,10 @@ def command(
         code = report_skipped(session, staged, set(), quiet=as_json)
         if not no_verify:
             run_pre_commit(session)
-        message = _message(session, kb, chosen, messages, message_file, amend=amend, no_edit=no_edit)
+        text = _message(session, kb, chosen, message, message_file, amend=amend, no_edit=no_edit)
         by = author if date is None else _dated(kb, author, date, amend=amend)
         index = not no_index and kb.config_get("core.index") is not False
-        made = kb.commit(message, allow_empty=allow_empty, amend=amend, index=index, author=by, sign=sign,
+        made = kb.commit(text, allow_empty=allow_empty, amend=amend, index=index, author=by, sign=sign,
                          paths=chosen)  # fmt: skip
     if not is_known:
         session.out.hint("say who you are; run: arbor config --global user.name 'Your Name' (and user.email)")
@@ -196,13 +194,13 @@ def _staged(session: Session, kb: KnowledgeBase, chosen: Sequence[str]) -> Itera
 
 
 def _message(
-    session: Session, kb: KnowledgeBase, chosen: Sequence[str], messages: tuple[str, ...],
-    message_file: str | None, *, amend: bool, no_edit: bool,
+    session: Session, kb: KnowledgeBase, chosen: Sequence[str], message: str | None, message_file: str | None, *,
+    amend: bool, no_edit: bool,
 ) -> str:  # fmt: skip
-    if bool(messages) + (message_file is not None) + no_edit > 1:
+    if (message is not None) + (message_file is not None) + no_edit > 1:
         raise UsageError("-m, -F and --no-edit cannot be used together")
-    if messages:
-        return "\n\n".join(messages)
+    if message is not None:
+        return message
     if message_file is not None:
         return _read_message(session, message_file)
     before = kb.show("HEAD", with_text=False)[0].message if amend and kb.repo.refs.head_oid() else ""

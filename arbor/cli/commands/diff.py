@@ -24,6 +24,7 @@ from arbor.cli.showing.diff_view import (
 )
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.commits.revisions import is_symmetric, split_range
 from arbor.repo.results import TextDiff
 from arbor.repo.snapshot import CORE_MARK
 from arbor.repo.work_tree.selections import matcher_of
@@ -138,13 +139,10 @@ def _two_documents(
 def _sides(kb: KnowledgeBase, revisions: tuple[str, ...], *, staged: bool) -> tuple[str | None, str | None]:
     old: str | None = revisions[0] if revisions else None
     new: str | None = revisions[1] if len(revisions) > 1 else None
-    if old is not None and ".." in old:
+    if old is not None and (sides := split_range(old)):
         if new is not None:
             raise UsageError("a range and a revision cannot be compared", "give OLD..NEW, or OLD NEW")
-        left, _, right = old.partition("..")
-        old, new = left or "HEAD", right.removeprefix(".") or "HEAD"
-        if right.startswith("."):
-            old = kb.branches.merge_base(old, new)
+        old, new = sides if not is_symmetric(old) else (kb.branches.merge_base(*sides), sides[1])
     if staged and new is not None:
         raise UsageError("--staged compares the stage with one revision, not two")
     return old, new

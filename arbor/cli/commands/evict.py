@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arbor.cli.byte_sources import open_places
+from arbor.cli.byte_sources import fetching_options, open_places
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option
 from arbor.cli.session import Session
 from arbor.cli.views import MAX_LISTED, count, note_rest, size
@@ -49,9 +49,7 @@ FIELDS = {
               help="A folder, bundle or remote that has copies; may be given again.")  # fmt: skip
 @click.option("--copies", type=click.IntRange(min=1), default=1, show_default=True, metavar="NUM",
               help="How many different copies there must be now.")  # fmt: skip
-@click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
-@click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
-@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
+@fetching_options
 @click.option("-f", "--force", is_flag=True, help="Also documents without enough copies: they are lost.")
 @dry_run_option
 @json_option
@@ -73,20 +71,11 @@ def command(session: Session, paths: tuple[str, ...], as_json: bool, dry_run: bo
     chosen = [session.kb_path(path) for path in paths]
     criteria = _criteria(session, options)
     trust = kb.trust
-    offline = options["offline"] or options["tier"] == "warm"
-    private, no_robots = options["private"], options["no_robots"]
-    with (
-        open_places(
-            session,
-            options["places"],
-            offline=offline,
-            private=private,
-            no_robots=no_robots,
-            as_copies=True,
-            dry_run=dry_run,
-        ) as found,
-        session.progress("checking copies") as progress,
-    ):
+    places = open_places(
+        session, options["places"], offline=options["offline"] or options["tier"] == "warm", private=options["private"],
+        no_robots=options["no_robots"], as_copies=True, dry_run=dry_run,
+    )  # fmt: skip
+    with places as found, session.progress("checking copies") as progress:
         report = trust.evict(
             chosen, criteria, tier=options["tier"], history=options["history"], places=found.folders,
             others=found.others, fetch=found.fetch, copies=options["copies"], force=options["force"], dry_run=dry_run,

@@ -34,12 +34,13 @@ from arbor.store.refs import HEADS, REMOTES, TAGS
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo.commits import history, pickaxe
+    from arbor.repo.commits import history, pickaxe, revisions
     from arbor.repo.results import CommitInfo, TextDiff
     from arbor.repo.trust.tag_seals import SealedTag
 else:
     history = lazy_module("arbor.repo.commits.history")
     pickaxe = lazy_module("arbor.repo.commits.pickaxe")
+    revisions = lazy_module("arbor.repo.commits.revisions")
     signature_view = lazy_module("arbor.cli.showing.signature_view")
 
 _MOST_REVISIONS = 1000
@@ -139,7 +140,8 @@ def command(
         _show_checkpoint(session, revision.rpartition("..")[2] or "HEAD", as_json=as_json)
         return
     axe = _pickaxe(kb, text)
-    by, about = (_patterns(shape[name], any_case=shape["any_case"]) for name in ("authors", "greps"))
+    by, about = ([revisions.compile_pattern(typed, any_case=shape["any_case"]) for typed in shape[name]]
+                 for name in ("authors", "greps"))  # fmt: skip
     chooses = _chooser(since, until, by, about, axe, paths, merges)
     form = _made_form(session, shape, paths, oneline=oneline, patch=patch, signatures=show_signature)
     commits = kb.log(_starts(kb, chosen.revisions, kinds), paths, follow=follow, everywhere=everywhere,
@@ -252,18 +254,6 @@ def _chooser(
         )
 
     return chooses
-
-
-def _patterns(texts: Sequence[str], *, any_case: bool) -> list[re.Pattern[str]]:
-    how = re.MULTILINE | (re.IGNORECASE if any_case else 0)
-    found = []
-    for text in texts:
-        try:
-            found.append(re.compile(text, how))
-        except re.error as error:
-            hint = "put a backslash before ( [ * + ?"
-            raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
-    return found
 
 
 def _list(session: Session, found: Iterable[CommitInfo], form: _Form) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from arbor.cli.command import (
@@ -15,14 +17,10 @@ from arbor.cli.command import (
 )
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
-from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
-from arbor.cli.showing.cold_view import cold_noticed
-from arbor.cli.showing.hooks_view import run_post_hook
-from arbor.cli.showing.merge_view import MERGE_FIELDS, check_ending, end_merge, finish_merge, go_on, say_left
+from arbor.cli.showing.merge_view import MERGE_FIELDS, check_ending, go_on, run_merge, say_left
 from arbor.errors import UsageError
 from arbor.repo.commits.shorthands import BEFORE
-from arbor.repo.forgetting import cold_needs
 from arbor.repo.merge import merging
 
 FIELDS = MERGE_FIELDS | {
@@ -44,8 +42,8 @@ FIELDS = MERGE_FIELDS | {
 @quiet_option
 @json_option
 def command(
-    session: Session, revision: str | None, ff_only: bool, no_ff: bool, no_commit: bool, abort: bool,
-    goes_on: bool, allow_unrelated: bool, favour: str | None, message: str | None, as_json: bool,
+    session: Session, revision: str | None, abort: bool, goes_on: bool, favour: str | None, message: str | None,
+    as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
     """Merge another branch or commit into the current branch; - is the branch that you came from.
 
@@ -66,11 +64,4 @@ def command(
     if revision is None:
         raise UsageError("name a branch or commit to merge", "run: arbor branch")
     revision = BEFORE if revision == "-" else revision
-    bring_needs(session, cold_needs.needs_of_merge(kb.repo, revision))
-    with cold_noticed(session):
-        result = merging.merge(kb.repo, revision, fast_forward=not no_ff, only_fast_forward=ff_only,
-                               unrelated=allow_unrelated, message=message or "", favour=favour or "")  # fmt: skip
-        outcome = finish_merge(session, result, commit=not no_commit)
-    if outcome.kind in ("fast-forward", "merged"):
-        run_post_hook(session, "post-merge", "0")
-    end_merge(session, "merge", outcome, as_json=as_json)
+    run_merge(session, "merge", revision, how, message=message or "", favour=favour or "", as_json=as_json)

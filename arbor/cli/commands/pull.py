@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,16 +16,11 @@ from arbor.cli.command import (
 )
 from arbor.cli.completing import REMOTE
 from arbor.cli.identity import set_identity
-from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
-from arbor.cli.showing.cold_view import cold_noticed
-from arbor.cli.showing.hooks_view import run_post_hook
-from arbor.cli.showing.merge_view import MERGE_FIELDS, end_merge, finish_merge
+from arbor.cli.showing.merge_view import MERGE_FIELDS, run_merge
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.forgetting import cold_needs
-from arbor.repo.merge import merging
 
 if TYPE_CHECKING:
     from arbor.remote import fetching
@@ -50,8 +45,8 @@ FIELDS = {"fetched": "the fetch, with the keys of arbor fetch", **MERGE_FIELDS}
 @quiet_option
 @json_option
 def command(
-    session: Session, remote: str | None, names: tuple[str, ...], ff_only: bool, no_ff: bool, no_commit: bool,
-    allow_unrelated: bool, force: bool, require_signed: bool | None, as_json: bool,
+    session: Session, remote: str | None, names: tuple[str, ...], force: bool, require_signed: bool | None,
+    as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
     """Fetch, then merge what the current branch follows into it.
 
@@ -70,13 +65,7 @@ def command(
                                    progress=bar, require_signed=require_signed)  # fmt: skip
     if not as_json:
         show_fetch(session, brought.fetched)
-    bring_needs(session, cold_needs.needs_of_merge(kb.repo, brought.commit))
-    with cold_noticed(session):
-        result = merging.merge(kb.repo, brought.commit, fast_forward=not no_ff, only_fast_forward=ff_only,
-                               unrelated=allow_unrelated, message=brought.message)  # fmt: skip
-        outcome = finish_merge(session, result, commit=not no_commit, warned=brought.fetched.warnings)
-    if outcome.kind in ("fast-forward", "merged"):
-        run_post_hook(session, "post-merge", "0")
-    end_merge(session, "pull", outcome, as_json=as_json, fetched=fetch_fields(brought.fetched))
+    run_merge(session, "pull", brought.commit, how, message=brought.message, as_json=as_json,
+              warned=brought.fetched.warnings, fetched=fetch_fields(brought.fetched))  # fmt: skip
     if brought.fetched.rejected:
         raise click.exceptions.Exit(RemoteError.exit_code)

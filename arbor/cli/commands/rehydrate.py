@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arbor.cli.byte_sources import open_places
+from arbor.cli.byte_sources import fetching_options, open_places
 from arbor.cli.command import arbor_command, at_option, documents_argument, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
@@ -36,14 +36,12 @@ _MAX_LEAVES = 5
 @click.option("--from", "places", metavar="PLACE", multiple=True,
               help="A folder, bundle or remote to ask first; may be given again.")  # fmt: skip
 @click.option("--update", is_flag=True, help="Stage what a source that has changed holds now.")
-@click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web.")
-@click.option("--private", is_flag=True, help="Sources on private networks may be fetched.")
-@click.option("--no-robots", is_flag=True, help="Do not ask robots.txt.")
+@fetching_options
 @at_option
 @json_option
 def command(
-    session: Session, paths: tuple[str, ...], everything: bool, places: tuple[str, ...], update: bool, offline: bool,
-    private: bool, no_robots: bool, at: str | None, as_json: bool,
+    session: Session, paths: tuple[str, ...], everything: bool, places: tuple[str, ...], update: bool, at: str | None,
+    as_json: bool, **asked: bool,
 ) -> None:  # fmt: skip
     """Bring cold documents back from wherever their bytes are.
 
@@ -62,8 +60,7 @@ def command(
         raise UsageError("--update stages what goes on from HEAD, not from another revision")
     chosen = [session.kb_path(path) for path in paths]
     trust = session.open().trust
-    with open_places(session, places, offline=offline, private=private, no_robots=no_robots) as found, \
-            session.progress("rehydrating") as progress:  # fmt: skip
+    with open_places(session, places, **asked) as found, session.progress("rehydrating") as progress:
         report = trust.rehydrate(chosen, places=found.folders, others=found.others, fetch=found.fetch, update=update,
                                  revision=at, progress=progress)  # fmt: skip
     if as_json:

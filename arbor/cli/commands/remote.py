@@ -12,19 +12,17 @@ from arbor.cli.identity import set_identity
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
 from arbor.cli.sharing import warn_of_secret
-from arbor.cli.views import short
+from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.repo.commits.upstreams import list_upstreams
+from arbor.repo.commits.upstreams import count_ahead_behind, list_upstreams
 from arbor.store.refs import HEADS, REMOTES
 
 if TYPE_CHECKING:
     from arbor.remote import remotes
     from arbor.remote.remotes import Remote
-    from arbor.repo.commits import history
 else:
     remotes = lazy_module("arbor.remote.remotes")
-    history = lazy_module("arbor.repo.commits.history")
 
 FIELDS = {
     "remotes": "`name`, `url`, `filter` of each, as they are afterwards; with show and get-url of the one"
@@ -106,14 +104,8 @@ def _show(session: Session, remote: Remote) -> None:
             f"  {clean_line(name)} {out.style(short(theirs.hex()), 'yellow') if theirs else '(gone, or never pushed)'}"
         ]
         for branch in sorted(branch for branch, upstream in follows.items() if upstream == name):
-            ours = repo.refs.read(HEADS + branch)
-            apart = history.count_apart(repo, ours, theirs) if ours and theirs else (0, 0)
-            words = [
-                f", {number:,} {word}"
-                for number, word in zip(apart, ("ahead", "behind"), strict=True)
-                if number
-            ]
-            told.append(f"{clean_line(branch)} follows it{''.join(words)}")
+            apart = ahead_behind(count_ahead_behind(repo, repo.refs.read(HEADS + branch), name))
+            told.append(f"{clean_line(branch)} follows it{f', {apart}' if apart else ''}")
         out.line("  ".join(told))
     out.hint(
         f"see what is there now: arbor fetch {remote.name}; forget what is gone: arbor fetch --prune {remote.name}"

@@ -39,6 +39,7 @@ FIELDS = {
     "was made from, and whether the document has `changed` since) and further `passages`, and with --proof the "
     "`proof` of its best passage, as arbor prove writes it, or null where there is none",
     "withheld": "hits that the mode did not allow: `count`, and `reasons` with how many each",
+    "more": "whether further documents match, which were not looked at",
     "stale": "whether the index could not be brought to the version asked for, since the store is damaged: only "
     "with VISUAL; `rev` is then null",
     "notes": "what was done to the query, and how many documents could not be searched in full",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from arbor.cli.arguments import Place, find_place, has_documents, is_range
+from arbor.cli.arguments import Place, find_place, has_documents, is_span
 from arbor.cli.command import arbor_command, json_option, offline_option, paths_after_dashes
 from arbor.cli.completing import REVISION_OR_DOCUMENT
 from arbor.cli.on_demand import bring_needs, with_texts
@@ -103,7 +103,7 @@ def _as_revision(session: Session, thing: str) -> str | None:
     try:
         kb.resolve(thing)
     except UsageError:
-        if is_range(kb, thing) and ".." in thing:
+        if is_span(kb, thing):
             hint = f"run: arbor log -p {typed_path(thing)}"
             raise UsageError(f"'{thing}' is a range, and one commit is shown", hint) from None
         if thing == "HEAD" or _looks_like_revision(session, thing):

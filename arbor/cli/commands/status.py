@@ -13,7 +13,7 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
 from arbor.cli.showing.settings_view import warn_of_settings
-from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, change_fields, count, short
+from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, ahead_behind, change_fields, count, short
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.config import POLICY_FILE, parse_tables
@@ -124,11 +124,8 @@ def _branch_words(state: Status) -> str:
         return f"No commits yet on {branch}"
     if not state.upstream:
         return branch
-    apart = [
-        f"{word} {number}" for word, number in (("ahead", state.ahead), ("behind", state.behind)) if number
-    ]
-    told = ["gone"] if state.upstream_gone else apart
-    return f"{branch}...{clean_line(state.upstream)}" + (f" [{', '.join(told)}]" if told else "")
+    told = "gone" if state.upstream_gone else ahead_behind((state.ahead, state.behind), "{1} {0}")
+    return f"{branch}...{clean_line(state.upstream)}" + (f" [{told}]" if told else "")
 
 
 def _at(state: Status, paths: Sequence[str]) -> Status:
@@ -220,13 +217,10 @@ def _for_people(session: Session, state: Status, left_out: Sequence[str], *, is_
         out.line("A revert waits to be committed.")
     _section(session, "Staged:", state.staged, "green")
     _section(session, "Changed, not staged:", state.unstaged, "red")
-    if state.untracked:
-        out.line("\nNot tracked:")
-        for path in state.untracked:
-            out.line(f"  {out.style(session.shown(path), 'red')}")
-    if left_out:
-        out.line("\nIgnored:")
-        for path in left_out:
+    for title, paths in (("Not tracked:", state.untracked), ("Ignored:", left_out)):
+        if paths:
+            out.line(f"\n{title}")
+        for path in paths:
             out.line(f"  {out.style(session.shown(path), 'red')}")
     if state.clean and not is_whole:
         out.line("Nothing differs there.")

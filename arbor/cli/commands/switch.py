@@ -23,7 +23,7 @@ from arbor.repo.commits.revisions import resolve_start
 from arbor.repo.commits.shorthands import BEFORE, branch_named, previous_place
 from arbor.repo.forgetting import cold_needs
 from arbor.repo.forgetting.cold_needs import Need
-from arbor.store.refs import HEADS, REMOTES
+from arbor.store.refs import HEADS
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -120,8 +120,7 @@ def _warn_of_commit(session: Session, oid: bytes) -> None:
 
 def _needs(kb: KnowledgeBase, target: str, *, is_branch: bool) -> list[Need]:
     """Files that would vanish since their other version is cold; none where the switch will be refused anyway."""
-    far = [ref for ref in kb.repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [target]]
-    for name in (HEADS + target, *far) if is_branch else (target,):
+    for name in (HEADS + target, *branching.remote_branches(kb.repo, target)) if is_branch else (target,):
         with contextlib.suppress(UsageError):
             return cold_needs.needs_of_checkout(kb.repo, resolve_start(kb.repo, name))
     return []

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from arbor.cli.command import arbor_command, json_option, message_option
-from arbor.cli.commit_filters import chooser as commit_chooser
-from arbor.cli.commit_filters import commit_filters, in_order, is_one_of, sort_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
+from arbor.cli.ref_lists import Listing, asks_for_list, list_options, listing
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.showing.ref_format import ref_format_option, ref_lines
+from arbor.cli.showing.ref_format import ref_lines
 from arbor.cli.views import short
 from arbor.errors import AnswerNo, UsageError
 from arbor.lazy import lazy_module
@@ -48,9 +46,7 @@ FIELDS = {
 @click.option(
     "-l", "--list", "lists", is_flag=True, help="List the tags, or those that match a pattern NAME."
 )
-@commit_filters
-@sort_option
-@ref_format_option
+@list_options
 @click.option(
     "-n",
     "subjects",
@@ -61,8 +57,7 @@ FIELDS = {
 @json_option
 def command(
     session: Session, names: tuple[str, ...], annotate: bool, message: str | None, sign: bool, verifies: bool,
-    delete: bool, lists: bool, subjects: bool, force: bool, sort: str, form: str | None, as_json: bool,
-    **filters: Any,
+    delete: bool, lists: bool, subjects: bool, force: bool, as_json: bool, **shape: Any,
 ) -> int:  # fmt: skip
     """List tags, or make, check or remove some.
 
@@ -70,13 +65,7 @@ def command(
     """
     kb = session.open()
     set_identity(kb)
-    lists = (
-        lists
-        or subjects
-        or sort != "name"
-        or form is not None
-        or any(value is not None for value in filters.values())
-    )
+    lists = lists or subjects or asks_for_list(shape)
     if lists and (delete or verifies or annotate or sign or force or message is not None):
         raise UsageError(
             "-l, -n, --format and the filters list tags, and change none", "run: arbor tag --help"
@@ -86,7 +75,7 @@ def command(
     if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, names, commit_chooser(kb, filters), sort, form, subjects=subjects)
+        _list(session, as_json, listing(kb, shape, names), subjects=subjects)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -100,7 +89,7 @@ def command(
     elif names:
         kb.branches.tag(*names, message=message or "", force=force, sign=sign)
     if as_json or not names:
-        _list(session, as_json, sort=sort)
+        _list(session, as_json, listing(kb, shape, ()))
     return 0
 
 
@@ -122,15 +111,9 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
     return signature_view.exit_code([found.seal.state])
 
 
-def _list(
-    session: Session, as_json: bool, patterns: Sequence[str] = (),
-    holds: Callable[[str], bool] = lambda commit: True, sort: str = "name", form: str | None = None,
-    *, subjects: bool = False,
-) -> None:  # fmt: skip
+def _list(session: Session, as_json: bool, shown: Listing, *, subjects: bool = False) -> None:
     out = session.out
-    tags = branching.list_tags(session.open().repo)
-    found = [tag for tag in tags if is_one_of(tag.name, patterns) and holds(tag.commit)]
-    found = in_order(session.open(), found, sort)
+    found = shown.chosen(session.open(), branching.list_tags(session.open().repo))
     if as_json:
         rows = [
             {
@@ -144,8 +127,8 @@ def _list(
         ]
         out.json("tag", {"tags": rows})
         return
-    if form is not None:
-        for line in ref_lines(session.open(), [TAGS + tag.name for tag in found], form):
+    if shown.form is not None:
+        for line in ref_lines(session.open(), [TAGS + tag.name for tag in found], shown.form):
             out.line(line)
         return
     for tag in found:

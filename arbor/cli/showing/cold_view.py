@@ -23,7 +23,7 @@ def cold_noticed(session: Session) -> Iterator[None]:
     cold = read_tiers(repo.folder).cold
     if not cold or repo.fs_root is None or repo.head_root() == before:
         return
-    now = repo.snapshot(repo.refs.head_oid())
+    now = repo.head_snapshot()
     paths = [
         change.key for change in now.changes_since(before)
         if change.after in cold and now.lacks_pieces(change.after)

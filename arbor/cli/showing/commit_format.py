@@ -15,7 +15,7 @@ from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.views import Head, moment, read_head, short
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.store.refs import HEADS, TAGS
+from arbor.store.refs import HEADS, TAGS, short_name
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -222,7 +222,7 @@ def _marks(kb: KnowledgeBase, head: Head) -> dict[str, list[str]]:
 
 
 def _mark(name: str) -> str:
-    return f"tag: {name.removeprefix(TAGS)}" if name.startswith(TAGS) else name.split("/", 2)[2]
+    return f"tag: {short_name(name)}" if name.startswith(TAGS) else short_name(name)
 
 
 def decorations(out: Output, info: CommitInfo, head: Head) -> str:

@@ -8,13 +8,16 @@ from typing import Any
 
 import click
 
+from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
+from arbor.cli.showing.cold_view import cold_noticed
 from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.showing.ripple_view import ripple_line
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError, UsageError, first_of
-from arbor.repo.merge.merging import MergeResult
+from arbor.repo.forgetting import cold_needs
+from arbor.repo.merge.merging import MergeResult, merge
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree import twins
@@ -52,6 +55,25 @@ def finish_merge(
             if text not in warned:
                 session.out.warning(text)
     return result
+
+
+def run_merge(
+    session: Session, command: str, revision: str, how: Mapping[str, Any], *, message: str, favour: str = "",
+    as_json: bool, warned: Collection[str] = (), **more: Any,
+) -> None:  # fmt: skip
+    """Merge a revision as the `merge_options` in `how` say; what is cold of it is brought back first.
+
+    The rest is as in `finish_merge` and `end_merge`.
+    """
+    repo = session.open().repo
+    bring_needs(session, cold_needs.needs_of_merge(repo, revision))
+    with cold_noticed(session):
+        result = merge(repo, revision, fast_forward=not how["no_ff"], only_fast_forward=how["ff_only"],
+                       unrelated=how["allow_unrelated"], message=message, favour=favour)  # fmt: skip
+        outcome = finish_merge(session, result, commit=not how["no_commit"], warned=warned)
+    if outcome.kind in ("fast-forward", "merged"):
+        run_post_hook(session, "post-merge", "0")
+    end_merge(session, command, outcome, as_json=as_json, **more)
 
 
 def check_ending(revision: str | None, *, abort: bool, goes_on: bool) -> None:

@@ -10,13 +10,12 @@ import click
 
 from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.showing.commit_format import date_text, parse_date_form, split_message
-from arbor.cli.views import short
+from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, Tag, decode_tag
-from arbor.repo.commits import history
-from arbor.repo.commits.upstreams import is_gone, told_upstream
-from arbor.store.refs import HEADS, REMOTES, TAGS
+from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
+from arbor.store.refs import HEADS, REMOTES, short_name
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -106,7 +105,7 @@ def _value(kb: KnowledgeBase, ref: _Ref, found: re.Match[str]) -> str:
 
 def _name(name: str, how: str) -> str:
     if how == "short":
-        return next(name.removeprefix(top) for top in (HEADS, REMOTES, TAGS, "") if name.startswith(top))
+        return short_name(name)
     if how:  # lstrip=2 leaves the first two parts out, lstrip=-1 leaves the last one
         parts, number = name.split("/"), int(how.partition("=")[2])
         return "/".join(parts[number if number < 0 else min(number, len(parts)) :])
@@ -141,9 +140,7 @@ def _upstream(kb: KnowledgeBase, ref: _Ref, how: str) -> str:
         return clean_line(follows)
     if how != "track":
         return clean_line(REMOTES + follows)
-    theirs = None if is_gone(kb.repo, follows) else kb.repo.refs.read(REMOTES + follows)
-    if theirs is None:
+    if is_gone(kb.repo, follows):
         return "[gone]"
-    apart = zip(("ahead", "behind"), history.count_apart(kb.repo, ref.commit_oid, theirs), strict=True)
-    told = ", ".join(f"{word} {number}" for word, number in apart if number)
+    told = ahead_behind(count_ahead_behind(kb.repo, ref.commit_oid, follows), "{1} {0}")
     return f"[{told}]" if told else ""

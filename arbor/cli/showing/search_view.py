@@ -37,6 +37,7 @@ def result_fields(result: SearchResult) -> dict[str, Any]:
         "trace": result.trace,
         "hits": [_hit_fields(hit) for hit in result.hits],
         "withheld": {"count": sum(result.withheld.values()), "reasons": dict(result.withheld)},
+        "more": result.more,
         "stale": result.stale,
         "notes": list(result.notes),
     }
@@ -297,7 +298,9 @@ def clean_marked(text: str, marks: Marks) -> tuple[str, Marks]:
 def summary_lines(result: SearchResult, shown: int) -> Iterator[str]:
     """What to say beside the hits: how many, of which version, and what was withheld and why."""
     where = f" at {short(result.rev.hex())}" if result.rev else ""
-    yield f"{count(shown, 'document') if shown else 'no match'}{where}, {result.mode.value}"
+    found = count(shown, "document") if shown else "no match"
+    first, rest = ("the first ", "; -n shows more") if shown and result.more else ("", "")
+    yield f"{first}{found}{where}, {result.mode.value}{rest}"
     for reason, number in result.withheld.items():
         yield f"withheld {number:,}: {clean_line(reason)}"
     yield from (clean_line(note) for note in result.notes)

@@ -9,7 +9,15 @@ from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 
-from arbor.errors import ArborError, IntegrityError, LostObject, NoKnowledgeBase, RemoteError, UsageError
+from arbor.errors import (
+    ArborError,
+    IntegrityError,
+    LostObject,
+    NoKnowledgeBase,
+    RemoteError,
+    UsageError,
+    printable,
+)
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.exchange.accepting import accept_push, refuse_updates
@@ -46,7 +54,6 @@ from arbor.remote.protocol.wire import (
     answer_packets,
     error_packet,
     open_packets,
-    printable,
 )
 from arbor.remote.quarantine.receiving import held_before
 from arbor.repo.repository import Repository, open_repository

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from arbor.errors import RemoteError, UsageError
+from arbor.errors import RemoteError, UsageError, printable
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import split_oids
 from arbor.objects.paths import path_fault
@@ -19,7 +19,7 @@ from arbor.remote.protocol.limits import (
     MAX_UPDATES,
     MAX_WANTS,
 )
-from arbor.remote.protocol.wire import VERSION, Message, printable
+from arbor.remote.protocol.wire import VERSION, Message
 from arbor.store.refs import HEADS, TAGS, check_ref_name
 
 AT = "at:"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
-from arbor.errors import IntegrityError, RemoteError
+from arbor.errors import IntegrityError, RemoteError, printable
 from arbor.objects import codec
 from arbor.remote.protocol.limits import MAX_ERROR_CHARS
 from arbor.store.pack_format import HEADER_BYTES, MAX_FRAME_BYTES
@@ -51,11 +51,6 @@ class NoPacket(RemoteError):
 def first_line(error: BaseException) -> str:
     """What the system or a library says, in one printable line."""
     return printable(str(error).strip().split("\n", 1)[0][:200]) or type(error).__name__
-
-
-def printable(text: str, instead: str = "") -> str:
-    """A text of the other side's without control characters, or with something in place of each."""
-    return "".join(char if char.isprintable() else instead for char in text)
 
 
 class PacketKind(IntEnum):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import struct
@@ -39,7 +38,7 @@ from arbor.remote.protocol.wire import Message, Packets, answer_packets
 from arbor.repo.commits.history import peel
 from arbor.repo.repository import Repository
 from arbor.store import pack_format as fmt
-from arbor.store.files import fsync_folder, is_special, temporary_path
+from arbor.store.files import is_special, replacing
 
 if TYPE_CHECKING:
     from arbor.remote.transports import unpacked_bundle
@@ -91,18 +90,8 @@ def create_bundle(
         with open(fs_path, "wb") as stream:
             return stream_bundle(repo, stream, refs, exclude=exclude, filter_text=filter_text)
     info, parts = _plan(repo, refs, exclude, filter_text)
-    fs_path = Path(os.path.realpath(fs_path))
-    temporary = temporary_path(fs_path.parent)
-    try:
-        with open(temporary, "xb") as file:
-            _write(file, info, iter_frames(parts))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, fs_path)
-        fsync_folder(fs_path.parent)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    with replacing(Path(os.path.realpath(fs_path))) as file:
+        _write(file, info, iter_frames(parts))
     return info
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from arbor.errors import RemoteError
-from arbor.remote.protocol.wire import CROWDED, HTTP_PATH, UNKNOWN_NAME, Interrupted, printable
+from arbor.errors import RemoteError, printable
+from arbor.remote.protocol.wire import CROWDED, HTTP_PATH, UNKNOWN_NAME, Interrupted
 from arbor.repo.importing.proxies import LOGIN_HINT
 
 EXPLAINED = (400, 403, 503)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import IO
 
-from arbor.errors import RemoteError
+from arbor.errors import RemoteError, printable
 from arbor.remote.protocol.limits import Limits
 from arbor.remote.protocol.pacing import Pace, PacedReader
 from arbor.remote.protocol.wire import (
@@ -23,7 +23,6 @@ from arbor.remote.protocol.wire import (
     NoPacket,
     Packets,
     encode_packet,
-    printable,
     read_packets,
     request_packets,
 )

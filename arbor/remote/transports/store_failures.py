@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from arbor.remote.protocol.wire import Interrupted, first_line, printable
+from arbor.errors import printable
+from arbor.remote.protocol.wire import Interrupted, first_line
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _CODE = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>")

@@ -368,13 +368,18 @@ def _checked_branch(repo: Repository, name: str) -> str:
     raise refusal
 
 
+def remote_branches(repo: Repository, name: str) -> list[str]:
+    """Full names of the remote-tracking branches that are called so at their remotes."""
+    return [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
+
+
 def _find_remote_branch(repo: Repository, name: str) -> tuple[str, bytes]:
     """(short name, commit) of the one remote-tracking branch that a new local one of this name can follow.
 
     Raises:
         UsageError: when there is none, or more than one.
     """
-    matches = [ref for ref in repo.refs.iter_names(REMOTES) if ref.split("/", 3)[3:] == [name]]
+    matches = remote_branches(repo, name)
     if len(matches) != 1:
         raise UsageError(f"there is no branch '{name}'", _no_branch_hint(repo, name, matches))
     oid = repo.refs.read(matches[0])

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from arbor.errors import ArborError, ColdDocument, UsageError
-from arbor.objects import ledger
 from arbor.objects.model import Commit
 from arbor.repo.commits.diffing import (
     PLAIN,
@@ -29,13 +28,14 @@ from arbor.repo.stage import Stage
 from arbor.repo.work_tree.selections import matcher_of
 from arbor.repo.work_tree.status import cold_paths, tracked_files
 from arbor.repo.work_tree.worktree import read_file, scan
+from arbor.store.refs import short_name
 from arbor.text.encodings import UTF8
 from arbor.text.reading import extract
 
 
 def ref_names(repo: Repository) -> dict[bytes, list[str]]:
     """Commit oid to the short names of the refs that stand there."""
-    return {commit: [name.split("/", 2)[2] for name in full] for commit, full in full_ref_names(repo).items()}
+    return {commit: [*map(short_name, full)] for commit, full in full_ref_names(repo).items()}
 
 
 def full_ref_names(repo: Repository) -> dict[bytes, list[str]]:
@@ -166,15 +166,9 @@ def diff_stage(
 ) -> tuple[TextDiff, ...]:
     """The documents that differ between a ledger root and the stage."""
     wanted = matcher_of(tuple(paths))
-    base = Snapshot(repo.store, stage.base)
-    keys = {DOCUMENTS + change.key for change in base.changes_since(before)} | set(stage.changes)
-    rows = []
-    for key in sorted(keys):
-        old, new = ledger.find(repo.store, before, key), stage.find(repo.store, key)
-        path = key[len(DOCUMENTS) :]
-        if old != new and key.startswith(DOCUMENTS) and wanted(path):
-            rows.append((path, old, new))
-    pairs = pair_documents(rows, base, renames=how.renames)
+    rows = [(key[len(DOCUMENTS) :], old, new) for key, old, new in stage.changes_since(repo.store, before)
+            if key.startswith(DOCUMENTS) and wanted(key[len(DOCUMENTS) :])]  # fmt: skip
+    pairs = pair_documents(rows, Snapshot(repo.store, stage.base), renames=how.renames)
     return _telling((_text_diff(repo, pair, how) for pair in pairs), how)
 
 
@@ -286,12 +280,7 @@ def _file_text(data: bytes, path: str) -> Text:
 
 def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff:
     snapshot = repo.snapshot(None)
-    old: Text = ""
-    new: Text = ""
-    if how.text:
-        old = document_text(snapshot, snapshot.document(pair.old)) if pair.old else ""
-        new = document_text(snapshot, snapshot.document(pair.new)) if pair.new else ""
-    return _made(pair, old, new, how)
+    return _made(pair, _text(snapshot, pair.old, how), _text(snapshot, pair.new, how), how)
 
 
 def _made(pair: DocumentDiff, old: Text, new: Text, how: Comparing) -> TextDiff:

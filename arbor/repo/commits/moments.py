@@ -10,10 +10,9 @@ from datetime import datetime
 from arbor.errors import UsageError
 
 _DAY = 24 * 3600
-_SECONDS = {
-    "second": 1, "minute": 60, "hour": 3600, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY, "year": 365 * _DAY,
-}  # fmt: skip
-_SHORT = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year"}
+UNIT_SECONDS = {"h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY}
+"""Hours, days, weeks, months and years, as in `30d`."""
+_SECONDS = {"second": 1, "minute": 60}
 _AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
 _SHORT_AGO = re.compile(r"^([0-9]{1,6})([hdwmy])$")
 _WITH_ZONE = re.compile(
@@ -45,7 +44,7 @@ def parse_moment(text: str, now: float | None = None) -> int:
     ago = _SHORT_AGO.match(plain) or _AGO.match(plain)
     if ago:
         number, unit = ago.groups()
-        return int(now) - int(number) * _SECONDS[_SHORT.get(unit, unit)]
+        return int(now) - int(number) * (_SECONDS.get(unit) or UNIT_SECONDS[unit[0]])
     zoned = _WITH_ZONE.fullmatch(text.strip())
     if zoned:
         with contextlib.suppress(ValueError, OverflowError):
@@ -67,6 +66,6 @@ def parse_age(text: str) -> float:
         value = float(number)
     except ValueError:
         value = -1.0
-    if unit not in _SHORT or not 0 <= value < 1e9:
+    if unit not in UNIT_SECONDS or not 0 <= value < 1e9:
         raise UsageError(f"'{text}' is not an age", "write it like 12h, 90d, 2w, 6m (months) or 1y")
-    return value * _SECONDS[_SHORT[unit]]
+    return value * UNIT_SECONDS[unit]

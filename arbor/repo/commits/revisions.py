@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
@@ -14,7 +15,7 @@ from arbor.repo.commits import history
 from arbor.repo.commits.moments import parse_moment
 from arbor.repo.commits.shorthands import stands_for
 from arbor.repo.repository import Repository
-from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS
+from arbor.store.refs import FETCH_HEAD, HEADS, REMOTES, TAGS, short_name
 
 if TYPE_CHECKING:
     import difflib
@@ -75,13 +76,18 @@ def _as_range(text: str) -> str:
     return ""
 
 
-def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) -> bytes:
-    """The newest commit whose message holds a pattern, of those that some lead to."""
+def compile_pattern(text: str, *, any_case: bool = False) -> re.Pattern[str]:
+    """What is looked for in messages and names; raises UsageError where it is no regular expression."""
     try:
-        finds = re.compile(pattern, re.MULTILINE).search
+        return re.compile(text, re.MULTILINE | (re.IGNORECASE if any_case else 0))
     except re.error as error:
         hint = "put a backslash before ( [ * + ?"
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}", hint) from error
+        raise UsageError(f"'{text}' is not a regular expression: {error}", hint) from error
+
+
+def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) -> bytes:
+    """The newest commit whose message holds a pattern, of those that some lead to."""
+    finds = compile_pattern(pattern).search
     # By their times alone, as git looks: a log would have to walk the whole history before its first commit.
     pending = [
         (-repo.commit(oid).committer.seconds, place, oid) for place, oid in enumerate(dict.fromkeys(tips))
@@ -100,19 +106,12 @@ def _youngest(repo: Repository, pattern: str, tips: Sequence[bytes], text: str) 
 
 
 def _step(repo: Repository, oid: bytes, symbol: str, number: int, text: str) -> bytes:
-    if symbol == "^":
-        parents = repo.commit(oid).parents
-        if number == 0:
-            return oid
-        if number > len(parents):
-            raise UsageError(f"'{text}' goes back beyond the first commit")
-        return parents[number - 1]
-    for _ in range(number):
-        parents = repo.commit(oid).parents
-        if not parents:
-            raise UsageError(f"'{text}' goes back beyond the first commit")
-        oid = parents[0]
-    return oid
+    """`~N`, the commit that so many first parents lead to, or `^N`, a commit's parent of this number; 0 is itself."""
+    line = history.first_parents(repo, oid) if symbol == "~" else (oid, *repo.commit(oid).parents)
+    found = next(islice(line, number, None), None)
+    if found is None:
+        raise UsageError(f"'{text}' goes back beyond the first commit")
+    return found
 
 
 def _resolve_base(repo: Repository, name: str) -> bytes:
@@ -184,8 +183,7 @@ def _from_prefix(repo: Repository, name: str) -> bytes:
 
 
 def _nearest(repo: Repository, name: str) -> str:
-    names = [ref.split("/", 2)[2] for ref in repo.refs.iter_names()] + ["HEAD"]
-    close = nearest(name, names)
+    close = nearest(name, [*map(short_name, repo.refs.iter_names()), "HEAD"])
     return f"did you mean '{close[0]}'?" if close else "run: arbor log --oneline"
 
 
@@ -241,6 +239,12 @@ def resolve_start(repo: Repository, text: str) -> bytes:
     return bases[0]
 
 
+def split_range(text: str) -> tuple[str, str] | None:
+    """The two revisions of `A..B` or `A...B`, HEAD for a side left out; None for what is no range."""
+    left, dots, right = text.partition("..")
+    return (left or "HEAD", right.removeprefix(".") or "HEAD") if dots else None
+
+
 def is_symmetric(text: str) -> bool:
     """Whether a range is `A...B`: what either side has that the other has not."""
     return "..." in text
@@ -248,8 +252,7 @@ def is_symmetric(text: str) -> bool:
 
 def resolve_range(repo: Repository, text: str) -> tuple[bytes, bytes]:
     """The two commits of `A..B` or `A...B`; a side left out is HEAD."""
-    left, dots, right = text.partition("..")
-    right = right.removeprefix(".")
-    if not dots:
+    sides = split_range(text)
+    if sides is None:
         raise UsageError(f"'{text}' is not a range", "write it as OLD..NEW")
-    return resolve(repo, left or "HEAD"), resolve(repo, right or "HEAD")
+    return resolve(repo, sides[0]), resolve(repo, sides[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arbor.errors import UsageError
+from arbor.repo.commits.history import count_apart
 from arbor.repo.repository import Repository
 from arbor.store.refs import REMOTES
 
@@ -20,14 +21,26 @@ def told_upstream(repo: Repository, branch: str) -> str:
         return ""
 
 
+def find_last_seen(repo: Repository, upstream: str) -> bytes | None:
+    """The commit at which something that a branch follows was last seen, or None."""
+    try:
+        return repo.refs.read(REMOTES + upstream) if upstream else None
+    except UsageError:
+        return None  # written by hand, and no name that a ref can have
+
+
 def is_gone(repo: Repository, upstream: str) -> bool:
     """Whether nothing is known of what a branch follows: it is gone there, or was never pushed."""
-    if not upstream:
-        return False
-    try:
-        return repo.refs.read(REMOTES + upstream) is None
-    except UsageError:
-        return True  # written by hand, and no name that a ref can have
+    return bool(upstream) and find_last_seen(repo, upstream) is None
+
+
+def count_ahead_behind(repo: Repository, commit: bytes | None, upstream: str) -> tuple[int, int]:
+    """(commits ahead, commits behind) of a branch at a commit against what it follows, as that was last seen.
+
+    Both are 0 where one of the two has no commit.
+    """
+    theirs = find_last_seen(repo, upstream)
+    return count_apart(repo, commit, theirs) if commit and theirs else (0, 0)
 
 
 def write_upstream(repo: Repository, branch: str, upstream: str) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from arbor.errors import ColdDocument, first_of
-from arbor.objects.ledger_diff import Change, diff
+from arbor.objects.ledger_diff import Change
 from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.tiers import read_tiers
 from arbor.repo.work_tree.checkout import absent_documents
 
@@ -107,8 +107,7 @@ def needs_of_versions(repo: Repository, versions: Versions) -> list[Need]:
 
 def _changes(repo: Repository, old: bytes, new: bytes) -> dict[str, Change]:
     """What differs between two ledger roots, of documents, by path."""
-    return {change.key[len(DOCUMENTS) :]: Change(change.key[len(DOCUMENTS) :], change.before, change.after)
-            for change in diff(repo.store, old, new) if change.key.startswith(DOCUMENTS)}  # fmt: skip
+    return {change.key: change for change in Snapshot(repo.store, new).changes_since(old)}
 
 
 def _sides(repo: Repository, versions: Versions, path: str, mine: Change, other: Change) -> Iterator[Need]:

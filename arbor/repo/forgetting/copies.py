@@ -172,16 +172,12 @@ class FolderSource:
     """A folder that holds the document under its path, or anywhere under another name."""
 
     def __init__(self, folder: Path, private: Path | None = None) -> None:
+        self.name = str(folder)
         self._folder = folder
         self._private = private.resolve() if private is not None else None
         self._owners = Owners()
         self._by_size: dict[int, list[Path]] | None = None
         self._by_name: dict[str, list[tuple[int, Path]]] | None = None
-
-    @property
-    def name(self) -> str:
-        """The folder."""
-        return str(self._folder)
 
     def find(self, wanted: Wanted) -> Found | None:
         """The file at the document's path, any file with its bytes, or a changed file at its path or of its name."""
@@ -250,13 +246,10 @@ def _files_by_size(folder: Path) -> dict[int, list[Path]]:
 class WorkTreeSource:
     """The work tree's own files, at the document's paths only."""
 
+    name = "the work tree"
+
     def __init__(self, fs_root: Path) -> None:
         self._fs_root = fs_root
-
-    @property
-    def name(self) -> str:
-        """How people call it."""
-        return "the work tree"
 
     def find(self, wanted: Wanted) -> Found | None:
         """The file at one of the document's paths; a changed one where there is no other."""
@@ -277,6 +270,8 @@ class WorkTreeSource:
 class UriSource:
     """The source URI that a document was added with: a file or git commit that may be read, or http(s)."""
 
+    name = "its source"
+
     def __init__(
         self, fetch: Fetch | None = None, private: Path | None = None, may_open: MayOpen = lambda uri: False
     ) -> None:
@@ -284,11 +279,6 @@ class UriSource:
         self._may_open = may_open
         self._owners = Owners()
         self._private = private.resolve() if private is not None else None
-
-    @property
-    def name(self) -> str:
-        """How people call it."""
-        return "its source"
 
     def find(self, wanted: Wanted) -> Found | None:
         """What is behind the URI now, or why nothing is; None where there is none to ask."""
@@ -337,6 +327,7 @@ class StoreSource:
 
     def __init__(self, arbor_folder: Path, own: ObjectStore) -> None:
         self.folder = arbor_folder
+        self.name = str(arbor_folder)
         self._store = ObjectStore(arbor_folder / "packs")
         is_own = _shares_files(arbor_folder / "packs", own.folder)
         self.identity = b"" if is_own else self.identity_of(arbor_folder)
@@ -345,11 +336,6 @@ class StoreSource:
     def identity_of(arbor_folder: Path) -> bytes:
         """What two names of one knowledge base have in common."""
         return b"store " + file_identity(arbor_folder / "packs")
-
-    @property
-    def name(self) -> str:
-        """The folder."""
-        return str(self.folder)
 
     def find(self, wanted: Wanted) -> Found | None:
         """The chunks it has, read and hashed now."""
@@ -400,7 +386,7 @@ class ChunkSource:
             identify: Asked once, when the place has given something; None where nobody relies on it.
             kept: Says which of the chunks the place is not letting go of; None where it never does, as a file.
         """
-        self._name = name
+        self.name = name
         self._identify = identify
         self._kept = kept
         self._identity = identity
@@ -408,11 +394,6 @@ class ChunkSource:
         self._fetch = fetch
         self._at_hand: dict[bytes, bytes] = {}
         self._asked: set[bytes] = set()
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return self._name
 
     def prepare(self, wanted: Sequence[Wanted]) -> None:
         """Fetch the chunks of documents that will be asked for, in place of those of the last call."""
@@ -429,7 +410,7 @@ class ChunkSource:
         if chunks and self._identify is not None:
             self._identity, self._problem = self._identify(next(iter(chunks)))
             self._identify = None
-        return Found(self._name, self._identity, None, chunks, problem=self._problem) if chunks else None
+        return Found(self.name, self._identity, None, chunks, problem=self._problem) if chunks else None
 
     def lacking(self, oids: Iterable[bytes]) -> set[bytes]:
         """Those of the chunks that the place does not keep, as far as it says."""

@@ -22,6 +22,7 @@ from arbor.repo.forgetting.copies import ByteSource, gives_everything, may_fork,
 from arbor.repo.forgetting.held_copies import gone_since, held_still, make_copies_durable
 from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
+from arbor.repo.snapshot import group_paths
 from arbor.repo.tiers import read_cold_words, read_tiers, write_cold_words, write_tiers
 from arbor.repo.upkeep.gc import packed_bytes
 from arbor.repo.upkeep.reachability import Reach
@@ -106,7 +107,7 @@ def evict(
     wanted = _gather(repo, documents)
     if tier == "warm":
         return _evict_warm(repo, wanted, dry_run)
-    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
+    policy = repo.committed_policy(repo.head_snapshot()).chunking
     gone = _gone(repo, wanted)
     there = [each for each in wanted if each.oid not in gone]
     already = tuple(
@@ -162,10 +163,7 @@ def _gone(repo: Repository, wanted: Sequence[Wanted]) -> set[bytes]:
 
 def _gather(repo: Repository, documents: Iterable[tuple[str, bytes]]) -> list[Wanted]:
     """The documents with their objects, each once, with all the paths given for it."""
-    paths: dict[bytes, list[str]] = {}
-    for path, oid in documents:
-        paths.setdefault(oid, []).append(path)
-    wanted = list(iter_wanted(repo.store, paths))
+    wanted = list(iter_wanted(repo.store, group_paths(documents)))
     for each in wanted:
         if each.document.kind == "core":
             raise UsageError(f"'{each.paths[0]}' is a core, and cores are never evicted")

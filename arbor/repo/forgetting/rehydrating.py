@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
-from arbor.processes import batches, map_forked
+from arbor.processes import bounded_batches, map_forked
 from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.copies import (
     ByteSource,
@@ -24,6 +24,7 @@ from arbor.repo.forgetting.copies import (
 )
 from arbor.repo.forgetting.wanted import Wanted, iter_wanted
 from arbor.repo.repository import Repository
+from arbor.repo.snapshot import group_paths
 from arbor.repo.tiers import make_hot, read_tiers, write_tiers
 from arbor.repo.work_tree.checkout import write_missing
 from arbor.store.frames import FrameCollector
@@ -131,12 +132,10 @@ def rehydrate(
         Locked: when another writer holds the lock.
     """
     tiers = read_tiers(repo.folder)
-    paths: dict[bytes, list[str]] = {}
-    for path, oid in documents:
-        paths.setdefault(oid, []).append(path)
+    paths = group_paths(documents)
     warm = [oid for oid in paths if oid in tiers.warm]
     wanted = list(iter_wanted(repo.store, {oid: at for oid, at in paths.items() if oid in tiers.cold}))
-    policy = repo.committed_policy(repo.snapshot(repo.refs.head_oid())).chunking
+    policy = repo.committed_policy(repo.head_snapshot()).chunking
     done: list[Rehydration] = []
     accepted = 0
     updates: list[Update] = []
@@ -158,17 +157,13 @@ def rehydrate(
     return RehydrateReport(tuple(done), len(warm), accepted, tuple(updates))
 
 
-def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> list[list[Wanted]]:
+def _rounds(wanted: Sequence[Wanted], limit: int = _ROUND_BYTES) -> Iterator[list[Wanted]]:
     """Groups of documents; each becomes one pack, and is safe before the next begins."""
-    rounds: list[list[Wanted]] = []
-    held = 0
-    for each in wanted:
-        if not rounds or held + each.document.size > limit:
-            rounds.append([])
-            held = 0
-        rounds[-1].append(each)
-        held += each.document.size
-    return rounds
+    return bounded_batches(wanted, _size, limit)
+
+
+def _size(wanted: Wanted) -> int:
+    return wanted.document.size
 
 
 class _Taken:
@@ -199,7 +194,7 @@ def _fetch_round(
         taken.frames = collector.finish()
         return taken
 
-    tasks = [batch for part in _rounds(wanted, _BATCH_BYTES) for batch in batches(part, _BATCH)]
+    tasks = list(bounded_batches(wanted, _size, _BATCH_BYTES, _BATCH))
     return list(map_forked(work, tasks)) if may_fork(sources) else list(map(work, tasks))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
-from arbor.objects.ledger_diff import diff
+from arbor.objects.model import Commit
 from arbor.repo.commits.history import ancestors, first_parents, ref_commits
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.file_bytes import read_document
@@ -205,10 +205,13 @@ def _current_documents(repo: Repository) -> set[bytes]:
 def _in_history(repo: Repository) -> Iterator[tuple[str, bytes]]:
     """(path, document oid) of every document that any version back from a ref has brought, perhaps several times."""
     for oid in ancestors(repo, ref_commits(repo)):
-        commit = repo.commit(oid)
-        for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
-            if after is not None and key.startswith(DOCUMENTS):
-                yield key[len(DOCUMENTS) :], after
+        yield from _brought(repo, repo.commit(oid))
+
+
+def _brought(repo: Repository, commit: Commit) -> Iterator[tuple[str, bytes]]:
+    """(path, document oid) of what a commit has that its first parent has not."""
+    changes = Snapshot(repo.store, commit.ledger_root).changes_since(repo.root_before(commit))
+    return ((path, after) for path, _, after in changes if after is not None)
 
 
 def _sizes(repo: Repository, oids: Iterable[bytes]) -> dict[bytes, int]:
@@ -224,9 +227,8 @@ def last_changes(repo: Repository, paths: set[str]) -> dict[str, int]:
         if len(found) == len(paths):
             break
         commit = repo.commit(oid)
-        for key, _, after in diff(repo.store, repo.root_before(commit), commit.ledger_root):
-            path = key[len(DOCUMENTS) :]
-            if key.startswith(DOCUMENTS) and after is not None and path in paths:
+        for path, _ in _brought(repo, commit):
+            if path in paths:
                 found.setdefault(path, commit.committer.seconds)
     return found
 

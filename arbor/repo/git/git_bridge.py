@@ -138,7 +138,7 @@ def follow_git(repo: Repository) -> NewCommit | None:
         with repo.store.writer() as writer:
             for (path, _), data in zip(fresh, _iter_blobs(fs_root, [blob for _, blob in fresh]), strict=True):
                 documents[path] = store_extraction(writer, extract(data, path, policy.chunking), data)
-        current = dict(repo.snapshot(repo.refs.head_oid()).paths())
+        current = dict(repo.head_snapshot().paths())
         changes: dict[str, bytes | None] = {DOCUMENTS + path: oid for path, oid in documents.items()
                                             if current.get(path) != oid}  # fmt: skip
         changes.update((DOCUMENTS + path, None) for path in current if path not in documents)

@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 from arbor.errors import ConflictError, UsageError
 from arbor.objects.paths import path_fault
+from arbor.processes import bounded_batches
 from arbor.repo.importing.git_sources import GIT_SCHEME, git_command, iter_blobs, parse_git_address, run_git
 from arbor.repo.importing.known_sources import remember, remember_file
 from arbor.repo.importing.origins import came_from
@@ -34,6 +35,7 @@ from arbor.store.files import in_words
 from arbor.store.journal import Journal
 
 _MAX_BLOB_BYTES = 64 * 1024 * 1024
+_HELD_ITEMS, _HELD_BYTES = 2000, 64 * 1024 * 1024
 _MAX_PAGE_BYTES = 16 * 1024 * 1024
 _SQL = re.compile(rb"^(-- (MySQL|MariaDB) dump|CREATE TABLE|INSERT INTO)\b", re.MULTILINE | re.IGNORECASE)
 _UNSAFE = re.compile('[\x00-\x1f\x7f-\x9f\u2028\u2029\\\\/:*?"<>|]+')
@@ -72,7 +74,7 @@ def _import(
 ) -> ImportReport:
     """Stage items in groups and put the import into the journal."""
     total = AddResult()
-    for group in _batches(items):
+    for group in bounded_batches(items, lambda item: len(item.data), _HELD_BYTES, _HELD_ITEMS):
         total = join_results([total, add_items(repo, group, overwrite=overwrite, same_source=same_source)])
     total = join_results([total, AddResult(skipped=tuple(skipped))])
     documents = len(total.added) + len(total.modified) + total.unchanged
@@ -80,22 +82,6 @@ def _import(
         details = {"source": source, "documents": documents, "skipped": len(total.skipped)}
         Journal(repo.folder).append("import", details)
     return ImportReport(source, total)
-
-
-def _batches(
-    items: Iterable[Item], max_items: int = 2000, max_bytes: int = 64 * 1024 * 1024
-) -> Iterator[list[Item]]:
-    """Items in groups that fit into memory."""
-    group: list[Item] = []
-    held = 0
-    for item in items:
-        group.append(item)
-        held += len(item.data)
-        if len(group) >= max_items or held >= max_bytes:
-            yield group
-            group, held = [], 0
-    if group:
-        yield group
 
 
 def join_results(results: Iterable[AddResult]) -> AddResult:

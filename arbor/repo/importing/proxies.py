@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from arbor.errors import UsageError
+from arbor.errors import UsageError, printable
 from arbor.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ def _parse_proxy(address: str, host: str) -> Proxy:
 def _shown(address: str) -> str:
     """Without what stands before the @, which may be a password."""
     scheme, mark, rest = address.rpartition("://")
-    return "".join(filter(str.isprintable, scheme + mark + rest.rpartition("@")[2]))[:_SHOWN_MAX]
+    return printable((scheme + mark + rest.rpartition("@")[2])[:_SHOWN_MAX])

@@ -31,7 +31,7 @@ def update(repo: Repository, done: Rehydration, sources: Sequence[ByteSource]) -
         Locked: when another writer holds the lock.
     """
     oid = bytes.fromhex(done.document)
-    current = repo.snapshot(repo.refs.head_oid())
+    current = repo.head_snapshot()
     document = current.document(oid)
     data = next(changed_bytes(repo, done, sources), None)
     for path in done.paths:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from arbor.errors import ArborError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import file_hash
-from arbor.processes import will_fork
+from arbor.processes import bounded_batches, will_fork
 from arbor.repo.config import Policy
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.staging.ingest import READ_AT_ONCE_BYTES, store_extraction
@@ -86,7 +86,7 @@ def store_files(
     small = [job for job in jobs if job.size <= READ_AT_ONCE_BYTES]
     large = [job for job in jobs if job.size > READ_AT_ONCE_BYTES]
     results: list[FileResult] = []
-    batches = _batches(small)
+    batches = list(bounded_batches(small, lambda job: job.size, _BATCH_BYTES, _BATCH_FILES))
 
     def store_batch(sink: FrameCollector | PackWriter, batch: list[Job]) -> list[FileResult]:
         return [_store_file(sink, job, rules) for job in batch]
@@ -106,18 +106,6 @@ def store_files(
             if progress:
                 progress(len(results), len(jobs))
     return results, writer.name
-
-
-def _batches(jobs: list[Job]) -> list[list[Job]]:
-    batches: list[list[Job]] = []
-    held = 0
-    for job in jobs:
-        if not batches or len(batches[-1]) >= _BATCH_FILES or held + job.size > _BATCH_BYTES:
-            batches.append([])
-            held = 0
-        batches[-1].append(job)
-        held += job.size
-    return batches
 
 
 def _store_file(sink: FrameCollector | PackWriter, job: Job, rules: Rules) -> FileResult:

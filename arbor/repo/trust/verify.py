@@ -18,7 +18,7 @@ from arbor.repo.tiers import TIERS_FILE, read_tiers
 from arbor.repo.trust.deep_check import check_document
 from arbor.repo.trust.pack_audit import Audit, Damage, DocumentFacts, ManifestFacts, NodeFacts, audit_packs
 from arbor.repo.trust.witness import WITNESS_FILE, read_witnessed
-from arbor.store.refs import FETCH_HEAD
+from arbor.store.refs import FETCH_HEAD, HEADS
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.extraction import DEFAULT_POLICY
 
@@ -161,7 +161,7 @@ def _check_names(repo: Repository) -> list[Finding]:
         head = repo.refs.head()
         if (
             isinstance(head, str)
-            and any(repo.refs.iter_names("refs/heads/"))  # first: a first commit may come just now
+            and any(repo.refs.iter_names(HEADS))  # first: a first commit may come just now
             and repo.refs.read(head) is None
         ):
             found.append(Finding("", "HEAD", f"it follows '{head}', which does not exist"))

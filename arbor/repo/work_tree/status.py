@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
-from arbor.objects import ledger
-from arbor.objects.ledger_diff import diff
-from arbor.repo.commits.upstreams import is_gone, told_upstream
+from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
 from arbor.repo.folders import Folders, folders_above, folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
@@ -31,13 +29,11 @@ from arbor.repo.work_tree.file_states import (
     write_worktree_cache,
 )
 from arbor.repo.work_tree.worktree import Scan, hash_of_file, scan
-from arbor.store.refs import REMOTES
 
 if TYPE_CHECKING:
-    from arbor.repo.commits import diffing, history
+    from arbor.repo.commits import diffing
 else:
     diffing = lazy_module("arbor.repo.commits.diffing")
-    history = lazy_module("arbor.repo.commits.history")
 
 _RACY_NS = 100_000_000
 
@@ -166,12 +162,7 @@ def get_status(repo: Repository, *, each_untracked: bool = False) -> Status:
 def _compare_upstream(repo: Repository, branch: str, head_oid: bytes | None) -> tuple[str, int, int, bool]:
     """(name, commits ahead, commits behind, whether it is gone) of what a branch follows."""
     upstream = told_upstream(repo, branch)
-    if not upstream or is_gone(repo, upstream):
-        return upstream, 0, 0, bool(upstream)
-    theirs = repo.refs.read(REMOTES + upstream)
-    if theirs is None or head_oid is None or theirs == head_oid:
-        return upstream, 0, 0, False
-    return upstream, *history.count_apart(repo, head_oid, theirs), False
+    return upstream, *count_ahead_behind(repo, head_oid, upstream), is_gone(repo, upstream)
 
 
 def list_ignored(repo: Repository, *, each: bool = False) -> list[str]:
@@ -189,17 +180,11 @@ def list_ignored(repo: Repository, *, each: bool = False) -> list[str]:
 
 def staged_changes(repo: Repository, stage: Stage) -> tuple[PathChange, ...]:
     """What the next commit changes, renames paired; a core is named `core:NAME`."""
-    head_root = repo.head_root()
-    before = {key: value for key, value, _ in diff(repo.store, head_root, stage.base)}
-    for key in stage.changes:
-        if key not in before:
-            before[key] = ledger.find(repo.store, head_root, key)
     rows: list[tuple[str, bytes | None, bytes | None]] = []
-    for key, old in sorted(before.items()):
-        new = stage.find(repo.store, key)
-        if old != new and key.startswith(DOCUMENTS):
+    for key, old, new in stage.changes_since(repo.store, repo.head_root()):
+        if key.startswith(DOCUMENTS):
             rows.append((key[len(DOCUMENTS) :], old, new))
-        elif old != new and key.startswith(CORES):
+        elif key.startswith(CORES):
             rows.append((shown_path(key), old, new))
     return _as_changes(repo, stage, rows)
 

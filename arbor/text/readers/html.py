@@ -8,7 +8,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from arbor.objects.links import Link
-from arbor.text.charsets import LABELS, find_codec
+from arbor.text.charsets import DECLARED_WITHIN_BYTES, LABELS, MARKS, find_codec
 from arbor.text.encodings import decode_whole
 from arbor.text.extraction import ChunkPolicy, FrontValue
 from arbor.text.links import split_destination
@@ -122,9 +122,8 @@ def _decode_as_second(data: bytes) -> str:
 
 def _find_declared(data: bytes) -> str:
     """The encoding that a page names, as it names it; "" for none, and where a byte order mark says it already."""
-    declared = _CHARSET.search(data[:2048])
-    marked = data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"))
-    return declared[1].decode("ascii").lower() if declared and not marked else ""
+    declared = None if data.startswith(MARKS) else _CHARSET.search(data[:DECLARED_WITHIN_BYTES])
+    return declared[1].decode("ascii").lower() if declared else ""
 
 
 def _decode(data: bytes, codec: str) -> str:
@@ -207,7 +206,6 @@ class _Page:
         elif tag == "a" and self._anchors:
             address, start = self._anchors.pop()
             self._add_link("links", address, "".join(self._parts[start:]))
-
         elif tag == "rt" and self._outside is not None:
             self._readings += self._parts
             self._parts = self._outside

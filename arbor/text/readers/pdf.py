@@ -97,9 +97,8 @@ def _read_pages(
             warnings.append(f"the PDF is too long; its text is read up to page {number - 1}")
             break
         if mends:
-            with suppress(
-                Exception
-            ):  # a damaged font can make pypdf raise anything; the page may be read all the same
+            # A damaged font can make pypdf raise anything; the page may be read all the same.
+            with suppress(Exception):
                 mend_fonts(page, fonts_done)
         try:
             shown = page.extract_text()
