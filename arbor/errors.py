@@ -27,8 +27,8 @@ class ArborError(Exception):
     Args:
         message: One sentence without a full stop, in the words of the user.
         hint: What can be typed or done next; empty when there is nothing useful to say.
-        path: The KB path that stands in the hint as a word for a shell, "" for none: the command line writes it as
-            it is typed in the folder that one is in.
+        path: The KB path that stands in the hint as a word for a shell, or in the message in quotes, "" for none: the
+            command line writes it as it is typed in the folder that one is in.
     """
 
     exit_code: ClassVar[int] = 70

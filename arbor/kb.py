@@ -402,7 +402,7 @@ class KnowledgeBase:
         """Search HEAD or another revision.
 
         Args:
-            query: Words, "phrases", -not, prefix*, `path:`, `kind:`, `lang:`, `label:`, `since:`, `rev:`, `title:`.
+            query: Words, "phrases", -not, prefix*, and path:, title:, kind:, lang:, label:, since:, until: and rev:.
             mode: The least proof that a hit must have: STRICT, HYBRID or VISUAL.
             limit: Documents to show.
             at: A revision; HEAD without.

@@ -164,6 +164,7 @@ def _run(words: list[str], session: Session) -> int:
     except ArborError as error:
         if error.path:
             error.hint = session.hint_from_here(error.hint, error.path)
+            error.message = session.message_from_here(error.message, error.path)
         raise
     finally:
         session.close()

@@ -59,11 +59,12 @@ def find_place(session: Session, text: str) -> Place:
             return place
     for place in candidates:
         if _is_revision(kb, place.revision):
-            raise UsageError(f"there is no document '{place.path}' in {place.revision}",
+            raise UsageError(f"there is no document '{session.path_from_here(place.path)}' in {place.revision}",
                              f"run: arbor log -- {session.typed(place.path)}")  # fmt: skip
     likeliest = candidates[-1 if "}:" in text else 0] if candidates else None
     if likeliest is not None and "@" in text and text[: text.index("@")]:
         kb.resolve(likeliest.revision or "HEAD")  # names the revision that is not there, and the nearest one
+    text = session.as_shown(text)
     if whole is not None and has_documents(kb, whole):
         raise UsageError(f"'{text}' is a folder", f"run: arbor ls {typed_path(text)}")
     raise UsageError(f"there is no document '{text}'", _where_it_was(session, whole, text))
@@ -201,8 +202,10 @@ def _check_path(session: Session, word: str, revision: str, *, is_first: bool) -
     on_disk = kb.fs_root is not None and os.path.lexists(kb.fs_root / path)
     if path == "" or on_disk or has_documents(kb, path):
         return
+    is_path = "/../" in f"/{word}/"  # which no name of a revision has, and no range
+    word = session.as_shown(word)
     gone = f"a path that is gone goes after --, as in: arbor log -- {typed_path(word)}"
-    if not is_first:
+    if is_path or not is_first:
         raise UsageError(f"'{word}' is neither a revision nor a path", gone)
     sides = split_range(revision) or (revision,)
     for side in sides:

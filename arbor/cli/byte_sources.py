@@ -72,8 +72,11 @@ def open_places(
     folders: list[Path] = []
     addresses: list[tuple[str, str]] = []
     known = {remote.name: remote.url for remote in remotes.list_remotes(repo)}
+    wrong = remotes.wrong_remotes(repo)
     for text in dict.fromkeys(named):
         fs_path = session.from_here(text)
+        if text in wrong:
+            raise wrong[text]
         if text in known:
             addresses.append((text, known.pop(text)))
         elif fs_path.is_dir():
@@ -84,17 +87,20 @@ def open_places(
             raise UsageError(f"'{text}' is no folder, bundle or remote", "run: arbor remote")
     if not offline:
         addresses += known.items()
+        for name, fault in wrong.items():
+            session.out.warning(f"remote '{name}' is not asked: {fault.message}")
     far: list[tuple[str, str]] = []
     for name, url in addresses:
         if session.from_here(url).is_dir():
             folders.append(session.from_here(url))
         else:
             far.append((name, url))
-    fetch = None
+    fetch, connecting = None, connect_options(session)
     if not offline:
-        fetch = fetching.make_fetch(fetching.FetchRules(private=private, robots=not no_robots))
+        rules = fetching.FetchRules(private=private, robots=not no_robots, proxies=connecting.proxies)
+        fetch = fetching.make_fetch(rules)
     places = on_demand.FarPlaces(
-        connect_options(session), session.out.warning, repo if as_copies else None, dry_run=dry_run
+        connecting, session.out.warning, repo if as_copies else None, dry_run=dry_run
     )
     try:
         yield Places(tuple(folders), tuple(places.source(name, url) for name, url in far), fetch)

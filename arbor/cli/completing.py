@@ -133,7 +133,8 @@ def _refs(ctx: click.Context) -> list[str]:
 
 def _remotes(ctx: click.Context) -> list[str]:
     try:
-        return sorted(_session(ctx).open().repo.settings.table("remote"))
+        sound, wrong = _session(ctx).open().repo.settings.rows("remote")
+        return sorted([*sound, *wrong])
     except (ArborError, OSError):
         return []
 

@@ -110,6 +110,18 @@ class Session:
         """A KB path as a person in this folder types it in a shell, for hints."""
         return typed_path(self.path_from_here(path))
 
+    def as_shown(self, typed: str) -> str:
+        """A path as typed in this folder, written as it is shown: without `..` on the way; what is no path as it is."""
+        try:
+            path = self.kb_path(typed)
+        except UsageError:
+            return typed
+        return self.path_from_here(path) if path and not typed.startswith(CORE) else typed
+
+    def message_from_here(self, message: str, path: str) -> str:
+        """A message of the library, in which a KB path stands in quotes, with what it is called in this folder."""
+        return message.replace(f"'{path}'", f"'{self.path_from_here(path)}'")
+
     def hint_from_here(self, hint: str, path: str) -> str:
         """A hint of the library, in which a KB path stands as a word for a shell, as it is typed in this folder.
 

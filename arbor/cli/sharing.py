@@ -36,11 +36,11 @@ def connect_options(session: Session) -> ConnectOptions:
     """How to reach others: `ARBOR_TOKEN` and proxies for http, the ssh program, the folder for relative paths."""
     return connecting.ConnectOptions(
         cwd=session.cwd, token=os.environ.get(TOKEN_VARIABLE, ""), ssh_command=_ssh_command(),
-        remote_command=_words("ARBOR_REMOTE_COMMAND", "arbor"), proxies=_proxies(),
+        remote_command=_words("ARBOR_REMOTE_COMMAND", "arbor"), proxies=proxies_at_hand(),
     )  # fmt: skip
 
 
-def _proxies() -> dict[str, str]:
+def proxies_at_hand() -> dict[str, str]:
     """The proxies that the environment names, as `HTTPS_PROXY` and the like."""
     if not any(name.lower().endswith("_proxy") for name in os.environ):
         return {}  # without loading what reads them

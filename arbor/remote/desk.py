@@ -87,7 +87,7 @@ class ShareDesk:
     # --- remotes
 
     def remotes(self) -> list[Remote]:
-        """The named remotes."""
+        """The named remotes that can be used; `remote` says of another one what is wrong with its settings."""
         return remotes.list_remotes(self._repo)
 
     def remote(self, name: str) -> Remote:
@@ -174,13 +174,14 @@ class ShareDesk:
             RemoteError: when the other side fails, or has rolled the branch back.
         """
         mine = self._repo.refs.current_branch()
-        followed = remotes.upstream_of(self._repo, mine)
+        if remote is None:
+            chosen = remotes.upstream_of(self._repo, mine)
+            followed = chosen[1] if chosen is not None else ""
+        else:
+            followed = remotes.followed_there(self._repo, remote).removeprefix(HEADS)
         fetched = self.fetch(remote, options, connecting=connecting, progress=progress,
                              require_signed=require_signed)  # fmt: skip
-        wanted = branch
-        if wanted is None and followed is not None and remote in (None, followed[0].name):
-            wanted = followed[1]
-        wanted = wanted or mine or fetched.head
+        wanted = (followed if branch is None else branch) or mine or fetched.head
         changes = {each.there: each for each in fetched.changes}
         change = changes.get(HEADS + wanted)
         if change is None and branch is not None:

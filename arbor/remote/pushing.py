@@ -20,7 +20,7 @@ from arbor.remote.protocol.messages import (
     decode_results,
     encode_updates,
 )
-from arbor.remote.protocol.wire import Message, Transport, take_message
+from arbor.remote.protocol.wire import Message, NoneYet, Transport, take_message
 from arbor.remote.quarantine.connectivity import complete_commits
 from arbor.remote.quarantine.receiving import TransferProgress, quarantine_key
 from arbor.repo.commits.history import is_ancestor, peel
@@ -105,7 +105,7 @@ def push(
     """
     for spec in specs:
         check_ref_name(spec.there)
-    shown = advertised(transport)
+    shown = _advertised(transport)
     seen = read_witnessed(repo.folder, transport.url) if transport.is_peer else {}
     judged = [_judge(repo, shown, spec, seen.get(spec.there)) for spec in specs]
     updates = [update for update, done in judged if done.status not in ("same", "rejected")]
@@ -126,6 +126,14 @@ def push(
         )
     _follow(repo, remote, transport, refs)
     return PushResult(transport.url, tuple(refs), objects, sent)
+
+
+def _advertised(transport: Transport) -> Advertisement:
+    """The refs of the other side; none where this push makes it."""
+    try:
+        return advertised(transport)
+    except NoneYet:
+        return Advertisement("", ())
 
 
 def _judge(

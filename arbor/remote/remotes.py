@@ -25,25 +25,61 @@ class Remote:
 
 
 def list_remotes(repo: Repository) -> list[Remote]:
-    """The remotes, by name."""
-    found = []
-    for name, row in sorted(repo.settings.table("remote").items()):
-        if isinstance(row, dict) and isinstance(row.get("url"), str) and _NAME.match(name):
-            found.append(Remote(name, row["url"], check_filter(row.get("filter", FULL))))
-    return found
+    """The remotes that can be used, by name; `wrong_remotes` has the others."""
+    return _read(repo)[0]
+
+
+def wrong_remotes(repo: Repository) -> dict[str, UsageError]:
+    """What is wrong with the settings of each remote that cannot be used, by name."""
+    return _read(repo)[1]
 
 
 def find_remote(repo: Repository, name: str) -> Remote | None:
-    """The remote of this name, or None."""
-    return next((remote for remote in list_remotes(repo) if remote.name == name), None)
+    """The remote of this name, or None; raises UsageError when something is wrong with its settings."""
+    found, wrong = _read(repo)
+    if name in wrong:
+        raise wrong[name]
+    return next((remote for remote in found if remote.name == name), None)
 
 
 def get_remote(repo: Repository, name: str) -> Remote:
-    """The remote of this name; raises UsageError when there is none."""
+    """The remote of this name; raises UsageError when there is none, or something is wrong with its settings."""
     remote = find_remote(repo, name)
     if remote is None:
-        raise UsageError(f"there is no remote '{name}'", "run: arbor remote")
+        raise _unknown(name)
     return remote
+
+
+def _unknown(name: str) -> UsageError:
+    return UsageError(f"there is no remote '{name}'", "run: arbor remote")
+
+
+def _refuse_unknown(repo: Repository, name: str) -> None:
+    """Raises UsageError where no remote is called so, not even one whose settings are wrong: these can be mended."""
+    rows, wrong = repo.settings.rows("remote")
+    if not _NAME.match(name) or name not in rows.keys() | wrong.keys():
+        raise _unknown(name)
+
+
+def _is_taken(repo: Repository, name: str) -> bool:
+    """Whether a remote has this name; settings without an address are none's yet."""
+    rows, wrong = repo.settings.rows("remote")
+    return name in wrong or "url" in rows.get(name, {})
+
+
+def _read(repo: Repository) -> tuple[list[Remote], dict[str, UsageError]]:
+    """The remotes, and what is wrong with the others: one must not keep the rest from being used."""
+    rows, wrong = repo.settings.rows("remote")
+    found = []
+    for name, row in sorted(rows.items()):
+        try:
+            check_remote_name(name)
+            if "url" not in row:
+                raise UsageError("it has no address", f"run: arbor remote set-url {name} URL")
+            found.append(Remote(name, row["url"], check_filter(row.get("filter", FULL))))
+        except UsageError as error:
+            wrong[name] = UsageError(f"[remote.{name}] in the settings: {error.message}", error.hint)
+    return found, wrong
 
 
 def check_remote_name(name: str) -> str:
@@ -62,7 +98,7 @@ def add_remote(repo: Repository, name: str, url: str) -> None:
     """
     check_remote_name(name)
     with repo.lock():
-        if find_remote(repo, name) is not None:
+        if _is_taken(repo, name):
             raise UsageError(
                 f"remote '{name}' exists already", f"change it with: arbor remote set-url {name} URL"
             )
@@ -72,14 +108,14 @@ def add_remote(repo: Repository, name: str, url: str) -> None:
 def set_remote_url(repo: Repository, name: str, url: str) -> None:
     """Give a remote another URL; raises UsageError when there is no such remote."""
     with repo.lock():
-        get_remote(repo, name)
+        _refuse_unknown(repo, name)
         repo.settings.set(f"remote.{name}.url", url)
 
 
 def remove_remote(repo: Repository, name: str) -> None:
     """Forget a remote, its remote-tracking refs and what follows it; raises UsageError when there is none."""
     with repo.lock():
-        get_remote(repo, name)
+        _refuse_unknown(repo, name)
         for ref in list(repo.refs.iter_names(f"{REMOTES}{name}/")):
             repo.refs.move(ref, repo.refs.read(ref), None, repo.who(), f"remote: removed {name}")
         followers = (upstream_key(branch) for branch in _followers(repo, name))
@@ -96,7 +132,7 @@ def rename_remote(repo: Repository, old: str, new: str) -> None:
     check_remote_name(new)
     with repo.lock():
         remote = get_remote(repo, old)
-        if find_remote(repo, new) is not None:
+        if _is_taken(repo, new):
             raise UsageError(f"remote '{new}' exists already")
         for ref in list(repo.refs.iter_names(f"{REMOTES}{old}/")):
             oid = repo.refs.read(ref)
@@ -148,8 +184,8 @@ def upstream_of(repo: Repository, branch: str) -> tuple[Remote, str] | None:
 
 def followed_there(repo: Repository, remote: str) -> str:
     """Full name of the branch of this remote that the current branch follows; "" where it follows none of it."""
-    followed = upstream_of(repo, repo.refs.current_branch())
-    return HEADS + followed[1] if followed is not None and followed[0].name == remote else ""
+    name, slash, there = read_upstream(repo, repo.refs.current_branch()).partition("/")
+    return HEADS + there if slash and name == remote and find_remote(repo, name) is not None else ""
 
 
 def set_upstream(repo: Repository, branch: str, remote: str, there: str) -> None:
@@ -167,10 +203,10 @@ def choose_remote(repo: Repository, branch: str) -> Remote:
     followed = upstream_of(repo, branch)
     if followed is not None:
         return followed[0]
-    remotes = list_remotes(repo)
-    for remote in remotes:
-        if remote.name == DEFAULT_REMOTE or len(remotes) == 1:
-            return remote
+    found, wrong = _read(repo)
+    names = {*wrong, *(remote.name for remote in found)}
+    if DEFAULT_REMOTE in names or len(names) == 1:
+        return get_remote(repo, DEFAULT_REMOTE if DEFAULT_REMOTE in names else names.pop())
     raise UsageError(
-        "name one of the remotes" if remotes else "there is no remote", "run: arbor remote add NAME URL"
+        "name one of the remotes" if names else "there is no remote", "run: arbor remote add NAME URL"
     )

@@ -16,6 +16,7 @@ from typing import Any
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.codec import check_unicode
+from arbor.objects.paths import PRIVATE_FOLDER
 from arbor.store.files import (
     MAX_STATE_BYTES,
     check_is_there,
@@ -203,22 +204,55 @@ class Settings:
             UsageError: when a file cannot be read, or has a value of another type.
             NoKnowledgeBase: when the KB has gone since it was opened.
         """
+        return self._find(name)[0]
+
+    def get_path(self, name: str) -> Path | None:
+        """The file that a setting names, or None: relative to the KB's folder, in the user's own settings to the home.
+
+        Where one is when a command is typed says nothing about a file that was named another day.
+        """
+        value, source = self._find(name)
+        if not value:
+            return None
+        is_of_kb = self._in_kb and source == self._local
+        folder = self._local.parent if is_of_kb else Path.home()
+        base = folder.parent if is_of_kb and folder.name == PRIVATE_FOLDER else folder
+        return base / Path(value).expanduser()
+
+    def _find(self, name: str) -> tuple[Any, Path | None]:
+        """(the value, the file it is in); None for both where there is none."""
         for path in (self._local, self._user):
             value: Any = self._read(path)
             for part in _parts(name):
                 value = value.get(part) if isinstance(value, dict) else None
             if value is not None:
-                return _typed(name, value, path)
-        return None
+                return _typed(name, value, path), path
+        return None, None
 
-    def table(self, name: str) -> dict[str, Any]:
-        """A whole table of the KB's own file, such as `remote`; raises UsageError when something is of another type."""
-        tree = self._read(self._local)
-        for key, value in _flatten({name: tree.get(name, {})}).items():
-            if _kind_of(key) is not None or key == name:
-                _typed(key, value, self._local)
-        value = tree.get(name, {})
-        return value if isinstance(value, dict) else {}
+    def rows(self, table: str) -> tuple[dict[str, dict[str, Any]], dict[str, UsageError]]:
+        """The rows of a table of the KB's own file, such as `remote`, and what is wrong with those that are unsound.
+
+        Raises:
+            UsageError: when the file cannot be read, or this is no table.
+        """
+        found = self._read(self._local).get(table, {})
+        if not isinstance(found, dict):
+            _typed(table, found, self._local)
+        sound: dict[str, dict[str, Any]] = {}
+        wrong: dict[str, UsageError] = {}
+        for name, row in found.items():
+            place = f"{table}.{name}"
+            try:
+                if not isinstance(row, dict):
+                    raise UsageError(f"{self._local}: {_line_of(self._local, place)}'{place}' is a table, not {row!r}",
+                                     "mend the file, or move it away")  # fmt: skip
+                for key, value in _flatten(row, f"{place}.").items():
+                    if _kind_of(key) is not None:
+                        _typed(key, value, self._local)
+                sound[name] = row
+            except UsageError as error:
+                wrong[name] = error
+        return sound, wrong
 
     def items(self) -> dict[str, Any]:
         """Every setting in force by dotted name."""

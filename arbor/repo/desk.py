@@ -166,8 +166,8 @@ class TrustDesk:
             progress: Called with (documents checked, documents in all).
 
         Raises:
-            UsageError: when nothing is selected, a selection matches nothing, a document is a core, or a place is no
-                folder.
+            UsageError: when nothing is selected, a selection matches nothing or the policy, which is not forced, a
+                document is a core, or a place is no folder.
         """
         if not paths and criteria is None and not history:
             raise UsageError(
@@ -184,6 +184,8 @@ class TrustDesk:
             if history
             else tiering.with_twins(self._snapshot(None), self.choose(paths, found))
         )
+        if tier == "cold" and not history:
+            documents = tiering.without_policy(documents, texts_of(paths), force=force)
         with self._sources(places, others, fetch, work_tree=False) as sources:
             return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,
                                   dry_run=dry_run, progress=progress)  # fmt: skip

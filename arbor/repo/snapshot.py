@@ -68,7 +68,9 @@ class Snapshot:
             raise UsageError(f"'{path}' is a core and no document", "run: arbor core list")
         if oid is None:
             raise UsageError(
-                f"there is no document '{path}' in this revision", "run: arbor status, or arbor log -- PATH"
+                f"there is no document '{path}' in this revision",
+                "run: arbor status, or arbor log -- PATH",
+                path,
             )
         return oid
 

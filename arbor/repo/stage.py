@@ -57,6 +57,16 @@ class Stage:
         """
         return "merge" if self.merge_parents else "revert" if self.conflicts or self.message else ""
 
+    @property
+    def how_to_end(self) -> str:
+        """What to type for the merge or revert that waits after its command failed; "" where none does."""
+        what = self.in_progress
+        if not what:
+            return ""
+        first = "resolve its conflicts and" if self.conflicts else "when that is mended,"
+        ending = f"finish it with: arbor {what} --continue; or leave it with: arbor {what} --abort"
+        return f"the {what} is staged: {first} {ending}"
+
     def refuse_unfinished(self) -> None:
         """Nothing new begins while a merge or a revert waits to be finished; raises ConflictError."""
         what = self.in_progress

@@ -33,7 +33,7 @@ from arbor.text.extraction import Extraction
 
 if TYPE_CHECKING:
     from arbor.repo.commits import history
-else:  # only `since:` and revisions by time walk the log
+else:  # only `since:`, `until:` and revisions by time walk the log
     history = lazy_module("arbor.repo.commits.history")
 
 _TRIES = 3
@@ -130,7 +130,7 @@ class Asker:
             profile = choose_profile(policy.section("ranking"), wishes.rank)
         except UsageError as error:
             raise (broken or error) from error  # the profile may be named in what cannot be read
-        changed = self._changed_since(oid) if parsed.since is not None else None
+        changed = self._changed_since(oid) if (parsed.since, parsed.until) != (None, None) else None
         needs_labels = profile.consensus > 0 or bool(parsed.labels)
         files = self._changed_files(snapshot, policy, wishes, notes) if oid == head else None
 

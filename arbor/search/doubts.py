@@ -13,14 +13,14 @@ _OPERATORS = {
     "OR": "hits hold any of the words in any case",
     "NOT": "what begins with - is left out",
 }
-_NO_END = "dates are asked for with since: alone, which has no counterpart"
 _ELSEWHERE = {
-    "until": _NO_END, "before": _NO_END, "after": "the filter is called since:", "file": "the filter is called path:",
-    "folder": "the filter is called path:", "ext": "the filter is written path:*.md",
-    "filetype": "the filter is written path:*.md", "intitle": "the filter is called title:",
+    "before": "the filter is called until:", "after": "the filter is called since:",
+    "file": "the filter is called path:", "folder": "the filter is called path:",
+    "ext": "the filter is written path:*.md", "filetype": "the filter is written path:*.md",
+    "intitle": "the filter is called title:",
 }  # fmt: skip
 """Filters of git and of search engines that are none here."""
-_OF_DATES = ("until", "before", "after")
+_OF_DATES = ("before", "after")
 _STAR_IN_PHRASE = re.compile(r"(?<!\*)[^\W_]\*(?!\*|\Z)|\*[^*]+[^\W_]\*\Z")
 _STAR_WITHIN = re.compile(r"[*?]+\.?[^\W_]+|[^\W_]+\*+[^\W_]+")
 

@@ -71,7 +71,7 @@ class Hooks:
         label_of: The label of a document, None where it has none.
         is_contested: Whether CONTESTED stands beside it.
         paths_changed_since: Paths that changed after a moment (seconds since 1970 UTC): dates the documents whose
-            text names no date. Without it, those never meet `since:`.
+            text names no date. Without it, those never meet `since:` or `until:`.
     """
 
     documents_labelled: Callable[[str], Collection[bytes]] | None = None
@@ -258,7 +258,9 @@ def _filters(query: Query, tokenizer: Tokenizer, hooks: Hooks) -> Iterable[Filte
     yield from _any_of(query.langs, lang_filter)
     yield from _any_of(query.labels, lambda value: _label_filter(value, hooks))
     if query.since is not None:
-        yield _since_filter(query.since, hooks)
+        yield _date_filter(">=", query.since, "IN", query.since, hooks)
+    if query.until is not None:
+        yield _date_filter("<=", query.until, "NOT IN", query.until + 1, hooks)
 
 
 def _text_filter(term: Term, tokenizer: Tokenizer, column: str, *, negated: bool) -> Iterable[Filter]:
@@ -327,15 +329,14 @@ def one_of_documents(oids: Collection[bytes]) -> Filter:
     return Filter("hex(d.oid) IN (SELECT value FROM json_each(?))", (listed,))
 
 
-def _since_filter(since: int, hooks: Hooks) -> Filter:
-    """By the document's own date; where the text names none, by when its path last changed."""
-    dated = "d.dated >= ?"
+def _date_filter(compared: str, moment: int, among: str, since: int, hooks: Hooks) -> Filter:
+    """By the document's own date; where the text names none, by whether its path is among those changed since."""
+    dated = f"d.dated {compared} ?"
     if hooks.paths_changed_since is None:
-        return Filter(dated, (since,))
-    paths = hooks.paths_changed_since(since)
-    listed = json.dumps(list(paths))
+        return Filter(dated, (moment,))
+    listed = json.dumps(list(hooks.paths_changed_since(since)))
     return Filter(
         f"({dated} OR d.dated IS NULL AND d.id IN"
-        " (SELECT document FROM paths WHERE path IN (SELECT value FROM json_each(?))))",
-        (since, listed),
+        f" (SELECT document FROM paths WHERE path {among} (SELECT value FROM json_each(?))))",
+        (moment, listed),
     )

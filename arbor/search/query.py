@@ -6,8 +6,8 @@
     distil*                 words that begin so; "merkle pro*" is a phrase whose last word begins so
     title:merkle            only documents with the word in their title
     path:notes/  path:*.md  where the document lies: the beginning of the path, or a pattern; `path:.` is everywhere
-    kind:core  lang:zh  label:NOVEL  since:2024-05  since:30d  rev:main~2
-    -path:old/  -kind:core  fields can be negated, except since: and rev:
+    kind:core  lang:zh  label:NOVEL  since:2024-05  since:30d  until:2024  rev:main~2
+    -path:old/  -kind:core  fields can be negated, except since:, until: and rev:
 
 A field is only a field when its name is one of these, in lower case, with a value right behind the colon;
 `http://example.org` and `note:` are plain text. A quotation mark opens a phrase at the beginning of a word
@@ -17,11 +17,12 @@ Signs that name titles or set off speech in Chinese and Japanese, 《so》 and �
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
@@ -33,7 +34,7 @@ from arbor.text.analyzer import match_units
 MAX_QUERY_CHARS = 1_000_000
 MAX_FILTERS = 64
 MAX_STARS = 8
-_FIELDS = ("path", "kind", "lang", "label", "since", "rev", "title")
+_FIELDS = ("path", "kind", "lang", "label", "since", "until", "rev", "title")
 _PART = re.compile(
     r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?"""
     r"""(?:"(?P<quoted>[^"]*)(?P<closed>"?)"""
@@ -45,6 +46,7 @@ _NOTES_MAX = 3
 # `30d`, and as git takes it `2.weeks.ago`; quoted, with spaces. Minutes are left out, since an m is a month.
 _AGE = re.compile(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
+_WEEK = re.compile(r"\d{4}-?W\d\d")
 _HALVES = re.compile("[\ud800-\udfff]")
 _WILDCARDS = re.compile(r"[*?\[]")
 
@@ -94,7 +96,7 @@ class Query:
         excluded: What a document may not hold.
         titles: What its title must (not) hold.
         paths, kinds, langs, labels: Conditions; of several that are not negated, one must hold.
-        since: Seconds since 1970 UTC; only documents of that time or later.
+        since, until: Seconds since 1970 UTC; only documents of that time or later, or of that time or earlier.
         rev: The revision to search, "" for the one at hand.
         raw: An FTS5 expression instead of all this, "" where there is none.
         notes: What may be meant otherwise than it was understood, one sentence each.
@@ -109,6 +111,7 @@ class Query:
     langs: tuple[Condition, ...] = ()
     labels: tuple[Condition, ...] = ()
     since: int | None = None
+    until: int | None = None
     rev: str = ""
     raw: str = ""
     notes: tuple[str, ...] = ()
@@ -137,6 +140,7 @@ class _Draft:
     titles: list[tuple[Term, bool]] = field(default_factory=list)
     conditions: dict[str, list[Condition]] = field(default_factory=dict)
     since: int | None = None
+    until: int | None = None
     rev: str = ""
     filters: int = 0
     notes: list[str] = field(default_factory=list)
@@ -147,7 +151,7 @@ def parse_query(text: str, now: float) -> Query:
 
     Args:
         text: As typed.
-        now: Seconds since 1970 UTC, from which `since:30d` counts back.
+        now: Seconds since 1970 UTC, from which `since:30d` and `until:30d` count back.
 
     Raises:
         UsageError: for an empty query, one that only excludes, an open quotation mark, or a bad value of a
@@ -167,7 +171,7 @@ def parse_query(text: str, now: float) -> Query:
     query = Query(
         text, tuple(draft.terms), tuple(draft.excluded), tuple(draft.titles),
         conditions.get("path", ()), conditions.get("kind", ()), conditions.get("lang", ()),
-        conditions.get("label", ()), draft.since, draft.rev, notes=tuple(draft.notes),
+        conditions.get("label", ()), draft.since, draft.until, draft.rev, notes=tuple(draft.notes),
     )  # fmt: skip
     _check_content(query)
     return query
@@ -252,11 +256,15 @@ def _count_filter(draft: _Draft) -> None:
 
 def _add_field(draft: _Draft, name: str, value: str, quoted: bool, minus: bool, now: float) -> None:
     _count_filter(draft)
-    if name in ("since", "rev"):
+    if name in ("since", "until", "rev"):
         if minus:
             raise UsageError(f"'-{name}:' has no meaning", f"write {name}:{value}")
         if name == "since":
-            draft.since = max(draft.since or 0, parse_since(value, now))
+            first, _ = parse_span(value, now, name)
+            draft.since = first if draft.since is None else max(draft.since, first)
+        elif name == "until":
+            _, last = parse_span(value, now, name)
+            draft.until = last if draft.until is None else min(draft.until, last)
         elif not value or draft.rev not in ("", value):
             raise UsageError("a query names one revision", "write rev:main~2 once")
         else:
@@ -286,27 +294,56 @@ def _check_value(name: str, value: str) -> str:
     return unicodedata.normalize("NFC", value)
 
 
-def parse_since(value: str, now: float) -> int:
-    """Seconds since 1970 UTC of a date (`2024`, `2024-05`, ISO 8601, `today`) or an age (`12h 30d 2w 6m 2.weeks.ago`).
+def parse_span(value: str, now: float, name: str = "since") -> tuple[int, int]:
+    """The first and the last second of a date or an age, in seconds since 1970 UTC.
+
+    A date is `2024`, `2024-05`, ISO 8601, `today` or `yesterday`, and one without a time lasts to its end; an age
+    (`12h 30d 2w 6m 2.weeks.ago`) and a time are one moment.
+
+    Args:
+        value: What stands behind the colon.
+        now: Seconds since 1970 UTC, from which ages count back.
+        name: The filter, for the hint.
 
     Raises:
         UsageError: when it is neither.
     """
     age = _AGE.fullmatch(value.lower())
-    padded = value + "-01-01"[: 10 - len(value)] if _YEAR_OR_MONTH.fullmatch(value) else value
+    today = datetime.fromtimestamp(now, UTC)
     try:
         if value in ("today", "yesterday"):
-            day = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-            return int((day - timedelta(days=value == "yesterday")).timestamp())
+            midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+            first = midnight - timedelta(days=value == "yesterday")
+            return _span(first, 1)
         if age:
-            passed = timedelta(seconds=int(age[1]) * UNIT_SECONDS[age[2][0]])
-            return int((datetime.fromtimestamp(now, UTC) - passed).timestamp())
-        moment = datetime.fromisoformat(padded)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+            return _span(today - timedelta(seconds=int(age[1]) * UNIT_SECONDS[age[2][0]]))
+        if _YEAR_OR_MONTH.fullmatch(value):
+            first = datetime.fromisoformat((value + "-01-01")[:10]).replace(tzinfo=UTC)
+            in_month = calendar.monthrange(first.year, first.month)[1]
+            return _span(first, in_month if "-" in value else 365 + calendar.isleap(first.year))
+        moment = datetime.fromisoformat(value)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return _span(moment, 7 if _WEEK.fullmatch(value) else int(_is_day(value)))
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"'{value}' is neither a date nor an age", "write since:2024-05-31 or since:30d (h, d, w, m, y)"
+            f"'{value}' is neither a date nor an age",
+            f"write {name}:2024-05-31 or {name}:30d (h, d, w, m, y)",
         ) from error
+
+
+def _span(first: datetime, days: int = 0) -> tuple[int, int]:
+    """The first and the last second of some days; of none, one moment."""
+    start = int(first.timestamp())
+    return start, start + max(days * 86_400 - 1, 0)
+
+
+def _is_day(value: str) -> bool:
+    """Whether what is a date in ISO 8601 names no time."""
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def is_pattern(path: str) -> bool:
@@ -320,8 +357,10 @@ def _check_content(query: Query) -> None:
     if not query.text.strip():
         raise UsageError("the query is empty", "write one or more words to look for")
     conditions = [*query.paths, *query.kinds, *query.langs, *query.labels]
-    if query.since is not None or not all(
-        [*(each.negated for each in conditions), *(negated for _, negated in query.titles)]
+    if (
+        query.since is not None
+        or query.until is not None
+        or not all([*(each.negated for each in conditions), *(negated for _, negated in query.titles)])
     ):
         return  # what is left out is left out of what meets these
     if query.excluded or query.titles or conditions:

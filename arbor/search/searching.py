@@ -43,7 +43,7 @@ class SearchOptions:
         passages: Passages to show of each document, from 1.
         raw: The query is an FTS5 expression.
         kind: Only documents of this kind, `surface` or `core`; "" for all.
-        now: Seconds since 1970 UTC for `since:30d`; None is the clock.
+        now: Seconds since 1970 UTC for `since:30d` and `until:30d`; None is the clock.
         check_core: Why the sources of a core are not proven, "" where they are; without it no core is STRICT.
         hooks: What other rooms know.
         ranker: Puts the candidates in order; without one, relevance alone does.

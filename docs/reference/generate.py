@@ -259,7 +259,9 @@ The library reads no environment and none of your own settings: say who you are 
 `kb.config_set("user.name", "Ada")` and `user.email`, or with `author=`; `arbor.open(..., user_config=PATH)` takes your
 settings file in.
 A commit's oid is hexadecimal digits or 32 bytes, as the types say; where a revision is taken, it is text: `rev.hex()`
-of what a search gives. What is returned as an iterator is worked out as it is read, and so are its errors.
+of what a search gives. Values are equal where they hold the same; most can be keys and members of sets, but not those
+that hold a mapping, as a search's result, a document and a verification do. What is returned as an iterator is worked
+out as it is read, and so are its errors.
 Where a sequence of texts is wanted, one text stands for a list of one. `arbor.proofs.verify` checks proofs without a
 knowledge base; `docs/guides/proofs.md` has the details. `kb.repo` is the repository beneath, for what has no method:
 what adds from the web and from other tools is in `arbor.repo.importing`, as `sources.add_url(kb.repo, URL, fetcher)`

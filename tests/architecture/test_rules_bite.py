@@ -40,12 +40,13 @@ def assert_refused(
     ("rule", "name", "source"),
     [
         (test_layers.test_every_room_has_its_place, "arbor.attic.box", ""),
+        (test_layers.test_every_table_names_rooms_that_there_are, "arbor.store.odb", ""),
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", "import arbor.repo.stage"),
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", "from arbor.repo import stage"),
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", "from arbor import kb"),
         (test_layers.test_rooms_import_downwards_only, "arbor.store.odb", TYPED),
         (test_layers.test_rooms_import_downwards_only, "arbor.text.links", "import arbor.store.odb"),
-        (test_layers.test_rooms_import_downwards_only, "arbor.answers.check", "import arbor.remote.http"),
+        (test_layers.test_rooms_import_downwards_only, "arbor.evaluation.runner", "import arbor.remote.http"),
         (
             test_layers.test_rooms_import_downwards_only,
             "arbor.graph.edges",

@@ -33,7 +33,7 @@ PROCESS_NAMES = frozenset({
 })  # fmt: skip
 CLI_ROOM = "cli"
 # What these rooms give out is kept, compared and shared between threads.
-ROOMS_OF_VALUES = {"objects", "text", "graph", "search", "answers", "evaluation", "kb"}
+ROOMS_OF_VALUES = {"objects", "text", "graph", "search", "evaluation", "kb"}
 ALLOWED_USES = {
     # A forked child must not run the exit handlers of its parent.
     ("arbor.processes", "os._exit"),

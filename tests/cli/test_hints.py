@@ -153,3 +153,23 @@ def test_several_commits_in_one_word_are_written_as_a_range(kb: Cli) -> None:
 def test_a_document_called_like_a_word_of_a_hint_is_found_in_it() -> None:
     error = cold_error("the document is cold", [Need("PLACE", b"", "HEAD")])
     assert error.hint.split().count(error.path) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["add", "rm", "cat", "show", "diff", "restore", "log", "mv -n ? x.md", "evict", "links", "prove", "ls",
+     "commit -m x", "show HEAD:./?", "recheck", "consensus", "tier"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("typed", "shown"), [("deep/../no.md", "no.md"), ("../no.md", "../no.md"), ("no.md", "no.md")]
+)
+def test_a_path_in_a_message_is_written_as_status_would(
+    kb: Cli, command: str, typed: str, shown: str
+) -> None:
+    path = kb.write("sub/deep/a.md", "some text\n")
+    kb.commit("first")
+    here = Cli(path.parent.parent)
+    words = (command if "?" in command else f"{command} ?").replace("?", typed).split()
+    said = here(*words, code=2).err
+    assert f"'{shown}'" in said or f"revision '{typed}'" in said
+    assert typed == shown or typed not in said

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from arbor.cli.output import Output
 from arbor.cli.pager import Paged, PagerClosed, find_pager
 from arbor.cli.progress import format_progress, progress_bar
 from tests.cli.harness import Cli, command_line, process_environment
@@ -254,3 +255,16 @@ def test_amending_starts_from_the_message_that_is_there(kb: Cli, tmp_path: Path)
     code, _ = run_on_terminal(kb.folder, "commit", "--amend", env={"VISUAL": editor})
     assert code == 0
     assert [commit["subject"] for commit in kb("log", "--json").json["commits"]] == ["Second notes"]
+
+
+def test_the_answer_and_what_stands_beside_it_are_in_order_in_one_file(tmp_path: Path) -> None:
+    both, out = tmp_path / "both.txt", Output()
+    with both.open("a") as answer, both.open("a") as beside:
+        out.stdout, out.stderr = answer, beside
+        out.line("one")
+        out.note("two")
+        assert both.read_text() == "one\ntwo\n"
+        out.line("three")
+        out.warning("four")
+        out.error("five", "six", 1)
+        assert both.read_text() == "one\ntwo\nthree\nwarning: four\nerror: five\nhint: six\n"

@@ -84,6 +84,18 @@ def test_both_write_the_same(both: Both) -> None:
             assert both.cli(*given).out == both.git(*given), given
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_both_list_tags_alike(both: Both) -> None:
+    for words in (
+        ["tag"],
+        ["tag", "-l"],
+        ["tag", "-l", "v2"],
+        ["tag", "-n"],
+        ["tag", "--points-at", "main", "-n"],
+    ):
+        assert both.cli(*words).out == both.git(*words), words
+
+
 def test_oids_and_what_is_no_field(kb: Cli) -> None:
     kb("tag", "-a", "v1", "-m", "one")
     head = kb("log", "-1", "--format=%H").out.strip()

@@ -12,7 +12,7 @@ import msgpack
 import pytest
 from blake3 import blake3
 
-from arbor.errors import ArborError
+from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle, model
 from arbor.objects.codec import encode
 from arbor.objects.ids import Kind, object_id
@@ -598,6 +598,21 @@ def test_documents_that_are_said_to_be_cold_are_cold_and_not_missing(tmp_path: P
     world.objects = [(kind, data) for kind, data in world.objects if kind != Kind.CHUNK]
     answer = encode_fetch_answer(FetchAnswer(4, (document,)))
     assert clone_to(Liar(shown(tip), world.frames(), answer), tmp_path / "b").cold == 1
+
+
+def test_a_core_that_is_said_to_be_cold_is_missing(tmp_path: Path) -> None:
+    world = World()
+    text = "# A\n\nWords of a note.\n"
+    source, leaf = world.document(text), object_id(Kind.CHUNK, text.encode())
+    made = model.Derivation("lead", 1, {}, b"", (model.CoreSource("d/a.md", source, 0, 1, leaf, ()),))
+    derivation = world.put(Kind.DERIVATION, model.encode_derivation(made))
+    core = world.document("words\n", kind="core", derivation=derivation)
+    tip, _ = world.commit(world.ledger({"d/a.md": source, "c/k": core}))
+    world.drop(object_id(Kind.CHUNK, b"words\n"))
+    answer = encode_fetch_answer(FetchAnswer(len(world.objects), (core,)))
+    with pytest.raises(IntegrityError, match="is missing"):
+        clone_to(Liar(shown(tip), world.frames(), answer), tmp_path / "b")
+    assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize("field", ["title", "source_uri", "extractor", "chunker", "canonicalisation"])

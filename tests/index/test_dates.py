@@ -66,6 +66,29 @@ def test_a_note_of_a_month_is_not_of_today(tmp_path: Path) -> None:
     kb.commit("all")
     assert {hit.path for hit in kb.search("tide since:today").hits} == {"undated.md"}
     assert {hit.path for hit in kb.search("tide since:2024").hits} == {"undated.md", "month.md"}
+    assert {hit.path for hit in kb.search("tide until:2024-03").hits} == {"month.md", "year.md"}
+    assert {hit.path for hit in kb.search("tide until:today").hits} == {"month.md", "year.md", "undated.md"}
+    kb.close()
+
+
+def test_what_names_no_date_is_dated_by_its_last_change_to_the_second(tmp_path: Path) -> None:
+    kb = arbor.init(tmp_path / "kb")
+    who = kb.repo.who()._replace(seconds=1_700_000_000)
+    with pytest.MonkeyPatch.context() as patch:
+        for number, names in enumerate([("a.md", "b.md"), ("b.md",)]):
+            patch.setattr(kb.repo, "who", lambda *_, at=who.seconds + number: who._replace(seconds=at))
+            for name in names:
+                kb.add_bytes(name, f"tide {name} {number}\n".encode(), overwrite=True)
+            kb.commit("more")
+
+    def found(query: str) -> set[str]:
+        return {hit.path for hit in kb.search(f"tide {query}").hits}
+
+    first, second = (datetime.fromtimestamp(who.seconds + number, UTC).isoformat() for number in (0, 1))
+    assert found(f"until:{first}") == {"a.md"}
+    assert found(f"since:{second}") == {"b.md"}
+    assert found(f"until:{second}") == found(f"since:{first}") == {"a.md", "b.md"}
+    assert found(f"since:{second} until:{first}") == set()
     kb.close()
 
 

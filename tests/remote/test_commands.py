@@ -684,6 +684,44 @@ def test_what_the_branch_follows_is_fetch_head_after_a_fetch_of_all(ada: Cli) ->
     assert ada("log", "-1", "--format=%s", "FETCH_HEAD").out == "second\n"
 
 
+@pytest.mark.parametrize(
+    ("section", "fault"),
+    [
+        ("[remote.other]\nurl = 5\n", "'remote.other.url' is text in quotation marks, not 5"),
+        ("[remote.other]\nurl = '/x'\nfilter = 'lukewarm'\n", "'lukewarm' is not a filter"),
+        ("[remote.other]\nulr = '/x'\n", "[remote.other] in the settings: it has no address"),
+        ("[remote]\nother = 5\n", "'remote.other' is a table, not 5"),
+    ],
+)
+def test_a_remote_whose_settings_are_wrong_stops_only_what_uses_it(
+    ada: Cli, section: str, fault: str
+) -> None:
+    ada("push", "-u", "origin", "main")
+    config = ada.folder / ".arbor" / "config.toml"
+    config.write_text(f"{section}{config.read_text()}")
+    listed = ada("remote")
+    assert listed.out == "origin\n"
+    assert "remote 'other' cannot be used" in listed.err
+    assert fault in listed.err
+    for words in (["fetch"], ["pull"], ["push"], ["fetch", "origin"], ["pull", "origin", "main"], ["status"]):
+        ada(*words)
+    for words in (["fetch", "other"], ["pull", "other"], ["push", "other"], ["remote", "get-url", "other"]):
+        assert fault in ada(*words, code=2).err
+    told = ada("fetch", "--all", code=2)
+    assert "nothing came from other" in told.err
+    ada("remote", "remove", "other")
+    assert ada("remote", "-v").err == ""
+
+
+def test_a_branch_that_follows_a_remote_whose_settings_are_wrong_is_pulled_from_another(ada: Cli) -> None:
+    ada("push", "-u", "origin", "main")
+    ada("remote", "add", "other", ada("remote", "get-url", "origin").out.strip())
+    ada("config", "remote.origin.filter", "lukewarm")
+    ada("pull", "other", "main")
+    ada("fetch", "other")
+    assert "'lukewarm' is not a filter" in ada("pull", code=2).err
+
+
 def test_a_remote_is_shown_with_what_follows_its_branches(ada: Cli) -> None:
     ada("push", "-u", "origin", "main")
     ada("push", "origin", "main:other")

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import shutil
 from collections.abc import Iterable
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from arbor.errors import ConflictError, IntegrityError, RemoteError, StorageErro
 from arbor.objects.proofs import log_state
 from arbor.remote.exchange.negotiating import ROLLED_BACK
 from arbor.remote.exchange.transfer import TransferOptions
+from arbor.remote.protocol.wire import Message, Packets, answer_packets, take_message
 from arbor.remote.pushing import PushSpec, push
 from arbor.remote.quarantine import receiving
 from arbor.remote.transports.connecting import connect
@@ -549,3 +551,53 @@ def test_a_branch_there_never_stands_at_a_tag(tmp_path: Path) -> None:
     transport.close()
     assert (pushed.status, pushed.reason) == ("rejected", "a branch stands at a commit, not at a tag")
     assert there.refs.read(f"{HEADS}main") is None
+
+
+def test_a_branch_that_is_checked_out_while_its_push_comes_in_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = make_kb(tmp_path / "a", {"a.md": "# A\n"})
+    head = target.refs.head_oid()
+    target.refs.move("refs/heads/side", None, head, target.who(), "branch")
+    clone_to(tmp_path / "a", tmp_path / "b")
+    repo = open_repository(tmp_path / "b")
+    tip = change(repo, {"b.md": "# B\n"})
+    inspect = receiving.Quarantine.inspect
+
+    def switch_meanwhile(quarantine: receiving.Quarantine) -> object:
+        target.refs.set_head("refs/heads/side")
+        return inspect(quarantine)
+
+    monkeypatch.setattr(receiving.Quarantine, "inspect", switch_meanwhile)
+    transport = connect(str(tmp_path / "a"))
+    result = push(repo, transport, "", [PushSpec("refs/heads/side", tip)])
+    transport.close()
+    assert "checked out" in result.rejected[0].reason
+    assert target.refs.read("refs/heads/side") == head
+    target.store.refresh()
+    assert not target.store.holds(tip)
+
+
+def test_of_a_side_that_says_it_holds_more_than_it_was_asked_about_nothing_is_believed(
+    tmp_path: Path,
+) -> None:
+    make_kb(tmp_path / "a", bare=True)
+    repo = make_kb(tmp_path / "b", {"a.md": "# A\n"})
+    tip = repo.refs.head_oid()
+    assert tip is not None
+    transport = connect(str(tmp_path / "a"))
+    real = transport.call
+
+    def boasts(command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
+        packets = real(command, arguments, frames)
+        if command != "prepare":
+            yield from packets
+            return
+        message = take_message(packets)
+        yield from answer_packets({**message, "held": message["held"] + arguments["oids"] * 3})
+
+    with closing(transport), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transport, "call", boasts)
+        result = push(repo, transport, "", [PushSpec("refs/heads/main", tip)])
+    assert (result.rejected, result.objects > 0) == ((), True)
+    assert_whole(open_repository(tmp_path / "a"))

@@ -132,12 +132,25 @@ def test_no_name_of_a_ref_is_a_folder_of_another(tmp_path: Path) -> None:
 
 def test_a_bucket_with_other_things_or_nothing(tmp_path: Path) -> None:
     bucket = MemoryStore()
-    assert clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "empty").commit == ""
+    nothing = "there is no knowledge base in memory://x"
+    with pytest.raises(RemoteError, match=nothing):
+        clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(RemoteError, match=nothing):
+        fetch_from(make_kb(tmp_path / "b", notes(1)), StoreTransport(bucket, "memory://x"))
+    assert names(bucket) == []
     obstore.put(bucket, "photos/1.jpg", b"x")
     repo = make_kb(tmp_path / "a", notes(2))
     with pytest.raises(ArborError, match="something else"):
         push_to(repo, StoreTransport(bucket, "memory://x"))
     assert names(bucket) == ["photos/1.jpg"]
+
+
+def test_an_empty_knowledge_base_in_a_bucket_is_cloned_with_a_warning(tmp_path: Path) -> None:
+    bucket = MemoryStore()
+    obstore.put(bucket, "format", b"arbor 1 store\n")
+    made = clone_to(StoreTransport(bucket, "memory://x"), tmp_path / "b")
+    assert (made.commit, made.warnings) == ("", ("the other side has no commit yet",))
 
 
 @pytest.mark.parametrize("suffix", [".pack", ".idx"])

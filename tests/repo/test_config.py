@@ -24,6 +24,7 @@ from arbor.repo.config import (
     parse_size,
     read_policy,
 )
+from arbor.repo.trust import signing
 from arbor.text.extraction import ChunkPolicy
 from tests.repo.kit import new_kb, record, write
 
@@ -159,7 +160,7 @@ def test_settings_are_read_from_the_kb_and_then_from_the_user(tmp_path: Path) ->
     assert settings.get("user.name") == "Grace"
     settings.set("user.name", None)
     assert settings.get("user.name") == "Alan"
-    assert settings.table("user") == {}
+    assert settings.rows("user") == ({}, {})
 
 
 def test_comments_and_order_of_a_settings_file_stay(tmp_path: Path) -> None:
@@ -171,7 +172,7 @@ def test_comments_and_order_of_a_settings_file_stay(tmp_path: Path) -> None:
     text = path.read_text()
     assert text.startswith('# mine\n[user]\n# who\nname = "Ada" # really\n')
     assert tomllib.loads(text)["remote"]["other"]["url"] == 'with "quotes" and \\ and\nline'
-    assert settings.table("remote")["origin"] == {"url": "../x"}
+    assert settings.rows("remote")[0]["origin"] == {"url": "../x"}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files have neither such modes nor links there")
@@ -301,7 +302,7 @@ def test_remotes_and_upstreams_of_a_wrong_type_are_no_bug(tmp_path: Path) -> Non
     with pytest.raises(
         UsageError, match=r"line 3: 'remote\.origin\.filter' is text in quotation marks, not 4"
     ):
-        kb.sharing.remotes()
+        kb.sharing.remote("origin")
     (kb.folder / "config.toml").write_text("[branch.main]\nupstream = 3\n")
     with pytest.raises(UsageError, match=r"line 2: 'branch\.main\.upstream' is text"):
         kb.sharing.tracking("main")
@@ -337,3 +338,27 @@ def test_a_linked_settings_file_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "config.toml").is_symlink()
     assert "# me" in (tmp_path / "dotfiles" / "arbor.toml").read_text()
     assert settings.get("user.email") == "ada@example.org"
+
+
+def test_a_file_that_a_setting_names_is_found_from_the_knowledge_base_wherever_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, user = tmp_path / "home", tmp_path / "settings" / "user.toml"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    user.parent.mkdir()
+    user.write_text("[sign]\nallowed_signers = 'people'\n")
+    new_kb(tmp_path / "kb").close()
+    arbor.init(tmp_path / "bare", bare=True).close()
+    for folder, base in ((tmp_path / "kb", tmp_path / "kb"), (tmp_path / "bare", tmp_path / "bare")):
+        kb = arbor.open(folder, user_config=user)
+        monkeypatch.chdir(tmp_path)
+        assert kb.repo.settings.get_path("sign.key") is None
+        for named, found in (("keys/k", base / "keys/k"), ("~/k", home / "k"), (str(tmp_path), tmp_path)):
+            kb.config_set("sign.key", named)
+            assert signing.signing_key(kb.repo) == found
+        assert kb.repo.settings.get_path("sign.allowed_signers") == home / "people"
+        with pytest.raises(UsageError, match="home/people' cannot be read"):
+            signing.allowed_signers(kb.repo)
+        kb.close()
+    assert Settings(user).get_path("sign.allowed_signers") == home / "people"

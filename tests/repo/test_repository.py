@@ -217,3 +217,14 @@ def test_a_knowledge_base_that_is_dropped_gives_its_files_back_at_once(tmp_path:
         assert repo() is None, "it waits for the cycle collector, with its packs open"
     finally:
         gc.enable()
+
+
+def test_which_values_can_be_members_of_sets(tmp_path: Path) -> None:
+    """As the page of the library says."""
+    kb = new_kb(tmp_path, {"a.md": "# A tree\n"})
+    found = kb.search("tree")
+    assert {found.hits[0], *kb.log(), *kb.branches.tags(), kb.status()}
+    for value in (found, kb.document("a.md"), kb.verify()):
+        assert value == value
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(value)

@@ -246,6 +246,17 @@ def test_a_search_ends_though_others_move_the_index_on_each_time_it_is_opened(
     assert [hit.path for hit in found.hits] == ["apple.md", "pear.md", "plum.md"]
 
 
+def test_what_a_profile_weighs_alike_is_in_path_order_and_not_in_that_of_relevance(tmp_path: Path) -> None:
+    profile = "[ranking.flat]\nrelevance = 0.0\nconsensus = 0.0\nquality = 1.0\nfreshness = 0.0\n"
+    with arbor.init(tmp_path / "kb") as kb:
+        kb.add_bytes("arbor.toml", profile.encode())
+        kb.add_bytes("a.md", b"a tree among many other words that say nothing of it\n")
+        kb.add_bytes("z.md", b"tree tree\n")
+        kb.commit("all")
+        assert [hit.path for hit in kb.search("tree", rank="relevance").hits] == ["z.md", "a.md"]
+        assert [hit.path for hit in kb.search("tree", rank="flat").hits] == ["a.md", "z.md"]
+
+
 def test_what_a_file_of_the_work_tree_stands_in_for_is_not_more(kb: KnowledgeBase) -> None:
     assert kb.fs_root is not None
     (kb.fs_root / "apple.md").write_text("# Apple\n\nIt is in the basket.\n")

@@ -15,7 +15,7 @@ from arbor.search.query import (
     parse_plain_query,
     parse_query,
     parse_raw_query,
-    parse_since,
+    parse_span,
 )
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC).timestamp()
@@ -76,7 +76,7 @@ def test_half_surrogate_pairs_are_signs_in_every_part_and_reading() -> None:
 def test_everything_at_once() -> None:
     query = parse_query(
         'tree -draft -"old name" title:merkle -title:test path:notes/ -path:"my notes/" kind:core lang:zh-CN '
-        "label:novel since:2024-05 rev:main~2",
+        "label:novel since:2024-05 until:2024-06 rev:main~2",
         NOW,
     )
     assert query.terms == (word("tree"),)
@@ -87,6 +87,7 @@ def test_everything_at_once() -> None:
     assert query.langs == (Condition("zh", False),)
     assert query.labels == (Condition("novel", False),)
     assert query.since == datetime(2024, 5, 1, tzinfo=UTC).timestamp()
+    assert query.until == datetime(2024, 7, 1, tzinfo=UTC).timestamp() - 1
     assert query.rev == "main~2"
 
 
@@ -112,6 +113,8 @@ def test_everything_at_once() -> None:
         ("x since:3.minutes.ago", "neither a date"),
         ("x since:99999y", "neither a date"),
         ("x -since:2024", "no meaning"),
+        ("x -until:2024", "no meaning"),
+        ("x until:soon", "neither a date"),
         ("x -rev:main", "no meaning"),
         ("x path:" + "*a" * 9, "too long"),
         ("x " * MAX_QUERY_CHARS, "longer than"),
@@ -130,28 +133,53 @@ def test_what_looks_like_an_option_is_told() -> None:
 
 
 def test_conditions_alone_are_a_query() -> None:
-    wanted = ("path:notes/", "kind:core", "label:NOVEL", "since:2024", "title:merkle", "lang:en")
+    wanted = (
+        "path:notes/",
+        "kind:core",
+        "label:NOVEL",
+        "since:2024",
+        "until:2024",
+        "title:merkle",
+        "lang:en",
+    )
     for text in (*wanted, *(f"{want} -draft -title:old -path:attic/" for want in wanted)):
         assert not parse_query(text, NOW).has_words
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
+    ("value", "expected", "days"),
     [
-        ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
-        ("2024-05", datetime(2024, 5, 1, tzinfo=UTC)),
-        ("2024-05-31", datetime(2024, 5, 31, tzinfo=UTC)),
-        ("2024-05-31T10:00:00+02:00", datetime(2024, 5, 31, 8, tzinfo=UTC)),
-        ("12h", datetime(2024, 6, 15, 0, tzinfo=UTC)),
-        ("30d", datetime(2024, 5, 16, 12, tzinfo=UTC)),
-        ("30.days.ago", datetime(2024, 5, 16, 12, tzinfo=UTC)),
-        ("30 Days ago", datetime(2024, 5, 16, 12, tzinfo=UTC)),
-        ("1week", datetime(2024, 6, 8, 12, tzinfo=UTC)),
-        ("2w", datetime(2024, 6, 1, 12, tzinfo=UTC)),
+        ("2024", datetime(2024, 1, 1, tzinfo=UTC), 366),
+        ("2023", datetime(2023, 1, 1, tzinfo=UTC), 365),
+        ("9999", datetime(9999, 1, 1, tzinfo=UTC), 365),
+        ("2024-05", datetime(2024, 5, 1, tzinfo=UTC), 31),
+        ("2024-02", datetime(2024, 2, 1, tzinfo=UTC), 29),
+        ("2024-05-31", datetime(2024, 5, 31, tzinfo=UTC), 1),
+        ("20240531", datetime(2024, 5, 31, tzinfo=UTC), 1),
+        ("2024-W07", datetime(2024, 2, 12, tzinfo=UTC), 7),
+        ("2024-W07-1", datetime(2024, 2, 12, tzinfo=UTC), 1),
+        ("today", datetime(2024, 6, 15, tzinfo=UTC), 1),
+        ("yesterday", datetime(2024, 6, 14, tzinfo=UTC), 1),
+        ("2024-05-31T10:00:00+02:00", datetime(2024, 5, 31, 8, tzinfo=UTC), 0),
+        ("2024-05-31T10", datetime(2024, 5, 31, 10, tzinfo=UTC), 0),
+        ("12h", datetime(2024, 6, 15, 0, tzinfo=UTC), 0),
+        ("30d", datetime(2024, 5, 16, 12, tzinfo=UTC), 0),
+        ("30.days.ago", datetime(2024, 5, 16, 12, tzinfo=UTC), 0),
+        ("30 Days ago", datetime(2024, 5, 16, 12, tzinfo=UTC), 0),
+        ("1week", datetime(2024, 6, 8, 12, tzinfo=UTC), 0),
+        ("2w", datetime(2024, 6, 1, 12, tzinfo=UTC), 0),
     ],
 )
-def test_moments(value: str, expected: datetime) -> None:
-    assert parse_since(value, NOW) == expected.timestamp()
+def test_moments(value: str, expected: datetime, days: int) -> None:
+    first = int(expected.timestamp())
+    assert parse_span(value, NOW) == (first, first + max(days * 86_400 - 1, 0))
+
+
+def test_of_several_dates_the_narrowest_count() -> None:
+    query = parse_query("x since:2023 since:2024-02 until:2025 until:2024-02 since:1960 until:2030", NOW)
+    assert (query.since, query.until) == parse_span("2024-02", NOW)
+    early = parse_query("x since:1950 until:1960", NOW)
+    assert (early.since, early.until) == (parse_span("1950", NOW)[0], parse_span("1960", NOW)[1])
 
 
 def test_languages_are_known_by_their_first_part() -> None:
@@ -163,7 +191,7 @@ def test_paths_are_compared_in_one_normal_form() -> None:
     assert parse_query("path:cafe\u0301", NOW).paths == (Condition("caf\u00e9", False),)
 
 
-@given(st.text(max_size=60) | st.text('ab "-*:()^+{}[]\\/\x00知pathkindsincerevtitle', max_size=60))
+@given(st.text(max_size=60) | st.text('ab "-*:()^+{}[]\\/\x00知pathkindsinceuntilrevtitle', max_size=60))
 @example('"')
 @example("-")
 @example("\x00")
@@ -240,8 +268,8 @@ def test_other_words_with_colons_are_not_doubted(text: str) -> None:
         ("tree since: 30d", "right behind its colon"),
         ("tree *.md", "in path:"),
         ("tree mer*le", "at the end of a word"),
-        ("tree until:2024-05", "has no counterpart"),
-        ("tree before:2024", "has no counterpart"),
+        ("tree until: 2024", "right behind its colon"),
+        ("tree before:2024", "called until:"),
         ("tree after:2024-05-31", "called since:"),
         ("tree ext:md", "path:*.md"),
         ("tree file:a.md", "called path:"),

@@ -28,6 +28,7 @@ from tests.stateful.test_power_loss import (
     go_on,
     is_whole,
     opened,
+    record,
     two_branches,
     two_commits,
     two_kbs,
@@ -204,3 +205,43 @@ def test_each_call_fails_once(tmp_path: Path, work: str, trouble: str) -> None:
             with opened(top / "kb") as kb:
                 go_on(kb)
             return
+
+
+def merging_sides(top: Path) -> None:
+    """Two branches that merge without a conflict."""
+    two_commits(top)
+    with opened(top / "kb") as kb:
+        kb.branches.switch("side", create=True)
+        record(kb, {"s/new.md": "# New\n"}, "side")
+        kb.branches.switch("main")
+        record(kb, {"m/new.md": "# Of main\n"}, "third")
+
+
+@pytest.mark.slow
+def test_what_a_merge_that_fails_leaves_behind_is_told_with_how_it_ends(tmp_path: Path) -> None:
+    step, whole, top = within(lambda kb: kb.branches.merge("side")), tmp_path / "whole", tmp_path / "top"
+    whole.mkdir()
+    merging_sides(whole)
+    told = set()
+    for at in count(1):
+        shutil.rmtree(top, ignore_errors=True)
+        shutil.copytree(whole, top)
+        with pytest.MonkeyPatch.context() as patch:
+            failing, hint, said = Failing(patch, top, at), None, ""
+            try:
+                step(top)
+            except ArborError as error:
+                hint, said = error.hint, error.message
+        if not failing.name:
+            break
+        assert "('" not in said  # words, and not what Python shows of them
+        with opened(top / "kb") as kb:
+            left = kb.status().interrupted or kb.repo.stage().in_progress
+            if hint is not None:
+                assert bool(left) == ("arbor merge --abort" in hint), (at, failing.name, hint)
+            if left and hint is not None:
+                told.add("staged" if kb.repo.stage().in_progress else "moved")
+                assert "the merge is staged" in hint or "some files may be moved" in hint
+                kb.branches.abort_merge()
+                assert kb.status().clean
+    assert told == {"staged"}

@@ -460,6 +460,41 @@ def test_a_page_in_a_mail_is_decoded_once(label: str, codec: str, said: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("kind", "parts", "warned"),
+    [
+        ("text/plain", 199, False),
+        ("text/plain", 200, True),
+        ("message/rfc822", 200, True),
+        ("image/png", 300, False),
+    ],
+)
+def test_a_mail_with_too_many_parts_says_that_the_rest_is_not_searched(
+    kind: str, parts: int, warned: bool
+) -> None:
+    head = 'Subject: s\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="=="\n\n'
+    mail = (
+        head
+        + "".join(f"--==\nContent-Type: {kind}\n\npart{number}\n" for number in range(parts))
+        + "--==--\n"
+    )
+    extraction = extract(mail.encode(), "a.eml")
+    assert bool(extraction.warnings) == warned
+    if kind == "text/plain":
+        assert "part198" in text_of(extraction)
+        assert ("part199" in text_of(extraction)) is False
+    if warned:
+        assert extraction.warnings == ["it has more than 200 parts; the text of the others is not searched"]
+
+
+def test_what_is_wrong_with_a_page_in_a_mail_is_said_once() -> None:
+    page = "--==\nContent-Type: text/html\n\n" + "<div>" * 1200 + "deep\n"
+    mail = (
+        f'Subject: s\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="=="\n\n{page}{page}--==--\n'
+    )
+    assert extract(mail.encode(), "a.eml").warnings == ["the page is nested too deeply to tell its structure"]
+
+
+@pytest.mark.parametrize(
     ("page", "codec"),
     [
         ("<meta charset=iso-8859-5><p>Да</p>", "iso8859_5"),

@@ -566,6 +566,23 @@ def test_a_cold_policy_stands_in_nobodys_way(make_kb: MakeKb, tmp_path: Path) ->
         assert clone.resolve() == kb.resolve()
 
 
+def test_the_policy_goes_cold_only_where_it_is_named_and_forced(make_kb: MakeKb, tmp_path: Path) -> None:
+    policy = "[ripple]\nepsilon = 0.2\n"
+    kb = make_kb({"a.md": "one word\n", "arbor.toml": policy, "x/copy.toml": policy})
+    shutil.copytree(tmp_path / "kb", tmp_path / "archive", ignore=shutil.ignore_patterns(".arbor"))
+    for selection in ("arbor.toml", "x", "x/copy.toml", ("a.md", "arbor.toml")):
+        with pytest.raises(UsageError, match=r"'arbor\.toml' is the policy") as caught:
+            kb.trust.evict(selection, places=[tmp_path / "archive"])
+        assert "--force" in caught.value.hint
+    for options in ({"paths": ("*.toml", "*.md")}, {"paths": "", "force": True},
+                    {"criteria": Criteria(older_than_s=0)}):  # fmt: skip
+        report = kb.trust.evict(**options, places=[tmp_path / "archive"], dry_run=True)  # type: ignore[arg-type]
+        assert [item.paths for item in report.evicted] == [("a.md",)]
+    assert kb.trust.evict("arbor.toml", tier="warm", dry_run=True).evicted
+    [gone] = kb.trust.evict("arbor.toml", force=True).evicted
+    assert gone.paths == ("arbor.toml", "x/copy.toml")
+
+
 def test_criteria(make_kb: MakeKb) -> None:
     kb = make_kb({"old.md": long_note(3), "small.md": "x\n"})
     now = kb.repo.commit(kb.resolve("HEAD")).committer.seconds

@@ -9,6 +9,7 @@ import click
 from arbor.cli.command import arbor_command, documents_argument, dry_run_option, json_option, quiet_option
 from arbor.cli.completing import FILE
 from arbor.cli.session import Session
+from arbor.cli.sharing import proxies_at_hand
 from arbor.cli.showing.add_view import report_skipped
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
@@ -87,7 +88,7 @@ def command(
             raise UsageError("what comes from elsewhere is added by itself, without -n, -u, -A or -")
         if source_uri:
             raise UsageError("--source-uri belongs to -: what is fetched or imported has its own")
-        rules = fetching.FetchRules(private=private, robots=not no_robots)
+        rules = fetching.FetchRules(private=private, robots=not no_robots, proxies=proxies_at_hand())
         result = far_sources.add_from_afar(session, paths, kinds, rules, as_path=as_path or "", force=force)
         paths = ()
     elif "-" in paths:

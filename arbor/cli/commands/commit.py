@@ -160,7 +160,7 @@ def _chosen(session: Session, kb: KnowledgeBase, paths: Sequence[str], *, everyt
         if path and not any(map(matcher_of([path]), known)):
             is_there = os.path.lexists(session.from_here(typed))
             hint = f"run first: arbor add {session.typed(path)}" if is_there else "a message goes after -m"
-            raise UsageError(f"'{typed}' matches no tracked document", hint)
+            raise UsageError(f"'{session.as_shown(typed)}' matches no tracked document", hint)
     return chosen
 
 

@@ -40,7 +40,8 @@ def command(
 
     The settings are user.name, user.email, core.index (false: commits leave the index to the next search),
     core.pager (false: never page), color.ui (auto, always or never), sign.key, sign.commits,
-    sign.allowed_signers and pull.require_signed.
+    sign.allowed_signers and pull.require_signed. The file that sign.key or sign.allowed_signers names is found
+    from the folder of the knowledge base, in your own settings from your home folder, or begins with ~/.
     """
     action, name, value = _understand(words, option)
     settings = Settings(user_config_path()) if user_wide else None

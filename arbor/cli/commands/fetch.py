@@ -115,4 +115,5 @@ def _every_remote(kb: KnowledgeBase, remote: str | None, *, as_json: bool) -> li
         raise UsageError("a JSON answer is about one remote", "name it: arbor fetch REMOTE --json")
     names = [each.name for each in kb.sharing.remotes()]
     # The one that the branch follows comes last, since FETCH_HEAD is what came last.
-    return sorted(names, key=lambda name: bool(remotes.followed_there(kb.repo, name)))
+    names.sort(key=lambda name: bool(remotes.followed_there(kb.repo, name)))
+    return [*remotes.wrong_remotes(kb.repo), *names]

@@ -35,7 +35,8 @@ def command(
             matches = glob_matcher(prefix)
             found = {path: oid for path, oid in kb.ls(revision=at) if matches(path)}
         if typed and not found:
-            raise UsageError(f"there is no document at or below '{typed}' in {at or 'HEAD'}", "run: arbor ls")
+            raise UsageError(f"there is no document at or below '{session.as_shown(typed)}' in {at or 'HEAD'}",
+                             "run: arbor ls")  # fmt: skip
         chosen.update(found)
     rows = sorted(chosen.items())
     if as_json:

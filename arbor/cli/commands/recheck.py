@@ -10,6 +10,7 @@ import click
 from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
+from arbor.cli.sharing import proxies_at_hand
 from arbor.errors import AnswerNo, RemoteError
 from arbor.lazy import lazy_module
 
@@ -47,7 +48,9 @@ def command(session: Session, paths: tuple[str, ...], private: bool, no_robots: 
     repo = session.open().repo
     snapshot = session.open().snapshot()
     chosen = tiering.choose(repo, snapshot, [session.kb_path(path) for path in paths], tiering.Criteria())
-    fetcher = fetching.Fetcher(fetching.FetchRules(private=private, robots=not no_robots))
+    fetcher = fetching.Fetcher(
+        fetching.FetchRules(private=private, robots=not no_robots, proxies=proxies_at_hand())
+    )
     with session.progress("asking") as progress:
         found = sources.recheck(repo, snapshot, chosen, fetcher, progress=progress)
     out = session.out

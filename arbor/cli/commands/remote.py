@@ -14,11 +14,15 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import warn_of_secret
 from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.repo.commits.upstreams import count_ahead_behind, list_upstreams
 from arbor.store.refs import HEADS, REMOTES
 
 if TYPE_CHECKING:
+    from arbor.remote import remotes
     from arbor.remote.remotes import Remote
+else:
+    remotes = lazy_module("arbor.remote.remotes")
 
 FIELDS = {
     "remotes": "`name`, `url`, `filter` of each, as they are afterwards; with show and get-url of the one"
@@ -61,6 +65,9 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
             session.out.line(clean_line(found[0].url))
     else:
         found = desk.remotes()
+        for name, fault in remotes.wrong_remotes(kb.repo).items():
+            session.out.warning(f"remote '{name}' cannot be used: {fault.message}")
+            session.out.hint(fault.hint)
     if as_json:
         rows = [{"name": r.name, "url": r.url, "filter": r.filter or None} for r in found]
         session.out.json("remote", {"remotes": rows})

@@ -114,6 +114,7 @@ def command(
       arbor search proof -draft            no document that holds "draft"
       arbor search distil* title:merkle    beginnings of words; words in the title
       arbor search proof path:notes/ kind:surface lang:zh since:30d
+      arbor search proof since:2024-05 until:2024   from May on, to the year's end
 
     STRICT shows what was read, hashed and proven into the commit just now and holds a word of the query.
     HYBRID also shows what is proven in part, and says which part. VISUAL claims nothing,

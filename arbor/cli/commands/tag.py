@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 else:
     signature_view = lazy_module("arbor.cli.showing.signature_view")
 
+_NAME_COLUMNS = 15  # as in git
+
 FIELDS = {
     "tags": "`name`, `commit`, `message`, `annotated`, and `signed`: whether it carries a signature, of each; with "
     "--verify `name`, `tag` (its oid), `commit`, `message`, `tagger`, and `seal` with `state` (good, bad, unknown, "
@@ -46,7 +48,10 @@ FIELDS = {
 )
 @list_options
 @click.option(
-    "-n", "subjects", is_flag=True, help="List them; the first lines of their messages are shown in any case."
+    "-n",
+    "subjects",
+    is_flag=True,
+    help="List them with the first lines of their messages, or of their commits.",
 )
 @click.option("-f", "--force", is_flag=True, help="Replace a tag that exists.")
 @json_option
@@ -70,7 +75,7 @@ def command(
     if not delete and not lists and len(names) > 2:
         raise UsageError(f"there are too many names: '{names[-1]}'", "run: arbor tag --help")
     if lists:
-        _list(session, as_json, listing(kb, shape, names))
+        _list(session, as_json, listing(kb, shape, names), subjects=subjects)
         return 0
     if verifies:
         return _verify(session, names[0] if names else None, as_json=as_json)
@@ -106,7 +111,7 @@ def _verify(session: Session, name: str | None, *, as_json: bool) -> int:
     return signature_view.exit_code([found.seal.state])
 
 
-def _list(session: Session, as_json: bool, shown: Listing) -> None:
+def _list(session: Session, as_json: bool, shown: Listing, *, subjects: bool = False) -> None:
     out = session.out
     found = shown.chosen(session.open(), branching.list_tags(session.open().repo))
     if as_json:
@@ -127,5 +132,9 @@ def _list(session: Session, as_json: bool, shown: Listing) -> None:
             out.line(line)
         return
     for tag in found:
-        subject = clean_line(tag.message.split("\n", 1)[0])
-        out.line(f"{clean_line(tag.name)} {out.style(short(tag.commit), 'yellow')} {subject}".rstrip())
+        name = clean_line(tag.name)
+        if not subjects:
+            out.line(name)
+            continue
+        message = tag.message or session.open().repo.commit(bytes.fromhex(tag.commit)).message
+        out.line(f"{name:<{_NAME_COLUMNS}} {clean_line(message.split(chr(10), 1)[0])}".rstrip())

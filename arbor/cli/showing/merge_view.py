@@ -17,10 +17,11 @@ from arbor.cli.showing.ripple_view import ripple_line
 from arbor.cli.views import count, short
 from arbor.errors import ConflictError, UsageError, first_of
 from arbor.repo.forgetting import cold_needs
-from arbor.repo.merge.merging import MergeResult, committing, merge
+from arbor.repo.merge.merging import MergeResult, merge
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS
 from arbor.repo.stage import what_resolves
 from arbor.repo.work_tree import twins
+from arbor.repo.work_tree.moving import telling_what_waits
 
 MERGE_FIELDS = {
     "kind": "up-to-date, fast-forward, merged, staged (--no-commit) or conflict",
@@ -106,7 +107,7 @@ def _are_here(tracked: Mapping[str, bytes], pair: tuple[str, str]) -> bool:
 def _finish(session: Session, result: MergeResult, *, commit: bool) -> MergeResult:
     kb, out = session.open(), session.out
     if result.kind == "clean" and commit:
-        with committing(kb.repo):
+        with telling_what_waits(kb.repo):
             made = kb.commit(result.message)
         if not out.json_errors:
             out.line(

@@ -32,6 +32,10 @@ class Interrupted(RemoteError):
     """The conversation ended before its end; what has arrived whole is worth keeping for the next try."""
 
 
+class NoneYet(RemoteError):
+    """There is no knowledge base where the first push would make one."""
+
+
 class NoPacket(RemoteError):
     """Something else came where a packet should begin.
 

@@ -32,7 +32,7 @@ class ConnectOptions:
         ssh_command: The ssh program and options of its own.
         remote_command: What is run on the other side of ssh.
         limits: Bounds.
-        proxies: On the way to http servers; see `arbor.remote.transports.http_proxies.find_proxy`.
+        proxies: On the way to http servers; see `arbor.repo.importing.proxies.find_proxy`.
     """
 
     cwd: Path | None = None

@@ -22,18 +22,24 @@ from arbor.remote.protocol.wire import (
     read_packets,
     request_packets,
 )
-from arbor.remote.transports.http_proxies import find_proxy
 from arbor.remote.transports.http_refusals import (
     EXPLAINED,
-    PROXY_LOGIN_HINT,
     asks_for_login,
     refusal,
 )
 from arbor.remote.transports.http_streams import PacedBackend, PacedStream
+from arbor.repo.importing.proxies import LOGIN_HINT, Proxy, find_proxy
 
 _CONNECT_S = 15.0
 _FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, OSError)
 NO_PROXIES: Mapping[str, str] = MappingProxyType({})
+
+
+def _for_pool(proxy: Proxy | None) -> httpcore.Proxy | None:
+    if proxy is None:
+        return None
+    host = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
+    return httpcore.Proxy(f"{proxy.scheme}://{host}:{proxy.port}", proxy.login)
 
 
 class HttpTransport:
@@ -44,7 +50,7 @@ class HttpTransport:
         token: Sent with every request; "" for none.
         limits: Bounds.
         login: A name and a password with a colon between, for a server that asks for these; "" where `token` is it.
-        proxies: See `arbor.remote.transports.http_proxies.find_proxy`.
+        proxies: See `arbor.repo.importing.proxies.find_proxy`.
     """
 
     is_peer = True
@@ -67,7 +73,9 @@ class HttpTransport:
         self._login = login or (token if ":" in token else "")
         self._sends_login = False
         self._proxy = find_proxy(url, proxies)
-        self._pool = httpcore.ConnectionPool(network_backend=PacedBackend(limits), proxy=self._proxy)
+        self._pool = httpcore.ConnectionPool(
+            network_backend=PacedBackend(limits), proxy=_for_pool(self._proxy)
+        )
 
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Post a request; see `arbor.remote.protocol.wire.Transport`."""
@@ -85,7 +93,7 @@ class HttpTransport:
         except httpcore.TimeoutException as error:
             raise Interrupted(f"{self.url} has not answered in time{self._by_proxy()}") from error
         except httpcore.ProxyError as error:
-            hint = PROXY_LOGIN_HINT if str(error).startswith("407") else ""
+            hint = LOGIN_HINT if str(error).startswith("407") else ""
             raise Interrupted(
                 f"{self.url} cannot be reached{self._by_proxy()}, which says: {first_line(error)}", hint
             ) from error
@@ -135,10 +143,7 @@ class HttpTransport:
         self._headers["Authorization"] = f"Basic {base64.b64encode(self._login.encode()).decode()}"
 
     def _by_proxy(self) -> str:
-        if self._proxy is None:
-            return ""
-        url = self._proxy.url
-        return f" through the proxy {url.host.decode()}:{url.port}"
+        return self._proxy.in_words if self._proxy is not None else ""
 
     def close(self) -> None:
         """End the connection."""

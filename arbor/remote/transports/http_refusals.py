@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from arbor.errors import RemoteError, printable
 from arbor.remote.protocol.wire import CROWDED, HTTP_PATH, UNKNOWN_NAME, Interrupted
+from arbor.repo.importing.proxies import LOGIN_HINT
 
 EXPLAINED = (400, 403, 503)
 """Refusals whose content says more than their status."""
-PROXY_LOGIN_HINT = "they belong into the proxy's address, as in HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT"
 _BAD_REQUEST, _FORBIDDEN, _UNAVAILABLE = EXPLAINED
 _UNAUTHORIZED = 401
 _BUSY = 429
@@ -57,7 +57,7 @@ def refusal(
     if status in (_UNAUTHORIZED, _FORBIDDEN):
         return RemoteError(f"{url} does not allow this", "set ARBOR_TOKEN, or ask its owner for a token")
     if status == _PROXY_LOGIN:
-        return RemoteError(f"the proxy on the way to {url} asks for a name and a password", PROXY_LOGIN_HINT)
+        return RemoteError(f"the proxy on the way to {url} asks for a name and a password", LOGIN_HINT)
     if status in (_BUSY, _UNAVAILABLE):
         is_busy = status == _BUSY or begun.startswith(CROWDED.encode())
         state = "has too much to do now" if is_busy else "is out of service, or has too much to do"

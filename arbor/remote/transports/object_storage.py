@@ -22,7 +22,7 @@ from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import Signature
 from arbor.remote.exchange.service import Service
 from arbor.remote.protocol.limits import DEFAULT_LIMITS, Limits
-from arbor.remote.protocol.wire import Message, Packets, first_line, request_packets
+from arbor.remote.protocol.wire import Message, NoneYet, Packets, first_line, request_packets
 from arbor.remote.transports.bucket_packs import BucketStore
 from arbor.remote.transports.store_failures import store_failure
 from arbor.repo.repository import DEFAULT_BRANCH, Repository
@@ -71,22 +71,23 @@ class StoreTransport:
     def call(self, command: str, arguments: Message, frames: Iterable[bytes] = ()) -> Packets:
         """Answer from the bucket; see `arbor.remote.protocol.wire.Transport`."""
         try:
-            self._require_format(make=command in ("prepare", "push"), may_be_empty=command == "refs")
+            self._require_format(make=command in ("prepare", "push"))
             yield from self._service.answer(request_packets(command, arguments, frames))
         except (obstore.exceptions.BaseError, OSError) as error:
             raise store_failure(self.url, error) from error
 
-    def _require_format(self, *, make: bool, may_be_empty: bool) -> None:
-        """The bucket holds a KB, or nothing yet and may get one."""
+    def _require_format(self, *, make: bool) -> None:
+        """The bucket holds a KB, or nothing yet and gets one; raises NoneYet where it is not to be made."""
         try:
             found = bytes(obstore.get(self._bucket, FORMAT_NAME).bytes())
         except FileNotFoundError as error:
             if any(obstore.list(self._bucket, chunk_size=1)):
                 raise NoKnowledgeBase(f"{self.url} holds something else than a knowledge base") from error
-            if make:
-                obstore.put(self._bucket, FORMAT_NAME, FORMAT, mode="create")
-            elif not may_be_empty:
-                raise NoKnowledgeBase(f"there is no knowledge base in {self.url}") from error
+            if not make:
+                raise NoneYet(
+                    f"there is no knowledge base in {self.url}", "check the address; the first push makes one"
+                ) from error
+            obstore.put(self._bucket, FORMAT_NAME, FORMAT, mode="create")
             return
         if found != FORMAT:
             raise NoKnowledgeBase(f"{self.url} is of a format this version cannot read")

@@ -15,6 +15,7 @@ from arbor.repo.commits.revisions import find_ref, resolve
 from arbor.repo.merge import merging
 from arbor.repo.merge.merging import MergeResult
 from arbor.repo.repository import Repository
+from arbor.repo.work_tree.moving import telling_what_waits
 from arbor.store.refs import ReflogEntry
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class BranchDesk:
         if result.kind == "fast-forward":
             self._follow()
         if result.kind == "clean" and commit:
-            with merging.committing(self._repo):
+            with telling_what_waits(self._repo):
                 self._commit(result.message)
             return replace(result, kind="merged")
         return result

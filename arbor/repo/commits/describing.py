@@ -137,7 +137,7 @@ def file_pieces(
         snapshot = Snapshot(repo.store, stage.base)
         oid = stage.find(repo.store, DOCUMENTS + path)
         if oid is None:
-            raise UsageError(f"there is no document '{path}' in the stage", "run: arbor status")
+            raise UsageError(f"there is no document '{path}' in the stage", "run: arbor status", path)
     else:
         oid = snapshot.get(path)
     return _iter_pieces(snapshot, Need(path, oid, revision))

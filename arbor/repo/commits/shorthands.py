@@ -56,7 +56,8 @@ def _branch_before(repo: Repository, text: str) -> str:
 
 def _pushed_to(repo: Repository, branch: str) -> str:
     """Where a branch that follows nothing goes: to its own name at `origin`, or at the only remote."""
-    remotes = [name for name, row in repo.settings.table("remote").items() if isinstance(row, dict)]
+    sound, wrong = repo.settings.rows("remote")
+    remotes = [*sound, *wrong]
     if _ORIGIN not in remotes and len(remotes) != 1:
         return ""
     return f"{_ORIGIN if _ORIGIN in remotes else remotes[0]}/{branch}"

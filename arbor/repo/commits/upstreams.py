@@ -51,8 +51,8 @@ def write_upstream(repo: Repository, branch: str, upstream: str) -> None:
 
 def list_upstreams(repo: Repository) -> dict[str, str]:
     """What each branch follows, also one that has no commit yet."""
-    return {branch: str(row["upstream"]) for branch, row in repo.settings.table("branch").items()
-            if isinstance(row, dict) and isinstance(row.get("upstream"), str)}  # fmt: skip
+    return {branch: str(row["upstream"]) for branch, row in repo.settings.rows("branch")[0].items()
+            if isinstance(row.get("upstream"), str)}  # fmt: skip
 
 
 def move_upstream(repo: Repository, old: str, new: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from arbor.errors import UsageError
 from arbor.objects.model import Commit
 from arbor.repo.commits.history import ancestors, first_parents, ref_commits
+from arbor.repo.config import POLICY_FILE
 from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.copies import ByteSource, Fetch, UriSource, WorkTreeSource, open_place
 from arbor.repo.importing.known_sources import OwnFiles
@@ -136,6 +137,28 @@ def with_twins(snapshot: Snapshot, chosen: Sequence[tuple[str, bytes]]) -> list[
     named = dict.fromkeys(chosen)
     named.update(((path, oid), None) for path, oid in snapshot.paths() if oid in oids)
     return list(named)
+
+
+def without_policy(
+    chosen: Sequence[tuple[str, bytes]], selections: Sequence[str], *, force: bool
+) -> list[tuple[str, bytes]]:
+    """What was chosen to go cold, without the KB's policy, which is read with every search and label.
+
+    Args:
+        chosen: (path, document oid).
+        selections: What was named.
+        force: Let the policy go all the same where it is named, so that the defaults stand for it.
+
+    Raises:
+        UsageError: when nothing else was named, or it was named by its own path, and that is not forced.
+    """
+    policy = {oid for path, oid in chosen if path == POLICY_FILE}
+    others = [each for each in chosen if each[1] not in policy]
+    is_named = POLICY_FILE in selections or (bool(selections) and not others)
+    if policy and is_named and not force:
+        raise UsageError(f"'{POLICY_FILE}' is the policy of this knowledge base, which must be readable here",
+                         "let it go all the same with --force: the defaults count then")  # fmt: skip
+    return list(chosen) if is_named else others
 
 
 def cold_in_history(repo: Repository, known: set[bytes]) -> list[tuple[str, bytes]]:

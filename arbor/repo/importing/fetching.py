@@ -2,7 +2,7 @@
 
 A name is resolved once, every address it has is looked at, and the connection goes to an address that was
 looked at: a name that answers otherwise the second time gains nothing. Each redirect is a new request under
-the same rules.
+the same rules. On the way through a proxy it is the proxy that resolves the name, and connects.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 from arbor import __version__
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.objects.codec import check_unicode
+from arbor.repo.importing.proxies import LOGIN_HINT, Proxy, find_proxy
 from arbor.repo.importing.robots import Robots, parse_robots
 
 _PRODUCT = "arbor"
@@ -32,6 +33,7 @@ _BLOCK_BYTES = 64 * 1024
 _ROBOTS_BYTES = 512 * 1024
 """RFC 9309, section 2.5: at least 500 KiB are read; what goes beyond is passed over."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PROXY_LOGIN = 407
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 """RFC 6052: what lies behind such an address is the IPv4 address in its last four bytes."""
@@ -54,6 +56,7 @@ class FetchRules:
         timeout_s: Seconds for a single wait on the network.
         total_s: Seconds for the whole fetch.
         max_redirects: Redirects that are followed.
+        proxies: On the way there; see `arbor.repo.importing.proxies.find_proxy`.
     """
 
     private: bool = False
@@ -62,6 +65,7 @@ class FetchRules:
     timeout_s: float = 15.0
     total_s: float = 120.0
     max_redirects: int = 5
+    proxies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,36 +204,72 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast and ip not in _LOCAL_NAT64
 
 
-def _resolve(parts: SplitResult, rules: FetchRules) -> tuple[str, int]:
-    """An address of the host that may be connected to; all of them must be allowed."""
+def _connection_to(parts: SplitResult, rules: FetchRules, proxy: Proxy | None) -> http.client.HTTPConnection:
+    """A connection that is not made yet; every address that the host is known to have must be allowed.
+
+    What a proxy makes of the name is its own affair: where the name is not known here, nothing more can be looked at.
+    """
     host, port = parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme]
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise RemoteError(f"the host '{host}' is not known") from error
+        if proxy is None:
+            raise RemoteError(f"the host '{host}' is not known") from error
+        found = []
     addresses = [str(row[4][0]) for row in found]
     if not rules.private and not all(is_public(address) for address in addresses):
         raise RemoteError(f"'{host}' is on a private network", "fetch it all the same: --private")
-    if not addresses:
-        raise RemoteError(f"the host '{host}' has no address")
-    return addresses[0], port
+    tls = ssl.create_default_context() if parts.scheme == "https" else None
+    if proxy is None:
+        if not addresses:
+            raise RemoteError(f"the host '{host}' has no address")
+        return _Connection(addresses[0], port, rules.timeout_s, host, tls)
+    if proxy.scheme != "http":
+        raise UsageError("pages are fetched through no proxy that is spoken to in TLS: its address begins with http://",
+                         f"to go without one: NO_PROXY={host}")  # fmt: skip
+    if tls is None:
+        return _Connection(proxy.host, proxy.port, rules.timeout_s, host, tls)
+    name = f"[{host}]" if ":" in host else _ascii_name(host)
+    lines = [f"CONNECT {name}:{port} HTTP/1.1", f"Host: {name}:{port}", f"User-Agent: {AGENT}",
+             *(f"{key}: {value}" for key, value in proxy.headers.items())]  # fmt: skip
+    tunnel = "".join(f"{line}\r\n" for line in [*lines, ""]).encode()
+    return _Connection(proxy.host, proxy.port, rules.timeout_s, host, tls, tunnel)
 
 
-class _Pinned(http.client.HTTPConnection):
-    """A connection to an address that was looked at before, under the host's own name."""
+class _Connection(http.client.HTTPConnection):
+    """A connection to an address that was looked at before, or to a proxy; TLS is spoken to the host's own name.
+
+    Args:
+        address, port: Where to.
+        timeout_s: For each wait.
+        host: The name in the certificate.
+        tls: How to speak TLS; None for plain http.
+        tunnel: What a proxy is told to let through to where; b"" without a tunnel.
+    """
 
     def __init__(
-        self, host: str, address: str, port: int, timeout_s: float, tls: ssl.SSLContext | None
-    ) -> None:
-        super().__init__(host, port, timeout=timeout_s)
-        self._address = address
+        self, address: str, port: int, timeout_s: float, host: str, tls: ssl.SSLContext | None, tunnel: bytes = b""
+    ) -> None:  # fmt: skip
+        super().__init__(address, port, timeout=timeout_s)
+        self._name = host
         self._tls = tls
+        self._asked = tunnel
 
     def connect(self) -> None:
-        """Connect to the address, and speak TLS to the name."""
-        self.sock = socket.create_connection((self._address, self.port), self.timeout)
+        """Connect, through the tunnel where there is one, and begin TLS."""
+        super().connect()
+        if self._asked:
+            self._open_tunnel()
         if self._tls is not None:
-            self.sock = self._tls.wrap_socket(self.sock, server_hostname=self.host)
+            self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._name)
+
+    def _open_tunnel(self) -> None:
+        """Source: RFC 9110, section 9.3.6."""
+        self.sock.sendall(self._asked)
+        with contextlib.closing(http.client.HTTPResponse(self.sock, method="CONNECT")) as answer:
+            answer.begin()
+            if answer.status != 200:
+                raise OSError(f"it answers {answer.status} {answer.reason}".rstrip())
 
 
 class _Timed(io.RawIOBase):
@@ -269,8 +309,12 @@ def _host(parts: SplitResult) -> str:
     """The host as a server knows it: an international name in ASCII (RFC 5890), with the port where one is given."""
     if parts.netloc.isascii():
         return parts.netloc
-    name = (parts.hostname or "").encode("idna").decode("ascii")
+    name = _ascii_name(parts.hostname or "")
     return f"{name}:{parts.port}" if parts.port else name
+
+
+def _ascii_name(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def _redirected(url: str, location: str) -> str:
@@ -293,29 +337,35 @@ def _request(
     only_beginning: bool = False,
 ) -> tuple[Answer, str]:  # fmt: skip
     """(answer, where it redirects to) of one request."""
-    address, port = _resolve(parts, rules)
-    tls = ssl.create_default_context() if parts.scheme == "https" else None
-    connection = _Pinned(parts.hostname or "", address, port, rules.timeout_s, tls)
+    proxy = find_proxy(parts.geturl(), rules.proxies)
+    connection = _connection_to(parts, rules, proxy)
+    target, headers = _target(parts), {"Host": _host(parts), **headers}
+    if proxy is not None and parts.scheme == "http":  # else these stand before the tunnel
+        target, headers = f"http://{_host(parts)}{target}", headers | proxy.headers
+    way = proxy.in_words if proxy is not None else ""
     try:
-        connection.request("GET", _target(parts), headers={"Host": _host(parts), **headers})
-        response = http.client.HTTPResponse(connection.sock, method="GET")
-        response.fp = io.BufferedReader(_Timed(connection.sock, rules.timeout_s, deadline))
-        response.begin()
-        data = _read(response, max_bytes, parts.geturl(), only_beginning=only_beginning)
-        answer = Answer(
-            parts.geturl(), response.status, data,
-            (response.getheader("Content-Type") or "").split(";")[0].strip().lower(),
-            response.getheader("ETag") or "", response.getheader("Last-Modified") or "",
-            response.headers.get_content_charset("") or "",
-        )  # fmt: skip
-        return answer, response.getheader("Location") or ""
+        connection.request("GET", target, headers=headers)
+        with contextlib.closing(http.client.HTTPResponse(connection.sock, method="GET")) as response:
+            response.fp = io.BufferedReader(_Timed(connection.sock, rules.timeout_s, deadline))
+            response.begin()
+            if response.status == _PROXY_LOGIN and proxy is not None:
+                raise OSError(f"it answers {response.status} {response.reason}".rstrip())
+            data = _read(response, max_bytes, parts.geturl(), only_beginning=only_beginning)
+            answer = Answer(
+                parts.geturl(), response.status, data,
+                (response.getheader("Content-Type") or "").split(";")[0].strip().lower(),
+                response.getheader("ETag") or "", response.getheader("Last-Modified") or "",
+                response.headers.get_content_charset("") or "",
+            )  # fmt: skip
+            return answer, response.getheader("Location") or ""
     except ArborError:
         raise
     except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
         if time.monotonic() > deadline:
             raise RemoteError(f"'{parts.geturl()}' takes too long") from error
         reason = str(error) or type(error).__name__
-        raise RemoteError(f"'{parts.geturl()}' cannot be reached: {reason}") from error
+        hint = LOGIN_HINT if proxy is not None and f"answers {_PROXY_LOGIN}" in reason else ""
+        raise RemoteError(f"'{parts.geturl()}' cannot be reached{way}: {reason}", hint) from error
     finally:
         connection.close()
 

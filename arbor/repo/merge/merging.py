@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from arbor.errors import ArborError, ConflictError, UsageError
+from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.repo.commits.committing import write_ledger
@@ -135,24 +134,6 @@ def revert(
         message = f'Revert "{subject}"\n\nThis reverts commit {oid.hex()}.'
         message = f"{stage.message}\n\n{message}" if further else message
         return _three_way(repo, stage, commit.ledger_root, before, oid, revision, message, ())
-
-
-@contextlib.contextmanager
-def committing(repo: Repository) -> Iterator[None]:
-    """Around the commit of what `merge` or `revert` staged: where it fails, that stays staged, and the hint says so.
-
-    The same command again, which hints speak of otherwise, would be refused: a merge is in progress.
-    """
-    try:
-        yield
-    except ArborError as error:
-        with contextlib.suppress(ArborError, OSError):
-            if found := repo.stage().in_progress:
-                error.hint = (
-                    f"the {found} is staged: when that is mended, finish it with: arbor {found} --continue; "
-                    f"or leave it with: arbor {found} --abort"
-                )
-        raise
 
 
 def abort(repo: Repository, what: str) -> None:

@@ -185,12 +185,12 @@ def _find(
                 ignored.append(selection)
             elif not fs_path.exists() or not (update or fs_path.is_dir()):
                 verb = "cannot be added" if fs_path.exists() else "matches no file"
-                raise UsageError(f"'{selection}' {verb}", "run: arbor status")
+                raise UsageError(f"'{selection}' {verb}", "run: arbor status", selection)
         found.files.update((path, files[path]) for path in keep)
         found.gone |= gone
         found.skipped += [entry for entry in skipped if matcher is None or matcher(entry[0])]
     if ignored and not (found.files or found.gone or found.skipped):
-        raise UsageError(f"'{ignored[0]}' is ignored", "add it all the same with -f")
+        raise UsageError(f"'{ignored[0]}' is ignored", "add it all the same with -f", ignored[0])
     # The shell puts ignored files among the others for a *: those are added nevertheless.
     found.skipped += [(path, "it is ignored: -f adds it all the same") for path in ignored]
     return found

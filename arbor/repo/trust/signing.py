@@ -182,10 +182,9 @@ def read_allowed_signers(settings: Settings) -> bytes | None:
     Raises:
         UsageError: when it cannot be read.
     """
-    named = settings.get("sign.allowed_signers")
-    if not named:
+    fs_path = settings.get_path("sign.allowed_signers")
+    if fs_path is None:
         return None
-    fs_path = Path(str(named)).expanduser()
     try:
         data = fs_path.read_bytes()
     except OSError as error:
@@ -199,10 +198,10 @@ def read_allowed_signers(settings: Settings) -> bytes | None:
 
 def signing_key(repo: Repository) -> Path:
     """The key that settings name; raises UsageError where they name none."""
-    named = repo.settings.get("sign.key")
-    if not named:
+    fs_path = repo.settings.get_path("sign.key")
+    if fs_path is None:
         raise UsageError("there is no key to sign with", "run: arbor config sign.key ~/.ssh/id_ed25519")
-    return Path(str(named)).expanduser()
+    return fs_path
 
 
 def signer(repo: Repository, wanted: bool | None = None) -> Callable[[bytes], str] | None:

@@ -75,6 +75,11 @@ class MoveRecord:
         branch = self.head.removeprefix(HEADS) if self.head.startswith(HEADS) else "--detach HEAD"
         return f"run it again, or go back with: arbor switch {branch}"
 
+    @property
+    def how_to_end(self) -> str:
+        """What state it has left the files in, and what to type."""
+        return f"some files may be moved already: {self.hint}"
+
     def refuse(self) -> None:
         """Nothing else begins meanwhile; raises ConflictError."""
         raise ConflictError(f"'arbor {self.command}' was interrupted, and some files are moved", self.hint)

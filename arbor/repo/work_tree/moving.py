@@ -46,7 +46,7 @@ from arbor.repo.work_tree.worktree import (
     remove_empty_folders,
     rename_files,
 )
-from arbor.store.files import make_folders, remove_temporaries, write_atomically
+from arbor.store.files import make_folders, remove_temporaries, storing, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,47 @@ def move_files(
         move_ref: Moves HEAD or its branch, at the end.
 
     Raises:
-        PartlyDone: when the system refuses to write a file; what was written before is taken back.
+        PartlyDone, StorageError: when the system refuses to write a file; what was written before is taken back. Where
+            that is refused as well, or comes too late, the hint tells what waits and how it ends.
     """
+    with telling_what_waits(repo, repo.stage().in_progress), storing(repo.folder):
+        _move_files(repo, move, plan, snapshot, move_ref)
+
+
+@contextlib.contextmanager
+def telling_what_waits(repo: Repository, waited: str = "") -> Iterator[None]:
+    """Around what moves or commits: where it fails and something waits to be ended, the hint says what and how.
+
+    The same command again, which hints speak of otherwise, would be refused.
+
+    Args:
+        repo: Where.
+        waited: What waited before a block that is about something else, see `Stage.in_progress`.
+    """
+    try:
+        yield
+    except ArborError as error:
+        with contextlib.suppress(ArborError, OSError):
+            record, stage = repo.interrupted(), repo.stage()
+            if record is not None:
+                error.hint = record.how_to_end
+            elif stage.in_progress != waited:
+                error.hint = stage.how_to_end
+        raise
+
+
+def _move_files(
+    repo: Repository, move: Move, plan: CheckoutPlan, snapshot: Snapshot, move_ref: Callable[[], object]
+) -> None:
     before = repo.stage()
     after = b"" if move.stage.is_empty else encode_stage(move.stage)
     head = repo.refs.head()
-    write_move(repo.folder, MoveRecord(
+    record = MoveRecord(
         move.kind, move.command, head if isinstance(head, str) else head.hex(), stage_bytes(repo.folder),
         tuple(_moved_files(repo, move, plan, before)), move.new_ref, state_of_move(move.head, move.commit, after),
-    ))  # fmt: skip
+    )  # fmt: skip
     try:
+        write_move(repo.folder, record)
         entries = apply_checkout(repo, plan, snapshot)
         for path, data in move.marked.items():
             if (

@@ -24,9 +24,10 @@ from arbor.repo.work_tree.move_record import (
     state_of_move,
     write_move,
 )
-from arbor.repo.work_tree.moving import undo_move
+from arbor.repo.work_tree.moving import telling_what_waits, undo_move
 from arbor.repo.work_tree.status import displaced, remember_states, tracked_files
 from arbor.repo.work_tree.worktree import name_on_disk, refuse_beyond_link, rename_files
+from arbor.store.files import storing
 from arbor.text.charsets import split_recorded
 from arbor.text.media import format_of_suffix
 from arbor.text.reading import extract
@@ -75,7 +76,8 @@ def move(
         if dry_run:
             return tuple(plan.pairs)
         tracked = {**tracked, **_read_anew(repo, tracked, plan.pairs)}
-        _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
+        with telling_what_waits(repo, stage.in_progress), storing(repo.folder):
+            _apply_moves(repo, stage, tracked, plan, f"mv {' '.join(sources)} {target or '.'}")
         return tuple(plan.pairs)
 
 
@@ -214,7 +216,7 @@ def _plan_moves(
             continue
         below = [path for path in sorted(tracked) if path.startswith(f"{source}/")]
         if not below:
-            raise UsageError(f"'{source}' is not tracked", "run: arbor status")
+            raise UsageError(f"'{source}' is not tracked", "run: arbor status", source)
         pairs += [(path, place + path[len(source) :]) for path in below]
         if _goes_whole(fs_root, source, place):
             folders.append((source, place))

@@ -92,6 +92,6 @@ def select_tracked(selections: Sequence[str], tracked: Iterable[str]) -> list[st
         if not found and is_glob(selection):
             found = list(filter(glob_matcher(selection), known))
         if not found and selection:
-            raise UsageError(f"'{selection}' matches no document", "run: arbor status")
+            raise UsageError(f"'{selection}' matches no document", "run: arbor status", selection)
         chosen.update(found)
     return sorted(chosen)

@@ -80,11 +80,11 @@ def _read(data: bytes, policy: ChunkPolicy, extractor: str, shown_fields: Sequen
         fields = {name: value for name in _FIELDS if (value := _read_header(message, name, decode))}
         headers = [(name, value) for name in shown_fields if (value := _read_header(message, name, decode))]
         text.add_paragraph("\n".join(f"{name}: {value}" for name, value in headers))
-        for part in _iter_texts(message):
-            _add_part(part, text, policy, decode, page_extractor)
+        for part in _iter_texts(message, warnings):
+            warnings += _add_part(part, text, policy, decode, page_extractor)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
         warnings.append(f"the message is damaged: {error}")
-    return text.finish(policy, extractor, title, fields, warnings)
+    return text.finish(policy, extractor, title, fields, list(dict.fromkeys(warnings)))
 
 
 def _read_header(message: Message, name: str, decode: _Decode) -> str:
@@ -102,8 +102,11 @@ def _read_header(message: Message, name: str, decode: _Decode) -> str:
     return clean_text(" ".join(shown.split()))[:2000]
 
 
-def _iter_texts(message: Message) -> Iterator[Message]:
-    """The parts to read: of alternatives the plain one, of everything else whatever is text."""
+def _iter_texts(message: Message, warnings: list[str]) -> Iterator[Message]:
+    """The parts to read: of alternatives the plain one, of everything else whatever is text.
+
+    Where there are too many, a warning says so.
+    """
     pending = [message]
     for _ in range(_PARTS_MAX):
         if not pending:
@@ -118,27 +121,32 @@ def _iter_texts(message: Message) -> Iterator[Message]:
             pending += reversed(choices)
         elif part.get_content_maintype() == "text":
             yield part
+    if any(part.get_content_maintype() in ("text", "multipart", "message") for part in pending):
+        warnings.append(f"it has more than {_PARTS_MAX} parts; the text of the others is not searched")
 
 
 def _add_part(
     part: Message, text: ExtractedText, policy: ChunkPolicy, decode: _Decode, page_extractor: str
-) -> None:
+) -> Sequence[str]:
+    """Add the text of a part; what could not be read of it as it should."""
     raw = part.get_payload(decode=True)
     if not isinstance(raw, bytes):
-        return
+        return ()
     shown = decode(raw, str(part.get_content_charset() or "")).replace("\r\n", "\n").replace("\0", "")
     links: Sequence[Link]
+    warnings: Sequence[str] = ()
     if part.get_content_type() == "text/html":
         # The page reader brings its parser with it, which a message in plain text does not need.
         # It is decoded by now: without a mark, a page that names its encoding would be decoded by that again.
         mark = b"" if page_extractor else codecs.BOM_UTF8
         page = get_reader("html", page_extractor)(mark + shown.encode("utf-8", "replace"), policy)
         shown = "".join(decode_passage(passage.data, UTF8) for passage in page.passages)
-        links = expand_links(page.link_rows, b"")
+        links, warnings = expand_links(page.link_rows, b""), page.warnings
     else:
         shown = shown.strip("\n")
         links = find_addresses(shown)
     text.add_paragraph(shown, links)
+    return warnings
 
 
 def _decode(raw: bytes, charset: str) -> str:
