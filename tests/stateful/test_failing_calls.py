@@ -227,7 +227,7 @@ def test_what_a_merge_that_fails_leaves_behind_is_told_with_how_it_ends(tmp_path
         shutil.rmtree(top, ignore_errors=True)
         shutil.copytree(whole, top)
         with pytest.MonkeyPatch.context() as patch:
-            failing, hint, said = Failing(patch, top, at), None, ""
+            failing, hint, said = Failing(patch, top, at, errno.ENOSPC), None, ""
             try:
                 step(top)
             except ArborError as error:
