@@ -322,7 +322,7 @@ or `:` wins over the other readings.
 | `ARBOR_EDITOR`, `VISUAL`, `EDITOR` | the editor for commit messages, the first that is set |
 | `ARBOR_PAGER`, `PAGER` | the pager, the first that is set; `cat` or nothing for none |
 | `ARBOR_TOKEN` | the token for `http(s)://`; `NAME:PASSWORD` where a proxy in front asks for these |
-| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | a proxy, `http://HOST:PORT`, on the way to such remotes |
+| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` | a proxy, `http://HOST:PORT`, on the way to `http(s)://` remotes and pages |
 | `NO_PROXY` | hosts and domains to reach without a proxy, with commas between |
 | `SSL_CERT_FILE` | the certificates of an authority of your own, for `https://` |
 | `ARBOR_SSH`, `GIT_SSH_COMMAND` | the ssh program and its options, instead of `ssh`; the first that is set |

@@ -95,3 +95,39 @@ def test_a_moved_document_is_what_the_file_would_be_if_it_were_added_there(
     assert moved.repo.head_root() == added.repo.head_root()
     assert moved.status().clean
     assert moved.verify().ok
+
+
+@pytest.mark.parametrize("new", ["a.txt", "a.html", "a.rst", "a.bin", "d/a"])
+def test_a_document_that_got_another_kind_of_name_is_renamed_everywhere(new: str, tmp_path: Path) -> None:
+    kb = new_kb(tmp_path / "kb", {"a.md": "# Tides\n\nthe moon pulls at the *sea*\n", "b.md": "# Else\n"})
+    assert kb.fs_root is not None
+    (kb.fs_root / "d").mkdir()
+    kb.mv(["a.md"], new)
+    assert [(each.status, each.path, each.old_path) for each in kb.status().staged] == [("R", new, "a.md")]
+    kb.commit("renamed", index=False)
+    [told] = kb.diff("HEAD~1", "HEAD")
+    assert (told.status, told.path, told.old_path, told.similarity) == ("R", new, "a.md", 100)
+    assert [subject for subject, _ in followed(kb, new)] == ["renamed", "first"]
+
+
+@pytest.mark.parametrize("new", ["a.txt", "a.html"])
+@pytest.mark.parametrize("edited_here", [False, True])
+def test_an_edit_follows_a_document_that_the_other_side_gave_another_kind_of_name(
+    new: str, edited_here: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "merged").mkdir()
+    (tmp_path / "added").mkdir()
+    kb = new_kb(tmp_path / "merged", {"a.md": TEXT, "b.md": "# Else\n"})
+    added = new_kb(tmp_path / "added", {new: TEXT + "one more\n", "b.md": "# Else\n"})
+    kb.branches.switch("side", create=True)
+    record(kb, {"a.md": TEXT + "one more\n"}, "edited")
+    kb.branches.switch("main")
+    kb.mv(["a.md"], new)
+    kb.commit("renamed", index=False)
+    if edited_here:
+        kb.branches.switch("side")
+    assert not kb.branches.merge("main" if edited_here else "side").conflicts
+    assert [path for path, _ in kb.ls()] == [new, "b.md"]
+    assert b"".join(kb.cat(new)).decode() == TEXT + "one more\n"
+    assert kb.repo.head_root() == added.repo.head_root()
+    assert kb.status().clean

@@ -39,7 +39,7 @@ _REMOTE = "remotes/"
     "-l", "--list", "lists", is_flag=True, help="List the branches, or those that match a pattern NAME."
 )
 @click.option("-v", "--verbose", count=True,
-              help="List them with how far they are from what they follow, and the first lines of their commits.",
+              help="List them with how far they are from what they follow, and the subjects of their commits.",
 )  # fmt: skip
 @list_options
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")

@@ -35,7 +35,8 @@ def command(
     """Rename a document or folder, or move several into a folder. TARGET/ is a folder that is there.
 
     The files move and the change is staged; a folder takes along what is not tracked in it. A renamed document keeps
-    its identity, which does not depend on its path.
+    its identity, which does not depend on its path; where the new name says another kind of file, it is read as that,
+    as add would.
     """
     if abort:
         if paths or dry_run:

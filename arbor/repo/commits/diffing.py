@@ -67,7 +67,7 @@ class DocumentDiff:
     Attributes:
         status: `A` added, `M` modified, `D` deleted, `R` renamed (and perhaps modified).
         path, old_path: Where it is now and, for a rename, where it was.
-        similarity: Percent of bytes in common passages; 100 for an exact rename.
+        similarity: Percent of bytes in common passages; 100 for the same file.
         old, new: The document oids; b"" where there is none (or, in a work tree, not yet).
     """
 
@@ -102,25 +102,37 @@ def pair_documents(
 def _find_renames(
     added: Mapping[str, bytes], removed: Mapping[str, bytes], snapshot: Snapshot
 ) -> dict[str, tuple[str, int]]:
-    """New path to (old path, similarity percent): exact ones first, then by what they share."""
+    """New path to (old path, similarity percent): equal ones first, then by what they share."""
     pairs: dict[str, tuple[str, int]] = {}
-    free = dict(removed)
-    by_oid: dict[bytes, list[str]] = {}
-    for path, oid in sorted(removed.items(), reverse=True):
-        by_oid.setdefault(oid, []).append(path)
-    for path, oid in sorted(added.items()):
-        if by_oid.get(oid):
-            source = by_oid[oid].pop()
-            pairs[path] = (source, 100)
-            del free[source]
-    rest = {path: oid for path, oid in added.items() if path not in pairs}
+    rest, free = dict(added), dict(removed)
+    for path, source in _pair_equal(rest, free):
+        pairs[path] = (source, 100)
     if not rest or not free or len(rest) * len(free) > _MAX_RENAME_PAIRS:
         return pairs
+    # The same file is another document under a name that says another kind, and may share no passage with the first.
+    hashes = {oid: snapshot.document(oid).file_hash for oid in {*rest.values(), *free.values()}}
+    for path, source in _pair_equal(rest, free, hashes):
+        pairs[path] = (source, 100)
     for negative, path, source in sorted(_iter_alike(rest, free, snapshot)):
         if path not in pairs and source in free:
             pairs[path] = (source, -negative)
             del free[source]
     return pairs
+
+
+def _pair_equal(
+    rest: dict[str, bytes], free: dict[str, bytes], keys: Mapping[bytes, bytes] | None = None
+) -> list[tuple[str, str]]:
+    """(new path, old path) of those with one oid, or with one key of their oids; they are taken out of both."""
+    sources: dict[bytes, list[str]] = {}
+    for path, oid in sorted(free.items(), reverse=True):
+        sources.setdefault(keys[oid] if keys else oid, []).append(path)
+    found = []
+    for path, oid in sorted(rest.items()):
+        if same := sources.get(keys[oid] if keys else oid):
+            found.append((path, same.pop()))
+            del rest[path], free[found[-1][1]]
+    return found
 
 
 def _iter_alike(
