@@ -163,18 +163,17 @@ class ConsensusDesk:
         parent = self._parent_snapshot()
         if not self._live.is_eager(snapshot, documents):
             return None
-        before: Consensus | None = None
-        # The state of the version before is made where it is missing, so that what the commit moves can be told.
-        if parent is not None and self._live.policy(parent) != self._live.policy(snapshot):
-            before = self._live.open_at(parent).fork()
-        elif parent is not None and self._live.state_root(snapshot) is None:
-            self._live.open_at(parent).close()
-        consensus, ripple = self._live.follow(snapshot)
-        if before is not None:
-            ripple = _compare(before, consensus)
-            before.close()
-        consensus.close()
-        return ripple
+        with contextlib.ExitStack() as opened:
+            before: Consensus | None = None
+            # The state of the version before is made where it is missing, so that what the commit moves can be told.
+            if parent is not None and self._live.policy(parent) != self._live.policy(snapshot):
+                with closing(self._live.open_at(parent)) as there:
+                    before = opened.enter_context(closing(there.fork()))
+            elif parent is not None and self._live.state_root(snapshot) is None:
+                self._live.open_at(parent).close()
+            consensus, ripple = self._live.follow(snapshot)
+            opened.enter_context(closing(consensus))
+            return ripple if before is None else _compare(before, consensus)
 
     def _parent_snapshot(self) -> Snapshot | None:
         """The version before HEAD: the empty one before the first commit."""

@@ -298,13 +298,13 @@ def _collect(
                 shown.append(hit)
         if pool.complete and not shown and not withheld and desk.fall_back(pool):
             continue
-        more = more or not (pool.complete or len(shown) == limit)
-        if len(shown) == limit or pool.complete or wanted >= EXAMINED_MAX:
-            return tuple(shown), dict(sorted(withheld.items())), more
+        found = tuple(shown), dict(sorted(withheld.items())), more or not pool.complete
+        if more or pool.complete or wanted >= EXAMINED_MAX:
+            return found
         if options.mode is AuditMode.STRICT and not desk.has_words(pool):
             desk.notes = (*desk.notes, f"{_ONLY_FILTERS} (withheld are the first {sum(withheld.values()):,})")
-            return tuple(shown), dict(sorted(withheld.items())), more
-        wanted *= 4
+            return found
+        wanted *= 4  # also where enough are shown: the others so far were withheld or hidden, and tell nothing of more
 
 
 def _trace_of(snapshot: Snapshot, query: Query, options: SearchOptions, hits: Sequence[Hit]) -> str:

@@ -86,6 +86,7 @@ def test_both_write_the_same(both: Both) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_both_list_tags_alike(both: Both) -> None:
+    both.both("tag", "\u540d\u524d")  # two letters in four columns
     for words in (
         ["tag"],
         ["tag", "-l"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 import arbor
 from arbor.cli import demo_documents
 from arbor.errors import UsageError
+from arbor.graph.consensus import Consensus
 from arbor.graph.desk import ConsensusDesk
 from arbor.graph.documents import disputed_paths
 from arbor.graph.live import LiveConsensus
@@ -41,6 +43,22 @@ def fingerprint(kb: KnowledgeBase) -> bytes:
         return consensus.fingerprint()
     finally:
         consensus.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc to tell what is open")
+def test_a_commit_that_is_interrupted_with_another_policy_leaves_no_state_open(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: Consensus) -> Consensus:
+        raise KeyboardInterrupt
+
+    put(kb, demo_documents.BEGINNING)
+    monkeypatch.setattr(Consensus, "fork", interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        put(kb, {"arbor.toml": "[ripple]\nmax_hops = 1\n"})
+    targets = [os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if os.path.exists(entry.path)]
+    assert [target for target in targets if "consensus" in target] == []
+    assert caught.value.__traceback__ is not None  # which would keep it open
 
 
 def test_a_commit_tells_whom_it_reached(kb: KnowledgeBase) -> None:

@@ -15,7 +15,7 @@ import pytest
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.remote.protocol.wire import Interrupted
 from arbor.remote.transports.connecting import ConnectOptions, connect
-from arbor.repo.importing.proxies import find_proxy
+from arbor.repo.importing.proxies import Proxy, find_proxy
 from arbor.repo.repository import open_repository
 from tests.cli.harness import Cli
 from tests.remote.people import clone_to, fetch_from, make_kb, notes
@@ -189,6 +189,23 @@ def test_a_proxy_that_fails_is_named(tmp_path: Path) -> None:
             clone_to(connect("http://kb.example/x", options), tmp_path / "b")
 
 
+def test_a_name_and_a_password_beyond_ascii_are_given_to_the_proxy(tmp_path: Path) -> None:
+    with between([says("500 Unable to connect")]) as middle:
+        options = ConnectOptions(proxies={"http": f"http://m%C3%A9:w%C3%B6rd@{middle.address}"})
+        with pytest.raises(RemoteError, match="status 500"):
+            clone_to(connect("http://kb.example/x", options), tmp_path / "b")
+        assert b"Basic " + base64.b64encode("m\u00e9:w\u00f6rd".encode()) in middle.heads[0]
+
+
+def test_a_proxy_is_named_as_in_an_address(tmp_path: Path) -> None:
+    options = ConnectOptions(proxies={"http": "http://[::1]:9"})
+    with pytest.raises(RemoteError, match=r"through the proxy \[::1\]:9"):
+        clone_to(connect("http://kb.example/x", options), tmp_path / "b")
+    assert find_proxy("http://kb.example/x", {"all": "http://b\u00fccher.invalid"}) == Proxy(
+        "http", "xn--bcher-kva.invalid", 80
+    )
+
+
 def test_https_goes_through_a_tunnel(tmp_path: Path) -> None:
     with between([says("407 Proxy Authentication Required")]) as middle:
         proxies = {"all": f"http://me:s%3Acret@{middle.address}"}
@@ -221,7 +238,9 @@ def test_which_proxy_is_taken(url: str, proxies: dict[str, str], expected: objec
     assert (found and found[:3]) == expected
 
 
-@pytest.mark.parametrize("address", ["socks5://u:secret@h:1", "http://", "http://h:99999", "u:secret@[x:1"])
+@pytest.mark.parametrize(
+    "address", ["socks5://u:secret@h:1", "http://", "http://h:99999", "u:secret@[x:1", "http://b\u00fc..x"]
+)
 def test_a_proxy_that_cannot_be_used_is_named(address: str) -> None:
     with pytest.raises(UsageError, match="is no proxy") as caught:
         find_proxy("https://kb.example/x", {"https": address})

@@ -265,3 +265,17 @@ def test_what_a_file_of_the_work_tree_stands_in_for_is_not_more(kb: KnowledgeBas
     assert ([hit.path for hit in found.hits], found.more) == (["plum.md"], False)
     assert kb.search("tree", mode="HYBRID", limit=1).more
     assert kb.search("tree", mode="HYBRID", limit=1, rank="ripple").more
+
+
+def test_more_is_said_also_where_the_next_candidates_are_hidden(tmp_path: Path) -> None:
+    with arbor.init(tmp_path / "kb") as kb:
+        assert kb.fs_root is not None
+        for number in range(12):
+            kb.add_bytes(f"note{number:02}.md", f"# Note {number}\n\nsome words\n".encode())
+        kb.commit("all")
+        for left in range(12, 0, -1):  # a file that is gone hides its document from such a search
+            for limit in (1, 2, left - 1, left, left + 1):
+                if limit > 0:
+                    found = kb.search("path:note*", mode="VISUAL", limit=limit)
+                    assert (len(found.hits), found.more) == (min(limit, left), limit < left), (left, limit)
+            (kb.fs_root / f"note{12 - left:02}.md").unlink(missing_ok=True)

@@ -39,6 +39,14 @@ def test_a_name_that_only_the_proxy_knows_is_asked_for_there() -> None:
             assert b"Proxy-Authorization: Basic " + base64.b64encode(b"me:s:cret") in head
 
 
+@pytest.mark.parametrize("url", ["http://b\u00fc..cher.invalid/a", "https://b\u00fc..cher.invalid/a"])
+def test_a_name_that_no_host_can_have_is_not_asked_for_anywhere(url: str) -> None:
+    with between([PAGE]) as middle:
+        with pytest.raises(RemoteError, match="is not known"):
+            through(middle).fetch(url)
+        assert middle.heads == []
+
+
 def test_what_is_known_to_be_private_is_not_asked_of_the_proxy_either() -> None:
     with between([PAGE]) as middle:
         for url in ("http://10.0.0.1/a", "http://localhost/a", "https://[::1]/a", "http://2130706433/a"):

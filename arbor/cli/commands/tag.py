@@ -10,7 +10,7 @@ from arbor.cli.command import arbor_command, json_option, message_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.ref_lists import Listing, asks_for_list, list_options, listing
-from arbor.cli.safe_text import clean_line
+from arbor.cli.safe_text import clean_line, pad
 from arbor.cli.session import Session
 from arbor.cli.showing.ref_format import ref_lines
 from arbor.cli.views import short
@@ -137,4 +137,4 @@ def _list(session: Session, as_json: bool, shown: Listing, *, subjects: bool = F
             out.line(name)
             continue
         message = tag.message or session.open().repo.commit(bytes.fromhex(tag.commit)).message
-        out.line(f"{name:<{_NAME_COLUMNS}} {clean_line(message.split(chr(10), 1)[0])}".rstrip())
+        out.line(f"{pad(name, _NAME_COLUMNS)} {clean_line(message.split(chr(10), 1)[0])}".rstrip())

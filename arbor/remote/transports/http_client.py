@@ -38,8 +38,9 @@ NO_PROXIES: Mapping[str, str] = MappingProxyType({})
 def _for_pool(proxy: Proxy | None) -> httpcore.Proxy | None:
     if proxy is None:
         return None
-    host = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
-    return httpcore.Proxy(f"{proxy.scheme}://{host}:{proxy.port}", proxy.login)
+    name, password = proxy.login or ("", "")
+    login = (name.encode(), password.encode()) if proxy.login else None  # as text only ASCII would be taken
+    return httpcore.Proxy(f"{proxy.scheme}://{proxy.place}", login)
 
 
 class HttpTransport:

@@ -213,7 +213,7 @@ def _connection_to(parts: SplitResult, rules: FetchRules, proxy: Proxy | None) -
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        if proxy is None:
+        if proxy is None or isinstance(error, UnicodeError):  # no name at all, and none for a proxy either
             raise RemoteError(f"the host '{host}' is not known") from error
         found = []
     addresses = [str(row[4][0]) for row in found]

@@ -37,7 +37,12 @@ class Proxy(NamedTuple):
     @property
     def in_words(self) -> str:
         """What a failure adds about the way that was taken."""
-        return f" through the proxy {self.host}:{self.port}"
+        return f" through the proxy {self.place}"
+
+    @property
+    def place(self) -> str:
+        """Host and port as in an address: one of IPv6 in brackets."""
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -70,9 +75,9 @@ def find_proxy(url: str, proxies: Mapping[str, str]) -> Proxy | None:
 def _parse_proxy(address: str, host: str) -> Proxy:
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
-        proxy_host, port = parts.hostname, parts.port
-    except ValueError:
-        proxy_host = port = None
+        proxy_host, port = (parts.hostname or "").encode("idna").decode("ascii"), parts.port
+    except ValueError:  # also of a name that none can have
+        proxy_host, port = "", None
     if not proxy_host or parts.scheme not in _DEFAULT_PORT:
         raise UsageError(
             f"'{_shown(address)}' is no proxy that can be used: its address begins with http:// or https://",
