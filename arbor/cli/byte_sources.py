@@ -71,8 +71,8 @@ def open_places(
     repo = session.open().repo
     folders: list[Path] = []
     addresses: list[tuple[str, str]] = []
-    known = {remote.name: remote.url for remote in remotes.list_remotes(repo)}
-    wrong = remotes.wrong_remotes(repo)
+    sound, wrong = remotes.read_remotes(repo)
+    known = {remote.name: remote.url for remote in sound}
     for text in dict.fromkeys(named):
         fs_path = session.from_here(text)
         if text in wrong:

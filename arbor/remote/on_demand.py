@@ -9,7 +9,7 @@ from arbor.errors import ArborError
 from arbor.remote.exchange.chunks import Kept, ask_kept, fetch_chunks
 from arbor.remote.own_store import may_be_own
 from arbor.remote.protocol.wire import Transport
-from arbor.remote.remotes import list_remotes, wrong_remotes
+from arbor.remote.remotes import read_remotes
 from arbor.remote.transports.addresses import STORE_SCHEMES
 from arbor.remote.transports.connecting import ConnectOptions, connect
 from arbor.repo.file_bytes import is_same_file
@@ -146,9 +146,10 @@ def bring_documents(
     """
     far = FarPlaces(options, warn)
     sources: list[ByteSource] = []
-    for name, fault in wrong_remotes(repo).items():
+    found, wrong = read_remotes(repo)
+    for name, fault in wrong.items():
         warn(f"remote '{name}' is not asked: {fault.message}")
-    for remote in list_remotes(repo):
+    for remote in found:
         fs_path = Path(options.cwd or ".", remote.url)
         if fs_path.is_dir():
             sources += open_place(fs_path, repo.store)

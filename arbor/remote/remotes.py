@@ -25,18 +25,18 @@ class Remote:
 
 
 def list_remotes(repo: Repository) -> list[Remote]:
-    """The remotes that can be used, by name; `wrong_remotes` has the others."""
-    return _read(repo)[0]
+    """The remotes that can be used, by name."""
+    return read_remotes(repo)[0]
 
 
 def wrong_remotes(repo: Repository) -> dict[str, UsageError]:
     """What is wrong with the settings of each remote that cannot be used, by name."""
-    return _read(repo)[1]
+    return read_remotes(repo)[1]
 
 
 def find_remote(repo: Repository, name: str) -> Remote | None:
     """The remote of this name, or None; raises UsageError when something is wrong with its settings."""
-    found, wrong = _read(repo)
+    found, wrong = read_remotes(repo)
     if name in wrong:
         raise wrong[name]
     return next((remote for remote in found if remote.name == name), None)
@@ -67,8 +67,8 @@ def _is_taken(repo: Repository, name: str) -> bool:
     return name in wrong or "url" in rows.get(name, {})
 
 
-def _read(repo: Repository) -> tuple[list[Remote], dict[str, UsageError]]:
-    """The remotes, and what is wrong with the others: one must not keep the rest from being used."""
+def read_remotes(repo: Repository) -> tuple[list[Remote], dict[str, UsageError]]:
+    """The remotes that can be used, and what is wrong with the others, which must not keep these from being used."""
     rows, wrong = repo.settings.rows("remote")
     found = []
     for name, row in sorted(rows.items()):
@@ -203,7 +203,7 @@ def choose_remote(repo: Repository, branch: str) -> Remote:
     followed = upstream_of(repo, branch)
     if followed is not None:
         return followed[0]
-    found, wrong = _read(repo)
+    found, wrong = read_remotes(repo)
     names = {*wrong, *(remote.name for remote in found)}
     if DEFAULT_REMOTE in names or len(names) == 1:
         return get_remote(repo, DEFAULT_REMOTE if DEFAULT_REMOTE in names else names.pop())

@@ -274,9 +274,9 @@ class Asker:
         def changed(moment: int) -> set[str]:
             if oid is None:
                 return set()
-            commits = [entry.commit for entry in history.iter_log(self._repo, [oid])]
             paths: set[str] = set()
-            for commit in commits:
+            for entry in history.iter_log(self._repo, [oid]):
+                commit = entry.commit
                 if commit.committer.seconds >= moment:
                     after = Snapshot(self._repo.store, commit.ledger_root)
                     paths.update(each.key for each in after.changes_since(self._repo.root_before(commit)))

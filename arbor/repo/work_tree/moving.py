@@ -88,8 +88,9 @@ def move_files(
         PartlyDone, StorageError: when the system refuses to write a file; what was written before is taken back. Where
             that is refused as well, or comes too late, the hint tells what waits and how it ends.
     """
-    with telling_what_waits(repo, repo.stage().in_progress), storing(repo.folder):
-        _move_files(repo, move, plan, snapshot, move_ref)
+    before = repo.stage()
+    with telling_what_waits(repo, before.in_progress), storing(repo.folder):
+        _move_files(repo, before, move, plan, snapshot, move_ref)
 
 
 @contextlib.contextmanager
@@ -115,9 +116,9 @@ def telling_what_waits(repo: Repository, waited: str = "") -> Iterator[None]:
 
 
 def _move_files(
-    repo: Repository, move: Move, plan: CheckoutPlan, snapshot: Snapshot, move_ref: Callable[[], object]
-) -> None:
-    before = repo.stage()
+    repo: Repository, before: Stage, move: Move, plan: CheckoutPlan, snapshot: Snapshot,
+    move_ref: Callable[[], object],
+) -> None:  # fmt: skip
     after = b"" if move.stage.is_empty else encode_stage(move.stage)
     head = repo.refs.head()
     record = MoveRecord(
