@@ -12,7 +12,6 @@ it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from arbor.errors import IntegrityError, UsageError, WrongType
@@ -30,6 +29,7 @@ from arbor.objects.proofs import (
     decode_proof,
     encode_proof,
 )
+from arbor.records import dataclass
 
 __all__ = ["ConsistencyProof", "Proof", "Verified", "format_json", "format_msgpack", "parse", "verify"]
 

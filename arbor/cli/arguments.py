@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
+from arbor.records import dataclass
 from arbor.repo.commits.revisions import UnknownRevision, split_range
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS
 from arbor.repo.work_tree.status import tracked_files
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
 
 
-_REVISION_AND_PATH = re.compile(r"((?:[@^]\{[^}]*\}|[@^](?!\{)|[^:@^])+):(.+)", re.DOTALL)
+_REVISION_AND_PATH = lazy_pattern(r"((?:[@^]\{[^}]*\}|[@^](?!\{)|[^:@^])+):(.+)", re.DOTALL)
 """`REV:PATH`; what stands in braces, such as the time in `main@{2026-01-31 09:30}`, may hold a colon."""
 
 
-_STAGE_AND_PATH = re.compile(r":(?:([023]):)?([^/:].*)", re.DOTALL)
+_STAGE_AND_PATH = lazy_pattern(r":(?:([023]):)?([^/:].*)", re.DOTALL)
 _SIDES = {None: None, "0": None, "2": "HEAD", "3": "MERGE_HEAD"}
 """What git's `:PATH` and `:N:PATH` are of: the stage, or in a merge the two sides."""
 

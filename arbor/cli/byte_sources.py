@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +13,7 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.records import dataclass
 from arbor.repo.forgetting.copies import ByteSource, Fetch
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -12,10 +11,11 @@ import click
 from arbor.cli.completing import DOCUMENT, REVISION, DocumentType
 from arbor.cli.output import COLOURS
 from arbor.cli.session import Session
+from arbor.lazy import lazy_pattern
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATHS_AFTER_DASHES = "arbor.paths"
-_NUMBER = re.compile(r"-\d+")
+_NUMBER = lazy_pattern(r"-\d+")
 
 
 class ArborCommand(click.Command):

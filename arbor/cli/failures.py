@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,8 @@ import click
 from arbor.cli.catalogue import ELSEWHERE, NAMES
 from arbor.cli.safe_text import quote_path
 from arbor.errors import ArborError, UsageError
-from arbor.lazy import lazy_module
+from arbor.lazy import lazy_module, lazy_pattern
+from arbor.records import dataclass
 
 if TYPE_CHECKING:
     import difflib
@@ -30,7 +30,7 @@ EXIT_PARTLY = 3
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-_QUOTED = re.compile(r"'(.*)' is not one of ", re.DOTALL)
+_QUOTED = lazy_pattern(r"'(.*)' is not one of ", re.DOTALL)
 _NO_INTEGER, _NO_NUMBER = "is not a valid integer range", "is no whole number"
 
 

@@ -24,15 +24,15 @@ else:
 
 ELLIPSIS = "…"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
-_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
-_UNSAFE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
+_UNSAFE = lazy_pattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
+_UNSAFE_IN_LINE = lazy_pattern(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
 _UNSAFE_IN_JSON = lazy_pattern(f"[\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff{UNSEEN}]")
-_NEEDS_QUOTES = re.compile(f'[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]')
-_UNSEEN = re.compile(f"[{UNSEEN}]")
-_PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")
+_NEEDS_QUOTES = lazy_pattern(f'[\x00-\x1f"\\\\\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]')
+_UNSEEN = lazy_pattern(f"[{UNSEEN}]")
+_PLAIN_WORD = lazy_pattern(r"[\w@%+=:,./-]+")
 _C_ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
-_SPACES = re.compile(r"\s+")
-_JOINING_JAMO = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
+_SPACES = lazy_pattern(r"\s+")
+_JOINING_JAMO = lazy_pattern("[\u1160-\u11ff\ud7b0-\ud7ff]")
 """Vowels and finals of hangul that is spelled out, which are drawn into the cells of the consonant before."""
 
 _BEGINS_NO_LINE = frozenset(

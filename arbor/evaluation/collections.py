@@ -14,11 +14,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from arbor.errors import UsageError
+from arbor.records import dataclass
 from arbor.store.files import in_words
 
 CORPUS = "corpus.jsonl"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -15,6 +14,7 @@ from arbor.graph.consensus import Consensus
 from arbor.graph.documents import gather_documents
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
+from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot
 from arbor.search.profiles import DEFAULT, RankingProfile, get_profile
 from arbor.search.ranking import ProfileRanker, consensus_share

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from arbor.index.reader import IndexReader
 from arbor.index.schema import stamp_of
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
+from arbor.records import dataclass
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.staging.ingest import store_extraction
 from arbor.search.plan import COMMON_SHARE

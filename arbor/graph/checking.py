@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from arbor.graph.ripple import NO_RIPPLE, Ripple
 from arbor.graph.rules import parse_rules
 from arbor.graph.staged import Staged, read_staged
 from arbor.graph.standing import Label
+from arbor.records import dataclass
 from arbor.repo.repository import Repository
 
 _YES = frozenset({"true", "yes", "1"})

@@ -6,7 +6,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -19,6 +18,7 @@ from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.objects import ledger
 from arbor.objects.paths import path_fault
+from arbor.records import dataclass
 from arbor.repo.commits.history import first_parents
 from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.revisions import resolve, resolve_range

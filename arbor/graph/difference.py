@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.graph.similarity import effective_class, unpack_signature
 from arbor.index.consensus_rows import DocumentRow
 from arbor.index.consensus_store import ConsensusStore
+from arbor.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from arbor.graph.commonplace import commonplace_terms
 from arbor.graph.markup import consensus_text
 from arbor.lazy import lazy_module
 from arbor.processes import batches, map_forked
+from arbor.records import dataclass
 from arbor.text.analyzer import terms
 
 if TYPE_CHECKING:

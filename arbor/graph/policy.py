@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
 from arbor.errors import UsageError
+from arbor.records import dataclass
 
 MILLI = 1000
 PPM = 1_000_000

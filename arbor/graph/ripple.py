@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arbor.graph.standing import Label
+from arbor.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

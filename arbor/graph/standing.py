@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from arbor.graph.policy import MILLI, PPM, ConsensusPolicy
+from arbor.records import dataclass
 
 
 class Label(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from arbor.graph.difference import Difference
 from arbor.graph.policy import ConsensusPolicy
@@ -11,6 +10,7 @@ from arbor.graph.ripple import NO_RIPPLE, LabelChange, Reach, Ripple
 from arbor.graph.standing import Label, label_for
 from arbor.index.consensus_rows import DocumentRow
 from arbor.index.consensus_store import ConsensusStore
+from arbor.records import dataclass
 
 
 class Witness:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from arbor.lazy import lazy_pattern
+
 DATE_KEYS = ("updated", "modified", "last_modified", "lastmod", "date", "published", "created")
 """Front matter keys that date a document; the first one that holds a date counts."""
 
 # A year, a month or a day; where only the order could tell the day from the month (3/4/2024), it is no date.
-_DAY = re.compile(
+_DAY = lazy_pattern(
     r"""([12][0-9]{3})(?:
         ([-/.]) ([0-9]{1,2}) (?:\2 ([0-9]{1,2}))?
         | [\u5e74\ub144] \s* (?: ([0-9]{1,2}) [\u6708\uc6d4] \s* (?: ([0-9]{1,2}) [\u65e5\uc77c])?)?

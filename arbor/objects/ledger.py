@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from blake3 import blake3
@@ -19,6 +18,7 @@ from arbor.errors import IntegrityError
 from arbor.objects import codec
 from arbor.objects.ids import OID_BYTES, Kind, object_id
 from arbor.objects.paths import MAX_PATH_BYTES, path_fault
+from arbor.records import dataclass
 
 BITS_PER_LEVEL = 3
 MAX_LEVEL = 15

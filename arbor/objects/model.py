@@ -7,15 +7,16 @@ also proves that its encoding is the canonical one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, TypeVar
 
 from arbor.errors import IntegrityError
+from arbor.lazy import lazy_pattern
 from arbor.objects import codec
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.links import Rows, check_rows
+from arbor.records import dataclass
 
 SCHEMA = 1
 MANIFEST_SCHEMA = 2
@@ -32,7 +33,7 @@ ENCODINGS = frozenset(
 """All that is ever recorded. Nothing else is looked up, since a name may come from somebody else's object."""
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}"
-_MEDIA_TYPE = re.compile(f"{_NAME}/{_NAME}")
+_MEDIA_TYPE = lazy_pattern(f"{_NAME}/{_NAME}")
 T = TypeVar("T")
 
 

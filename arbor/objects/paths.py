@@ -13,26 +13,27 @@ import re
 import unicodedata
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
 
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 PRIVATE_FOLDER = ".arbor"
 # Windows takes `C:` at the start of a part for a drive and leaves the folder that it stands in.
-_DRIVE = re.compile(r"^[A-Za-z]:")
-_CONTROL = re.compile("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\\\\]")
-_RESERVED = re.compile(r"^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$", re.IGNORECASE)
+_DRIVE = lazy_pattern(r"^[A-Za-z]:")
+_CONTROL = lazy_pattern("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\\\\]")
+_RESERVED = lazy_pattern(r"^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])$", re.IGNORECASE)
 # A colon is the worst: what follows it names a stream of the file before it, and nothing is refused.
-_NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
+_NOT_ON_WINDOWS = lazy_pattern(r'[<>:"|?*]')
 # Characters that HFS+ and APFS ignore when they compare names, so that they can disguise a protected one.
-_IGNORABLE = re.compile(
+_IGNORABLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
-_SHORT_NAME = re.compile(r"^\.?(arbor|git)~[0-9]+$|^(arbor|git)~[0-9]+$")
+_SHORT_NAME = lazy_pattern(r"^\.?(arbor|git)~[0-9]+$|^(arbor|git)~[0-9]+$")
 _PROTECTED = frozenset({PRIVATE_FOLDER, ".git"})
 
 
 # Nearly every path: plain ASCII names that no rule below can object to.
-_PLAIN = re.compile(
+_PLAIN = lazy_pattern(
     r"(?:(?!(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./ ]|\Z))"
     r"[A-Za-z0-9_](?:[A-Za-z0-9 _,&()'+@!-]*[A-Za-z0-9_)])?(?:\.[A-Za-z0-9_]+)*(?:/(?!\Z)|\Z))+",
     re.IGNORECASE,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from blake3 import blake3
@@ -20,6 +20,7 @@ from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import Commit, Document, as_oid, decode_commit, decode_document
 from arbor.objects.paths import path_fault
+from arbor.records import dataclass
 
 MAGIC = "arbor-proof"
 VERSION = 1

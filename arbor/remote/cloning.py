@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from arbor.errors import RemoteError, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.records import dataclass
 from arbor.remote.exchange.negotiating import advertised
 from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
 from arbor.remote.fetching import FetchOptions, choose_refs, require_prerequisites

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from arbor.arguments import StrPath, checked_desk
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
+from arbor.records import dataclass
 from arbor.remote import remotes
 from arbor.remote.protocol.messages import COLD, FULL, RemoteRef, parse_filter
 from arbor.remote.remotes import Remote

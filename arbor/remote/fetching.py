@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import RemoteError, UsageError
+from arbor.records import dataclass
 from arbor.remote.exchange.negotiating import ROLLED_BACK, advertised, find_haves
 from arbor.remote.exchange.transfer import Arrival, TransferOptions, download
 from arbor.remote.protocol.messages import Advertisement, RemoteRef

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from arbor.errors import ColdDocument
 from arbor.objects.ids import OID_BYTES
+from arbor.records import dataclass
 from arbor.remote.exchange.accepting import NOT_FORWARD, TAG_EXISTS
 from arbor.remote.exchange.enumerating import select_missing
 from arbor.remote.exchange.negotiating import ROLLED_BACK, advertised, find_haves

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import UsageError
+from arbor.records import dataclass
 from arbor.remote.pushing import PushSpec
 from arbor.remote.remotes import upstream_of
 from arbor.repo.commits.revisions import find_ref, resolve

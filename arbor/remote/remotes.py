@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
+from arbor.records import dataclass
 from arbor.remote.protocol.messages import FULL, check_filter
 from arbor.repo.commits.upstreams import list_upstreams, read_upstream, upstream_key, write_upstream
 from arbor.repo.repository import Repository
 from arbor.store.refs import HEADS, REMOTES, check_ref_name
 
-_NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")
+_NAME = lazy_pattern(r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")
 DEFAULT_REMOTE = "origin"
 
 

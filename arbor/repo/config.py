@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.codec import check_unicode
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.records import dataclass
 from arbor.store.files import (
     MAX_STATE_BYTES,
     check_is_there,

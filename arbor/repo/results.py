@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from arbor.records import dataclass
 from arbor.repo.commits.messages import subject_of
 
 

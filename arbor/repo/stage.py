@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import msgpack
@@ -13,6 +13,7 @@ from arbor.errors import ConflictError, IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.ledger_diff import Change, diff
+from arbor.records import dataclass
 from arbor.repo.snapshot import CORE_MARK
 from arbor.store.files import (
     MAX_STATE_BYTES,

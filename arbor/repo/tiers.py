@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgpack
 
 from arbor.errors import IntegrityError
 from arbor.objects.model import split_oids
+from arbor.records import dataclass
 from arbor.store.compression import compress, decompress
 from arbor.store.files import (
     CHECK_BYTES,

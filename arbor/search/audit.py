@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, Manifest
+from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot, ledger_key, passage_encoding
 from arbor.repo.trust.deep_check import fits
 from arbor.search.results import AuditMode, ChunkPlace

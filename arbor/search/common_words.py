@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from arbor.lazy import lazy_pattern
 
 _STOP = """
 a about an and any are as at be been being but by can could did do does for from had has have he her him his how i if
@@ -13,7 +13,7 @@ STOP_WORDS = frozenset(_STOP.split())
 """Words that carry a question and not its subject. They rank only when a query has no other words."""
 
 _NO_NAMES = {"A", "I", "AND", "OR", "NOT"}
-_STOP_SHAPE = re.compile(r"[\W_]*([^\W_]+)(?:['\u2019]([^\W_]+))?[\W_]*")
+_STOP_SHAPE = lazy_pattern(r"[\W_]*([^\W_]+)(?:['\u2019]([^\W_]+))?[\W_]*")
 """A word with the signs around it, or two that an apostrophe makes one."""
 
 _ENDINGS = """

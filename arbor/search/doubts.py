@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+
+from arbor.lazy import lazy_pattern
 
 _DOUBTED_CHARS = 3
 _QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02"
@@ -21,8 +22,8 @@ _ELSEWHERE = {
 }  # fmt: skip
 """Filters of git and of search engines that are none here."""
 _OF_DATES = ("before", "after")
-_STAR_IN_PHRASE = re.compile(r"(?<!\*)[^\W_]\*(?!\*|\Z)|\*[^*]+[^\W_]\*\Z")
-_STAR_WITHIN = re.compile(r"[*?]+\.?[^\W_]+|[^\W_]+\*+[^\W_]+")
+_STAR_IN_PHRASE = lazy_pattern(r"(?<!\*)[^\W_]\*(?!\*|\Z)|\*[^*]+[^\W_]\*\Z")
+_STAR_WITHIN = lazy_pattern(r"[*?]+\.?[^\W_]+|[^\W_]+\*+[^\W_]+")
 
 
 def doubt_word(word: str, fields: Sequence[str], *, minus: bool) -> Iterator[str]:

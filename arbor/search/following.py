@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import ArborError
@@ -10,6 +9,7 @@ from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.index import access
 from arbor.index.consensus_store import CONSENSUS_FILE
 from arbor.lazy import lazy_module
+from arbor.records import dataclass
 from arbor.repo.commits.messages import subject_of
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from arbor.errors import UsageError
 from arbor.index.reader import Filter, Session, all_of, matches_any
 from arbor.index.tokens import Tokenizer
+from arbor.records import dataclass
 from arbor.search.beginnings import widen
 from arbor.search.common_words import STOP_WORDS, is_stop_word
 from arbor.search.query import Condition, Query, Term, is_one_letter, is_pattern

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from arbor.errors import UsageError
+from arbor.records import dataclass
 from arbor.repo.config import check_keys
 
 WEIGHTS = ("relevance", "consensus", "quality", "freshness")

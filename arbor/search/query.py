@@ -18,15 +18,16 @@ Signs that name titles or set off speech in Chinese and Japanese, 《so》 and �
 from __future__ import annotations
 
 import calendar
-import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
 from arbor.objects.model import KINDS
+from arbor.records import dataclass
 from arbor.repo.commits.moments import UNIT_SECONDS
 from arbor.search.doubts import doubt_operators, doubt_phrase, doubt_word
 from arbor.text.analyzer import match_units
@@ -35,20 +36,20 @@ MAX_QUERY_CHARS = 1_000_000
 MAX_FILTERS = 64
 MAX_STARS = 8
 _FIELDS = ("path", "kind", "lang", "label", "since", "until", "rev", "title")
-_PART = re.compile(
+_PART = lazy_pattern(
     r"""\s*(?P<minus>-(?=[^\s-]))?(?:(?P<field>[a-z]+):(?=[^\s]))?"""
     r"""(?:"(?P<quoted>[^"]*)(?P<closed>"?)"""
     r"""|(?P<marked>[\u201c-\u201f\uff02][^"\u201c-\u201f\uff02]*["\u201c-\u201f\uff02]|\xab[^\xab\xbb]*\xbb|\xbb[^\xab\xbb]*\xab)"""
     r"""|(?P<plain>\S+))"""
 )
-_BEGUN_PHRASE = re.compile(r"[^*]*[^\W_]\*")
+_BEGUN_PHRASE = lazy_pattern(r"[^*]*[^\W_]\*")
 _NOTES_MAX = 3
 # `30d`, and as git takes it `2.weeks.ago`; quoted, with spaces. Minutes are left out, since an m is a month.
-_AGE = re.compile(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
-_YEAR_OR_MONTH = re.compile(r"\d{4}(-\d\d)?")
-_WEEK = re.compile(r"\d{4}-?W\d\d")
-_HALVES = re.compile("[\ud800-\udfff]")
-_WILDCARDS = re.compile(r"[*?\[]")
+_AGE = lazy_pattern(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
+_YEAR_OR_MONTH = lazy_pattern(r"\d{4}(-\d\d)?")
+_WEEK = lazy_pattern(r"\d{4}-?W\d\d")
+_HALVES = lazy_pattern("[\ud800-\udfff]")
+_WILDCARDS = lazy_pattern(r"[*?\[]")
 
 
 class Term(NamedTuple):

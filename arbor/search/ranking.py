@@ -7,7 +7,7 @@ hit's value does not depend on how many hits were asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from arbor.errors import IntegrityError
@@ -15,6 +15,7 @@ from arbor.graph.consensus import Consensus
 from arbor.graph.policy import MILLI, PPM
 from arbor.index.dates import find_date
 from arbor.index.reader import Session
+from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot
 from arbor.search.profiles import RankingProfile
 from arbor.search.quality import freshness_of, quality_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from arbor.errors import UsageError
 from arbor.index.reader import BadExpression, DocumentInfo, Found, Session
+from arbor.records import dataclass
 from arbor.search.plan import Plan, RankedUnit
 from arbor.search.query import Query
 from arbor.text.extraction import Extraction

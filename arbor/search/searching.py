@@ -6,13 +6,14 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.index.reader import IndexReader, Session
 from arbor.index.tokens import Tokenizer
 from arbor.objects.ids import file_hash
 from arbor.objects.model import Document
+from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
 from arbor.search.plan import Hooks, Plan, lang_filter, make_plan, path_condition, path_filter

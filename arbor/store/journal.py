@@ -16,7 +16,6 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import msgpack
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
+from arbor.records import dataclass
 from arbor.store.files import (
     MAX_STATE_BYTES,
     check_is_there,

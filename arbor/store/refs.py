@@ -10,13 +10,14 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from blake3 import blake3
 
 from arbor.errors import ConflictError, IntegrityError, UsageError
+from arbor.lazy import lazy_pattern
 from arbor.objects.model import Signature
+from arbor.records import dataclass
 from arbor.store.files import (
     MAX_STATE_BYTES,
     TEMPORARY_PREFIX,
@@ -32,9 +33,9 @@ from arbor.store.files import (
 HEADS, TAGS, REMOTES = "refs/heads/", "refs/tags/", "refs/remotes/"
 FETCH_HEAD = "FETCH_HEAD"
 _SYMBOLIC = "ref: "
-_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$|^/|^\.|^-|^@$")
-_WINDOWS = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
-_OID = re.compile(r"[0-9a-f]{64}\Z")
+_FORBIDDEN = lazy_pattern(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$|^/|^\.|^-|^@$")
+_WINDOWS = lazy_pattern(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+_OID = lazy_pattern(r"[0-9a-f]{64}\Z")
 _MAX_NAME_BYTES = 200
 _NO_OID = bytes(32)
 _MAX_FILE_BYTES = 4096

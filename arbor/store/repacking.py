@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence, Set
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from operator import add
 
 from arbor.errors import IntegrityError
+from arbor.records import dataclass
 from arbor.store import pack_format as fmt
 from arbor.store.files import fsync_folder
 from arbor.store.odb import MERGE_ABOVE, ObjectStore, read_sound

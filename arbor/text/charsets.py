@@ -10,6 +10,7 @@ import codecs
 import re
 from typing import NamedTuple
 
+from arbor.lazy import lazy_pattern
 from arbor.objects.model import ENCODINGS
 
 LABELS = {
@@ -82,14 +83,14 @@ _ALSO = {
 _CODECS = frozenset([*LABELS.values(), *_ALSO.values()])
 
 DECLARED_WITHIN_BYTES = 2048
-_DECLARED = re.compile(
+_DECLARED = lazy_pattern(
     rb"<\?xml[^<>]{0,200}?\sencoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,30})|\bcharset\s*=\s*[\"']?([A-Za-z0-9_.:-]{2,30})"
     rb"|\b(?:file)?(?:en)?coding\s*[:=]\s*([A-Za-z0-9_.-]{2,30})|\\usepackage\s*\[(latin\d{1,2}|cp\d{3,4}|koi8-r|utf8)\]",
     re.IGNORECASE,
 )
 """How XML, pages and message catalogues, programs and editors, and LaTeX say what a file is in."""
 
-_WINDOWS = re.compile(r"\Acp-?(?=12)", re.IGNORECASE)
+_WINDOWS = lazy_pattern(r"\Acp-?(?=12)", re.IGNORECASE)
 MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """Byte order marks that count before whatever else names an encoding (HTML standard, "BOM sniff")."""
 

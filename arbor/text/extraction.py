@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from arbor.objects.links import Link, Rows, expand_links
+from arbor.records import dataclass
 
 FrontValue: TypeAlias = "bool | int | str | list[FrontValue] | dict[str, FrontValue] | None"
 """One front matter value. Numbers that are not whole, and dates, are kept as the text the author typed."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from arbor.lazy import lazy_pattern
 
-_NON_ASCII = re.compile(r"[^\x00-\x7f]++")
+_NON_ASCII = lazy_pattern(r"[^\x00-\x7f]++")
 _FEW = 80
 """One byte beyond ASCII in this many characters is where both ways take as long."""
 
@@ -199,14 +199,14 @@ NAMES = (
 )
 """Names whose signs a tokenizer drops: what each holds for sure, where the signs stand, and what is written there."""
 
-INNER_CAPITAL = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
+INNER_CAPITAL = lazy_pattern(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")
 """What every word such as `parseRequest` has, and few others do: begun with what is rare, it is quick to rule out."""
 
-_CAMEL = re.compile(r"[a-z]\d*[A-Z]|[A-Z]{2}[a-z]")
-_CAMEL_WORD = re.compile(r"(?<![^\W_])[A-Za-z0-9]+(?![^\W_])")
-_CAMEL_PARTS = re.compile(r"[A-Z]+\d*(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+\d*|[A-Z]+\d*")
+_CAMEL = lazy_pattern(r"[a-z]\d*[A-Z]|[A-Z]{2}[a-z]")
+_CAMEL_WORD = lazy_pattern(r"(?<![^\W_])[A-Za-z0-9]+(?![^\W_])")
+_CAMEL_PARTS = lazy_pattern(r"[A-Z]+\d*(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+\d*|[A-Z]+\d*")
 
-_MOMENT = re.compile(r"T(?<=\d\d-\d\dT)(?=[0-2]\d:?\d\d)")
+_MOMENT = lazy_pattern(r"T(?<=\d\d-\d\dT)(?=[0-2]\d:?\d\d)")
 
 
 def spell_names(text: str, joint: str = " ") -> str:

@@ -6,7 +6,6 @@ is decided by what there is: a single common word where no other language has as
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -104,7 +103,7 @@ _CYRILLIC = (
 like are Serbian and Macedonian."""
 _CYRILLIC_SHARE, _HARD_SIGN_SHARE = 0.01, 0.006
 _AROUND_WORDS = ".,;:!?()[]{}<>\"'*_`#|-\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
-_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
+_CODE = lazy_pattern(r"[a-z]{2,3}(-[a-z0-9]+)*")
 _NON_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 _KANA_SHARE, _SCRIPT_SHARE, _COMMON_MIN = 0.05, 0.2, 3
 # A short text may have a single common word; one this much longer that has no more is a list or a program.

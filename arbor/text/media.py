@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from arbor.lazy import lazy_pattern
 from arbor.text.readers import BINARY, DOCX, EMAIL, FORMATS_BY_SUFFIX, HTML, PDF, PLAIN, Format
 
 _SNIFF_BYTES = 4096
@@ -11,19 +12,19 @@ _SNIFF_BYTES = 4096
 _PACKED = (b"%PDF-", b"PK\x03\x04")
 """Beginnings of files that are never text, whatever their name says."""
 
-_BINARY = re.compile(
+_BINARY = lazy_pattern(
     rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|RIFF....(?:WEBP|WAVE|AVI )|\x7fELF|MZ.{0,58}\x00|\x1f\x8b|BZh[1-9]1AY"
     rb"|\xfd7zXZ\x00|7z\xbc\xaf\x27\x1c|\x28\xb5\x2f\xfd|PK[\x03\x05\x07]|Rar!\x1a\x07|\xd0\xcf\x11\xe0\xa1\xb1\x1a"
     rb"|SQLite format 3\x00|OggS\x00|ID3[\x02-\x04]|fLaC\x00|....ftyp|\xca\xfe\xba\xbe|\x00asm|wOF[F2]",
     re.DOTALL,
 )
-_HTML = re.compile(
+_HTML = lazy_pattern(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^<>]*+>\s*+)?(?:<!--(?:(?!-->).){0,1000}-->\s*+)?<(?:!doctype\s+html|html|head|body)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
-_MAIL_START = re.compile(rb"(?:From \S[^\n]*+\n)?(?:[A-Za-z][A-Za-z-]*+: [^\n]*+\n(?:[ \t][^\n]*+\n)*){3,}")
+_MAIL_START = lazy_pattern(rb"(?:From \S[^\n]*+\n)?(?:[A-Za-z][A-Za-z-]*+: [^\n]*+\n(?:[ \t][^\n]*+\n)*){3,}")
 _MAIL_FIELDS = (b"from:", b"date:", b"subject:", b"message-id:", b"received:", b"mime-version:")
-_INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|sh|fish|node|ruby|perl|php|lua|Rscript)")
+_INTERPRETER = lazy_pattern(rb"#![^\n]*?\b(python|bash|zsh|sh|fish|node|ruby|perl|php|lua|Rscript)")
 _INTERPRETER_SUFFIXES = {
     b"Rscript": ".r",
     b"bash": ".sh",

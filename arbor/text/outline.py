@@ -8,9 +8,9 @@ where the passage alone does not tell, the text before it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from arbor.records import dataclass
 from arbor.text.chunker import BLANK_LINE_BYTES, Mark, enter_heading
 from arbor.text.extraction import DEFAULT_POLICY
 from arbor.text.readers import HeadingFinder, get_heading_finder, get_reader

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
 from operator import add
@@ -27,9 +26,9 @@ _SPACED_LOWER = bytes(
 )
 """For UTF-8: makes ASCII letters small, and all ASCII characters but letters and digits spaces."""
 
-_WORD = re.compile(r"[^\W_]++")
+_WORD = lazy_pattern(r"[^\W_]++")
 _UNSPACED_PARTS = lazy_pattern(f"([{UNSPACED}]++)")
-_HIRAGANA = re.compile(r"[\u3041-\u309f]")
+_HIRAGANA = lazy_pattern(r"[\u3041-\u309f]")
 _SCRIPT_RUN = lazy_pattern(
     r"([\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]++)"
     r"|([\u30a1-\u30ff\u31f0-\u31ff]++)"
@@ -48,7 +47,7 @@ _ENDING = lazy_pattern(
 )
 """What a Korean noun carries: particles, the plural, and forms of the verbs that make verbs of nouns."""
 
-_EMOJI_WORD = re.compile(r"u[0-9]{4,6}")
+_EMOJI_WORD = lazy_pattern(r"u[0-9]{4,6}")
 
 
 class _TermTable(dict[str, str]):

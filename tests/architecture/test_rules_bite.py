@@ -103,6 +103,11 @@ def assert_refused(
             "@dataclass(frozen=True)\nclass Hit: ...",
         ),
         (
+            test_shape.test_dataclasses_come_from_one_place,
+            "arbor.store.odb",
+            "from dataclasses import dataclass, field",
+        ),
+        (
             test_shape.test_what_callers_get_is_frozen,
             "arbor.kb",
             "@dataclasses.dataclass(slots=True)\nclass Hit: ...",

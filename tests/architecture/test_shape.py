@@ -171,3 +171,16 @@ def test_what_callers_get_is_frozen() -> None:
         if "frozen" not in options and not node.name.startswith("_")
     ]
     assert not wrong, "public dataclasses that can be changed:\n" + "\n".join(wrong)
+
+
+def test_dataclasses_come_from_one_place() -> None:
+    wrong = [
+        f"{module.at(node.lineno)}"
+        for module in modules()
+        if module.room != "records"
+        for node in nodes(module)
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "dataclasses"
+        and "dataclass" in {alias.name for alias in node.names}
+    ]
+    assert not wrong, "half a millisecond at start for each class, take arbor.records:\n" + "\n".join(wrong)

@@ -11,7 +11,7 @@ from arbor.cli.command import ArborCommand, at_option, json_option
 from arbor.cli.session import Session
 from arbor.cli.showing.search_view import hit_lines, porcelain_line, result_fields, summary_lines
 from arbor.errors import IntegrityError, UsageError
-from arbor.lazy import lazy_module
+from arbor.lazy import lazy_module, lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,9 @@ MODES = ("STRICT", "HYBRID", "VISUAL")
 KINDS = ("surface", "core")
 EXIT_NO_MATCH = 1
 _FURTHER_PASSAGES = 3
-_QUOTABLE = re.compile(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
-_MARK = re.compile('["\u201c-\u201f\uff02\xab\xbb]')
-_EXCLUSION = re.compile(rf"-(?:[^-\W]|{_MARK.pattern}).*", re.DOTALL)
+_QUOTABLE = lazy_pattern(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
+_MARK = lazy_pattern('["\u201c-\u201f\uff02\xab\xbb]')
+_EXCLUSION = lazy_pattern(rf"-(?:[^-\W]|{_MARK.pattern}).*", re.DOTALL)
 _ESCAPE = "\0"  # no argument of a process can hold it
 
 

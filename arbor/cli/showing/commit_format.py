@@ -14,7 +14,7 @@ from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.views import Head, moment, read_head, short
 from arbor.errors import UsageError
-from arbor.lazy import lazy_module
+from arbor.lazy import lazy_module, lazy_pattern
 from arbor.repo.commits.messages import split_message
 from arbor.store.refs import HEADS, TAGS, short_name
 
@@ -32,10 +32,10 @@ _ABBREVIATED = "--oneline"
 """The form that has no other name: as `oneline`, with short oids, refs and colours."""
 _ONE_LINE = {"oneline": "%H %s", "reference": "%h (%s, %as)"}
 _PREFIXES = ("format:", "tformat:")
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"%(?:C\([^)]*\)|C(?:red|green|blue|reset)|x[0-9a-fA-F]{2}|[ac][nNeEdDtriIs]|[HhTtPpsbBdDn%])"
 )
-_UNKNOWN = re.compile(
+_UNKNOWN = lazy_pattern(
     r"%(?:<\||>\||[<>]\(|>>|w\(|\([a-z]|G[?GSKFPT]|g[dDnNeEs]|[+\- ][a-zA-Z]|[ac][lLh]|[NSme])"
 )
 """What git fills in and arbor does not: it would stand in the answer as it is."""
@@ -51,7 +51,7 @@ _LETTERS = {
 _DATE_FORMS = ("iso", "iso-strict", "short", "relative", "unix", "raw", "rfc")
 _SAME_DATE_FORMS = {"default": "iso", "iso8601": "iso", "iso8601-strict": "iso-strict", "rfc2822": "rfc"}
 _STRFTIME = "format:"
-_DIRECTIVE = re.compile(r"%[-_0^#]?[A-Za-z%]")
+_DIRECTIVE = lazy_pattern(r"%[-_0^#]?[A-Za-z%]")
 # Up to how many of a unit an age is told in it, as git tells ages; each unit holds so many of the one before.
 _AGES = (("second", 90, 1), ("minute", 90, 60), ("hour", 36, 60), ("day", 14, 24))
 _WEEKS_UNTIL_DAYS, _MONTHS_UNTIL_DAYS, _YEARS_UNTIL_DAYS = 70, 365, 1825

@@ -12,6 +12,7 @@ from arbor.cli.safe_text import ELLIPSIS, cell_width, clean_line, clean_words, p
 from arbor.cli.session import Session
 from arbor.cli.views import LABEL_STYLES, count, origin_fields, short
 from arbor.errors import first_of
+from arbor.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from arbor.search.results import ChunkPlace, Hit, PassageHit, Score, Scores, SearchResult
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 AUDIT_STYLES = {"STRICT": "green", "HYBRID": "yellow", "VISUAL": "dim"}
 _MAX_SNIPPET_LINES = 4
 _MAX_PATHS = 3
-_MARKDOWN_HEADING = re.compile("#{1,6} +")
-_HEADING_ENDS = re.compile(r"(?:(?: *\{:? *[#.][^{}]*\})?(?: [ #]*+)?(?<!\S)|\Z)")
+_MARKDOWN_HEADING = lazy_pattern("#{1,6} +")
+_HEADING_ENDS = lazy_pattern(r"(?:(?: *\{:? *[#.][^{}]*\})?(?: [ #]*+)?(?<!\S)|\Z)")
 """A name that the heading was given, as in `{#name}`, and closing hashes; no word goes on after it."""
-_NOT_SHOWN = re.compile(r"\[\[[^\[\]|]*+\||\]\([^()]*+\)|</?[A-Za-z][^<>]*+>|[\\*_`!\[\]]")
+_NOT_SHOWN = lazy_pattern(r"\[\[[^\[\]|]*+\||\]\([^()]*+\)|</?[A-Za-z][^<>]*+>|[\\*_`!\[\]]")
 """What can stand before any character of a heading that is shown without its markup: escapes, emphasis, links, tags."""
 Marks = tuple[tuple[int, int], ...]
 

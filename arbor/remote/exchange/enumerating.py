@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.errors import IntegrityError
 from arbor.objects import codec, ledger, model
@@ -13,6 +13,7 @@ from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit
 from arbor.objects.passages import chunk_oids
+from arbor.records import dataclass
 from arbor.remote.protocol.messages import AT, COLD, FULL, RemoteRef
 from arbor.remote.quarantine.ledger_walk import Fresh, fresh_part
 from arbor.repo.commits.history import ancestors, parents_first, peel, ref_commits

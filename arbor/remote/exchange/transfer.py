@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import IntegrityError, LostObject
+from arbor.records import dataclass
 from arbor.remote.protocol.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.protocol.messages import FULL, FetchRequest, decode_fetch_answer, encode_fetch_request
 from arbor.remote.protocol.wire import Transport, open_packets

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from arbor.errors import IntegrityError
+from arbor.records import dataclass
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 

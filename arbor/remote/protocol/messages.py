@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from arbor.errors import RemoteError, UsageError, printable
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.model import split_oids
 from arbor.objects.paths import path_fault
+from arbor.records import dataclass
 from arbor.remote.protocol.limits import (
     HELD_BYTES,
     MAX_ERROR_CHARS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.errors import IntegrityError, LostObject
 from arbor.objects import ledger, merkle, model
@@ -11,6 +11,7 @@ from arbor.objects.columns import document_row, manifest_row
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Commit, Tag
+from arbor.records import dataclass
 from arbor.remote.quarantine.inspecting import DocumentRow, Inspection, ManifestFacts
 from arbor.remote.quarantine.ledger_walk import fresh_part
 from arbor.repo.commits.history import ancestors, parents_first, ref_commits

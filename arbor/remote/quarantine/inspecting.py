@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from arbor.objects.columns import decode_all, measure
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.model import split_oids
 from arbor.processes import map_forked
+from arbor.records import dataclass
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import encode_row
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.errors import IntegrityError
 from arbor.objects.ledger import EMPTY_LEDGER, NodeSource
 from arbor.objects.ledger_diff import Change, Cursor, Subtree, walk_differences
+from arbor.records import dataclass
 
 
 @dataclass(slots=True)

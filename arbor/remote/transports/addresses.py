@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
+from arbor.records import dataclass
 
 STORE_SCHEMES = ("s3", "gs", "az", "azure", "abfs", "memory")
-_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
-_SCP = re.compile(r"^(?P<user>[^@:/\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^@:/\\\s]+):(?P<path>[^\s].*)$")
-_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
-_HOST = re.compile(r"^[A-Za-z0-9_.:\[\]-]+$")
+_SCHEME = lazy_pattern(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
+_SCP = lazy_pattern(r"^(?P<user>[^@:/\s]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^@:/\\\s]+):(?P<path>[^\s].*)$")
+_DRIVE = lazy_pattern(r"^[A-Za-z]:[\\/]")
+_HOST = lazy_pattern(r"^[A-Za-z0-9_.:\[\]-]+$")
 _AS_THEY_ARE = "/%:@!$&'*+,;=~()"
 """In the path of an URL, besides letters, digits and `-._`; the rest goes over the wire percent-encoded."""
-_USER = re.compile(r"^[A-Za-z0-9_.+-]+$")
+_USER = lazy_pattern(r"^[A-Za-z0-9_.+-]+$")
 
 
 @dataclass(frozen=True, slots=True)

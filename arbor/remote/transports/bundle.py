@@ -9,7 +9,6 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,6 +17,7 @@ from blake3 import blake3
 from arbor.errors import IntegrityError, RemoteError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects import codec
+from arbor.records import dataclass
 from arbor.remote.exchange.enumerating import known_ancestors
 from arbor.remote.exchange.planning import plan_answer
 from arbor.remote.exchange.sending import FramePart, iter_frames

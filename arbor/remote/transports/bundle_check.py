@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from arbor.records import dataclass
 from arbor.remote.exchange.transfer import TransferOptions, download
 from arbor.remote.fetching import require_prerequisites
 from arbor.remote.quarantine.connectivity import complete_commits

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.errors import RemoteError, UsageError
 from arbor.lazy import lazy_module
+from arbor.records import dataclass
 from arbor.remote.protocol.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.protocol.wire import Transport
 from arbor.remote.transports.addresses import Address, parse_address
@@ -43,7 +44,10 @@ class ConnectOptions:
     proxies: Mapping[str, str] = field(default_factory=dict)
 
 
-def connect(text: str, options: ConnectOptions = ConnectOptions()) -> Transport:
+_AS_THEY_ARE = ConnectOptions()
+
+
+def connect(text: str, options: ConnectOptions = _AS_THEY_ARE) -> Transport:
     """The transport of an address; close it when done.
 
     Raises:

@@ -10,7 +10,6 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote
@@ -26,6 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbor.errors import RemoteError, UsageError
+from arbor.records import dataclass
 from arbor.remote.exchange.service import Service
 from arbor.remote.protocol.limits import DEFAULT_LIMITS, Limits
 from arbor.remote.protocol.pacing import Pace, PacedReader

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from arbor.errors import ArborError, ConflictError, PartlyDone, UsageError
 from arbor.objects.ids import Kind
 from arbor.objects.model import Tag, decode_tag, encode_tag
+from arbor.records import dataclass
 from arbor.repo.commits.history import is_ancestor, peel, ref_commits
 from arbor.repo.commits.revisions import find_ref, is_symmetric, nearest, resolve, resolve_start
 from arbor.repo.commits.shorthands import branch_named, name_told

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import ArborError, ConflictError, UsageError, WrongType, first_of
 from arbor.objects import codec, ledger, merkle
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Signature, encode_commit
+from arbor.records import dataclass
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot

@@ -5,14 +5,15 @@ from __future__ import annotations
 import codecs
 import contextlib
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from arbor.errors import IntegrityError, UsageError
+from arbor.lazy import lazy_pattern
 from arbor.objects.model import Document
+from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
 
@@ -23,8 +24,8 @@ _HOLDERS_MAX = 64
 """A part that more documents hold than this, such as an empty line, says nothing of where one came from."""
 _MAX_DIFF_LINES = 200_000
 CONTEXT_LINES = 3
-_SPACES = re.compile(r"[ \t\r\f\v]+")
-_END_SPACES = re.compile(r"[ \t\r\f\v]+$")
+_SPACES = lazy_pattern(r"[ \t\r\f\v]+")
+_END_SPACES = lazy_pattern(r"[ \t\r\f\v]+$")
 
 
 @dataclass(frozen=True, slots=True)

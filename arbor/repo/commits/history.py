@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -14,6 +13,7 @@ from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.ledger_diff import diff
 from arbor.objects.model import Commit, decode_tag
+from arbor.records import dataclass
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.work_tree.selections import is_glob, matcher_of

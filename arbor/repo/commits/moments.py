@@ -8,14 +8,15 @@ import time
 from datetime import datetime
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
 
 _DAY = 24 * 3600
 UNIT_SECONDS = {"h": 3600, "d": _DAY, "w": 7 * _DAY, "m": 30 * _DAY, "y": 365 * _DAY}
 """Hours, days, weeks, months and years, as in `30d`."""
 _SECONDS = {"second": 1, "minute": 60}
-_AGO = re.compile(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
-_SHORT_AGO = re.compile(r"^([0-9]{1,6})([hdwmy])$")
-_WITH_ZONE = re.compile(
+_AGO = lazy_pattern(r"^([0-9]{1,6})\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?$")
+_SHORT_AGO = lazy_pattern(r"^([0-9]{1,6})([hdwmy])$")
+_WITH_ZONE = lazy_pattern(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{4,})\s*(Z|[+-][0-9]{2}:?[0-9]{2})", re.IGNORECASE
 )
 _DATE_FORMATS = (

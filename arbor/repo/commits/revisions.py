@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
-from arbor.lazy import lazy_module
+from arbor.lazy import lazy_module, lazy_pattern
 from arbor.objects.ids import Kind
 from arbor.repo.commits import history
 from arbor.repo.commits.moments import parse_moment
@@ -27,9 +27,9 @@ MERGE_HEAD = "MERGE_HEAD"
 ORIG_HEAD = "ORIG_HEAD"
 """Where HEAD was before the last reset, merge or pull."""
 _FAR_MOVES = ("reset: ", "merge ", "commit (merge): ")
-_STEP = re.compile(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
-_AT = re.compile(r"^(.*)@\{([^}]+)\}$")
-_NUMBER = re.compile(r"^[0-9]{1,9}$")
+_STEP = lazy_pattern(r"\^\{([^}]*)\}|([~^])([0-9]{0,9})")
+_AT = lazy_pattern(r"^(.*)@\{([^}]+)\}$")
+_NUMBER = lazy_pattern(r"^[0-9]{1,9}$")
 
 
 class UnknownRevision(UsageError):

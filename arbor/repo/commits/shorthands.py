@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_pattern
 from arbor.repo.commits.upstreams import read_upstream
 from arbor.repo.repository import Repository
 from arbor.store.refs import HEADS, REMOTES
 
-_SHORTHAND = re.compile(r"(.*)@\{(?:-([0-9]{1,9})|(u|upstream|push))\}", re.IGNORECASE | re.DOTALL)
-_SWITCHED = re.compile(r"switch: from (\S+) to (\S+)")
+_SHORTHAND = lazy_pattern(r"(.*)@\{(?:-([0-9]{1,9})|(u|upstream|push))\}", re.IGNORECASE | re.DOTALL)
+_SWITCHED = lazy_pattern(r"switch: from (\S+) to (\S+)")
 _ORIGIN = "origin"
 
 BEFORE = "@{-1}"

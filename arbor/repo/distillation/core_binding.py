@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects import merkle
@@ -15,6 +14,7 @@ from arbor.objects.model import (
     decode_derivation,
     encode_document,
 )
+from arbor.records import dataclass
 from arbor.repo.file_bytes import read_document
 from arbor.repo.snapshot import CORES, Snapshot, shown_path
 from arbor.store.odb import ObjectStore

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from arbor.errors import ArborError, IntegrityError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import Kind
 from arbor.objects.model import CoreSource, Derivation, decode_document
+from arbor.records import dataclass
 from arbor.repo.commits.history import first_parents
 from arbor.repo.distillation.core_binding import broken_source, changed_below, changed_sources, get_derivation
 from arbor.repo.distillation.cores import MANUAL

@@ -8,7 +8,7 @@ true of what it was made from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from arbor.errors import UsageError
@@ -25,6 +25,7 @@ from arbor.objects.model import (
     encode_manifest,
 )
 from arbor.objects.paths import path_fault
+from arbor.records import dataclass
 from arbor.repo.distillation.core_binding import CoreOrigin, Find, get_derivation, origins_of
 from arbor.repo.distillation.distillers.contract import MAX_TEXT_BYTES
 from arbor.repo.documents import read_parts, read_texts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Derivation, Document, Manifest
 from arbor.objects.paths import path_fault
 from arbor.processes import batches
+from arbor.records import dataclass
 from arbor.repo.distillation.cores import Binding, bind, source_key, write_core
 from arbor.repo.distillation.distillers.contract import Distillate, Distiller, Parameter, Source
 from arbor.repo.distillation.distillers.registry import asks_statistics, fault_of_distillate, told

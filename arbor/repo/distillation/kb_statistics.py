@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from arbor.errors import ColdDocument
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import diff
 from arbor.processes import batches, map_forked
+from arbor.records import dataclass
 from arbor.repo.commits.history import iter_log
 from arbor.repo.documents import read_parts, read_texts
 from arbor.repo.repository import Repository

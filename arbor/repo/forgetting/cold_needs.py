@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import ColdDocument, first_of
+from arbor.lazy import lazy_pattern
 from arbor.objects.ledger_diff import Change
+from arbor.records import dataclass
 from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.repository import Repository
@@ -18,7 +19,7 @@ from arbor.repo.work_tree.checkout import absent_documents
 
 _NAMED = 3
 _REVISION_DIGITS = 12
-_PLAIN = re.compile(r"[\w./^-][\w./~^-]*")
+_PLAIN = lazy_pattern(r"[\w./^-][\w./~^-]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -19,6 +19,7 @@ from arbor.errors import ArborError, IntegrityError, UsageError
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import Document
 from arbor.objects.paths import PRIVATE_FOLDER
+from arbor.records import dataclass
 from arbor.repo.config import DEFAULT_MAX_FILE_BYTES
 from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.wanted import Wanted

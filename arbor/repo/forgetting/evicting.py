@@ -9,13 +9,14 @@ still stored, which harms nobody.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from blake3 import blake3
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.processes import batches, map_forked
+from arbor.records import dataclass
 from arbor.repo.documents import read_texts
 from arbor.repo.forgetting.cold_words import words_to_keep
 from arbor.repo.forgetting.copies import ByteSource, gives_everything, may_fork, prepare_sources

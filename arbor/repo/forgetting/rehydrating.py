@@ -8,11 +8,12 @@ into the old one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import IntegrityError
 from arbor.objects.ids import Kind, object_id
 from arbor.processes import bounded_batches, map_forked
+from arbor.records import dataclass
 from arbor.repo.file_bytes import is_same_file
 from arbor.repo.forgetting.copies import (
     ByteSource,

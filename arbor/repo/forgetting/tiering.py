@@ -6,11 +6,11 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
 from arbor.objects.model import Commit
+from arbor.records import dataclass
 from arbor.repo.commits.history import ancestors, first_parents, ref_commits
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.file_bytes import read_document

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from arbor.objects.ids import Kind
 from arbor.objects.model import Document, Manifest
 from arbor.objects.passages import decode_parts
+from arbor.records import dataclass
 from arbor.repo.file_bytes import read_document
 from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgpack
 
 from arbor.errors import IntegrityError, RemoteError, UsageError
 from arbor.objects.paths import path_fault
+from arbor.records import dataclass
 from arbor.repo.commits.committing import NewCommit, commit
 from arbor.repo.importing.git_sources import iter_blobs
 from arbor.repo.repository import Repository

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import UsageError
+from arbor.records import dataclass
 from arbor.repo.git.git_bridge import exclude_file, git_top, hooks_folder
 from arbor.store.files import fsync_folder, make_folders, write_atomically
 

@@ -6,12 +6,12 @@ import contextlib
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.errors import ConflictError
 from arbor.lazy import lazy_module
+from arbor.records import dataclass
 from arbor.store.files import in_words
 
 if TYPE_CHECKING:

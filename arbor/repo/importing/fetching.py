@@ -16,13 +16,14 @@ import ssl
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from arbor import __version__
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.objects.codec import check_unicode
+from arbor.records import dataclass
 from arbor.repo.importing.proxies import LOGIN_HINT, Proxy, find_proxy
 from arbor.repo.importing.robots import Robots, parse_robots
 

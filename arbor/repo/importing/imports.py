@@ -14,7 +14,7 @@ import unicodedata
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -23,6 +23,7 @@ from urllib.parse import quote
 from arbor.errors import ConflictError, UsageError
 from arbor.objects.paths import path_fault
 from arbor.processes import bounded_batches
+from arbor.records import dataclass
 from arbor.repo.importing.git_sources import GIT_SCHEME, git_command, iter_blobs, parse_git_address, run_git
 from arbor.repo.importing.known_sources import remember, remember_file
 from arbor.repo.importing.origins import came_from

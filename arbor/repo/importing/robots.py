@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import quote
+
+from arbor.records import dataclass
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +16,7 @@ from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.objects.ids import file_hash
 from arbor.objects.model import Document
 from arbor.objects.paths import MAX_NAME_BYTES, check_path, path_fault
+from arbor.records import dataclass
 from arbor.repo.file_bytes import read_document
 from arbor.repo.forgetting.copies import MayOpen, UriSource
 from arbor.repo.forgetting.wanted import Wanted

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from arbor.objects.ledger_diff import Change
 from arbor.objects.model import Derivation, Document
+from arbor.records import dataclass
 from arbor.repo.distillation.core_binding import Find, changed_sources, get_derivation
 from arbor.repo.distillation.cores import MANUAL
 from arbor.repo.file_bytes import read_document

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.errors import ConflictError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
 from arbor.objects.model import Document
+from arbor.records import dataclass
 from arbor.repo.forgetting.cold_needs import Need, absent, refuse_absent
 from arbor.repo.merge.merge_cores import CoreMerge, is_core
 from arbor.repo.merge.merge_moves import Moves, find_moves

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change
+from arbor.records import dataclass
 from arbor.repo.commits.diffing import pair_documents
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot

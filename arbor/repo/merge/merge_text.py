@@ -6,8 +6,8 @@ Source: Khanna, Kunal and Pierce, A Formal Investigation of Diff3 (FSTTCS 2007).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from arbor.records import dataclass
 from arbor.repo.merge.line_matching import match_lines
 from arbor.text.encodings import STATEFUL, UTF8, detect_encoding
 

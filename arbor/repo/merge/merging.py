@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from arbor.errors import ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ledger_diff import Change, diff
+from arbor.records import dataclass
 from arbor.repo.commits.committing import write_ledger
 from arbor.repo.commits.history import is_ancestor, mainline_of, merge_bases
 from arbor.repo.commits.messages import subject_of

@@ -6,13 +6,14 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import UsageError, first_of
 from arbor.lazy import lazy_module
 from arbor.objects.paths import check_path, collision_key, path_fault, windows_fault
+from arbor.records import dataclass
 from arbor.repo.folders import Folders
 from arbor.repo.importing.known_sources import remember_file
 from arbor.repo.importing.origins import follows_source

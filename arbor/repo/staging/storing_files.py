@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ from arbor.errors import ArborError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import file_hash
 from arbor.processes import bounded_batches, will_fork
+from arbor.records import dataclass
 from arbor.repo.config import Policy
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.staging.ingest import READ_AT_ONCE_BYTES, store_extraction

@@ -6,10 +6,10 @@ Source: https://c2sp.org/signed-note, signature type 0x01 (Ed25519).
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
 from arbor.objects.proofs import log_state
+from arbor.records import dataclass
 from arbor.repo.commits.history import first_parents
 from arbor.repo.repository import Repository
 from arbor.repo.trust import checkpoints, signing, ssh_keys

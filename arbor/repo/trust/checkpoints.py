@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.proofs import log_state
+from arbor.records import dataclass
 from arbor.repo.commits.history import first_parents
 from arbor.repo.commits.revisions import find_ref
 from arbor.repo.repository import Repository

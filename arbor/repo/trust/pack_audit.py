@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from arbor.errors import IntegrityError
@@ -12,6 +12,7 @@ from arbor.objects.columns import decode_all
 from arbor.objects.ids import Kind
 from arbor.objects.model import split_oids
 from arbor.processes import batches, map_forked
+from arbor.records import dataclass
 from arbor.store.pack_format import FrameHeader
 from arbor.store.pack_index import KEY_BYTES
 from arbor.store.packs import Pack

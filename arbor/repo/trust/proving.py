@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.errors import AnswerNo, ColdDocument, IntegrityError, UsageError
 from arbor.objects import ledger, merkle
@@ -22,6 +22,7 @@ from arbor.objects.proofs import (
     check_proof,
     log_state,
 )
+from arbor.records import dataclass
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, Snapshot
 from arbor.repo.tiers import to_rehydrate

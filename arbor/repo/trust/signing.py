@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind
 from arbor.objects.model import Commit, Tag, decode_commit, decode_tag, encode_commit, encode_tag
+from arbor.records import dataclass
 from arbor.repo.config import Settings
 from arbor.repo.repository import Repository
 from arbor.repo.trust.ssh_signatures import NAMESPACE, SshSignature, parse_signature, signed_blob

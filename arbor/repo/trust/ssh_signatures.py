@@ -6,9 +6,9 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass
 
 from arbor.errors import IntegrityError
+from arbor.records import dataclass
 
 NAMESPACE = "arbor"
 MAGIC = b"SSHSIG"

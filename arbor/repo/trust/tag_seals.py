@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature, decode_tag
+from arbor.records import dataclass
 from arbor.repo.commits.history import peel
 from arbor.repo.commits.revisions import find_ref
 from arbor.repo.repository import Repository

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from arbor.errors import ArborError, IntegrityError
 from arbor.objects import ledger, merkle
 from arbor.objects.model import split_oids
 from arbor.processes import batches, map_forked
+from arbor.records import dataclass
 from arbor.repo.distillation.core_check import CoreChecker
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS, shown_path

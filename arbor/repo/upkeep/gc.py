@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgpack
 
 from arbor.errors import IntegrityError, Locked, UsageError
 from arbor.objects.model import split_oids
+from arbor.records import dataclass
 from arbor.repo.repository import Repository
 from arbor.repo.upkeep.reachability import Reach
 from arbor.repo.work_tree.unfinished import remove_all

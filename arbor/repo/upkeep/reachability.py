@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from arbor.errors import IntegrityError
 from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES, Kind
 from arbor.objects.model import decode_commit, decode_tag, derivation_documents
 from arbor.objects.passages import chunk_oids
+from arbor.records import dataclass
 from arbor.repo.file_bytes import read_document
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from arbor.errors import ArborError, ConflictError, first_of
 from arbor.objects.ledger_diff import Change
+from arbor.records import dataclass
 from arbor.repo.file_bytes import iter_file
 from arbor.repo.folders import folders_above
 from arbor.repo.repository import Repository

@@ -12,7 +12,6 @@ import struct
 import time
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -21,6 +20,7 @@ import msgpack
 
 from arbor.errors import IntegrityError
 from arbor.memory import collector_paused
+from arbor.records import dataclass
 from arbor.store.files import MAX_STATE_BYTES, read_bounded, seal, unpack_sealed, write_atomically
 
 _FILE = "cache/worktree"

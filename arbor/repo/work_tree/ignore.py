@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from arbor.errors import IntegrityError
+from arbor.records import dataclass
 from arbor.repo.work_tree.wildmatch import Pattern, parse_pattern
 from arbor.store.files import read_bounded
 

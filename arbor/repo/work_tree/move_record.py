@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from blake3 import blake3
 from arbor.errors import ConflictError, IntegrityError
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.paths import path_fault
+from arbor.records import dataclass
 from arbor.store.files import (
     MAX_STATE_BYTES,
     read_bounded,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from arbor.errors import ArborError, ConflictError, UsageError
 from arbor.objects import ledger
 from arbor.objects.ids import file_hash
 from arbor.objects.ledger_diff import Change
+from arbor.records import dataclass
 from arbor.repo.folders import folders_of
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot

@@ -6,9 +6,9 @@ import contextlib
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from arbor.errors import ConflictError, UsageError
+from arbor.records import dataclass
 from arbor.repo.forgetting.cold_needs import Need, named, refuse_absent
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.records import dataclass
 from arbor.repo.commits.upstreams import count_ahead_behind, is_gone, told_upstream
 from arbor.repo.folders import Folders, folders_above, folders_of
 from arbor.repo.repository import Repository

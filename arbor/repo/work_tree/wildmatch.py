@@ -6,7 +6,8 @@ Paths and patterns are compared byte by byte, as git does. Source: gitignore(5) 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from arbor.records import dataclass
 
 _NEVER = re.compile(rb"(?!)")
 _CLASSES = {

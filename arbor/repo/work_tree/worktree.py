@@ -8,13 +8,14 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from blake3 import blake3
 
 from arbor.errors import PartlyDone, UsageError
 from arbor.objects.paths import PRIVATE_FOLDER, check_path, in_form_c, path_fault, windows_fault
+from arbor.records import dataclass
 from arbor.repo.folders import Folders
 from arbor.repo.places import has_own_kb
 from arbor.repo.work_tree.file_states import FileState, state_of

@@ -15,8 +15,9 @@ An entry point names an object with these attributes, or a function without argu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from arbor.records import dataclass
 
 Parameter = int | str | bool
 Parameters = Mapping[str, Parameter]
