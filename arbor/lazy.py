@@ -30,11 +30,11 @@ def lazy_module(name: str) -> ModuleType:
     """The module of this name, whose code runs at the first use of one of its attributes.
 
     Raises:
-        ModuleNotFoundError: when there is no such module.
+        ModuleNotFoundError: when there is no such module; arbor's own are not looked for, since they are there.
     """
     if name in sys.modules:
         return importlib.import_module(name)  # waits where another thread is still loading it
-    if importlib.util.find_spec(name) is None:
+    if not name.startswith("arbor.") and importlib.util.find_spec(name) is None:
         raise ModuleNotFoundError(name)
     return _LazyModule(name)
 

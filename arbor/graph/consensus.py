@@ -10,27 +10,33 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from arbor.graph.collection import Collection
-from arbor.graph.difference import compare_states
-from arbor.graph.facts import DocumentFacts
 from arbor.graph.fingerprint import fingerprint
-from arbor.graph.grouping import Peer, group_peers
 from arbor.graph.policy import PPM, ConsensusPolicy
 from arbor.graph.ripple import Ripple
-from arbor.graph.settling import peer_of
 from arbor.graph.similarity import ENGINE_ID, Signature, shared_terms, unpack_signature
 from arbor.graph.standing import Label, PeerGroup, Standing, label_for
 from arbor.graph.tracing import Witness, is_contested, look_at
-from arbor.graph.updating import Update
 from arbor.index.consensus_rows import DocumentRow
 from arbor.index.consensus_store import ConsensusStore, build_aside
 from arbor.index.disk_errors import ConsensusGuard
 from arbor.lazy import lazy_module
 from arbor.repo.snapshot import Snapshot
 
-# numpy takes longer to load than a small update to run.
-rebuilding = lazy_module("arbor.graph.rebuilding")
+if TYPE_CHECKING:
+    from arbor.graph import collection, difference, grouping, rebuilding, settling, updating
+    from arbor.graph.collection import Collection
+    from arbor.graph.facts import DocumentFacts
+    from arbor.graph.grouping import Peer
+else:  # a search only reads labels, and numpy takes longer to load than a small update to run
+    collection = lazy_module("arbor.graph.collection")
+    difference = lazy_module("arbor.graph.difference")
+    grouping = lazy_module("arbor.graph.grouping")
+    rebuilding = lazy_module("arbor.graph.rebuilding")
+    settling = lazy_module("arbor.graph.settling")
+    updating = lazy_module("arbor.graph.updating")
+
 
 REBUILD_FROM = 50
 """A change of fewer keys is never worth a rebuild."""
@@ -188,16 +194,16 @@ class Consensus:
             ledger_root: Stamped on the state.
             tiers: The word of the tiers; stamped on the state too.
         """
-        collection = Collection()
+        gathered = collection.Collection()
         for facts in documents:
-            collection.put(facts)
-        collection.prune()
-        with self._lock, self._make_anew(collection, _place(ledger_root, tiers)):
+            gathered.put(facts)
+        gathered.prune()
+        with self._lock, self._make_anew(gathered, _place(ledger_root, tiers)):
             pass
 
     def _apply_stepwise(self, changed: Mapping[str, DocumentFacts], removed: list[str]) -> Ripple:
         witness = _call_witness(self._store, changed, removed)
-        update = Update(self._store, self.policy)
+        update = updating.Update(self._store, self.policy)
         update.run(changed, removed)
         return witness.tell(self._store, update.difference, self.policy)
 
@@ -205,30 +211,30 @@ class Consensus:
         self, changed: Mapping[str, DocumentFacts], removed: list[str], place: dict[str, str]
     ) -> Ripple:
         witness = _call_witness(self._store, changed, removed)
-        collection = Collection.load(self._store)
+        gathered = collection.Collection.load(self._store)
         for key in removed:
-            collection.drop(key)
+            gathered.drop(key)
         for facts in changed.values():
-            collection.put(facts)
-        collection.prune()
-        with self._make_anew(collection, place) as new:
-            difference = compare_states(self._store, new, [*changed, *removed])
-            return witness.tell(new, difference, self.policy)
+            gathered.put(facts)
+        gathered.prune()
+        with self._make_anew(gathered, place) as new:
+            differing = difference.compare_states(self._store, new, [*changed, *removed])
+            return witness.tell(new, differing, self.policy)
 
     @contextlib.contextmanager
-    def _make_anew(self, collection: Collection, place: dict[str, str]) -> Iterator[ConsensusStore]:
+    def _make_anew(self, gathered: Collection, place: dict[str, str]) -> Iterator[ConsensusStore]:
         """The new state beside the old one, which it replaces at the end."""
         old, fs_path = self._store, self._store.fs_path
         stamp = {**_rules(self.policy), **place}
         if fs_path is None:
             new = ConsensusStore.create(None)
-            rebuilding.rebuild(new, collection, self.policy, stamp)
+            rebuilding.rebuild(new, gathered, self.policy, stamp)
             yield new
             old.close()
             self._store = new
             return
         with build_aside(fs_path) as aside:
-            rebuilding.rebuild(aside, collection, self.policy, stamp)
+            rebuilding.rebuild(aside, gathered, self.policy, stamp)
             yield aside
             old.close()
         self._store = ConsensusStore.open(fs_path)
@@ -302,11 +308,11 @@ class Consensus:
                 return []
             store, document = self._store, self._store.get_document(row.document)
             edges = store.edges(document.id)
-            found = [peer_of(store.get_document(edge.peer), edge.similarity) for edge in edges]
+            found = [settling.peer_of(store.get_document(edge.peer), edge.similarity) for edge in edges]
             copies = {
                 number: store.copies(number) for number in (document.id, *(edge.peer for edge in edges))
             }
-            groups = group_peers(peer_of(document, PPM), found, copies)
+            groups = grouping.group_peers(settling.peer_of(document, PPM), found, copies)
             shown = [(group, True) for group in groups.others] + ([(groups.own, False)] if groups.own else [])
             return [self._peer_group(document.id, group, independent) for group, independent in shown]
 

@@ -12,7 +12,7 @@ from arbor.objects.links import Link
 from arbor.objects.model import Document, Manifest
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.snapshot import Snapshot, passage_encoding
-from arbor.text.reading import decode_passage
+from arbor.text.encodings import decode_passage
 
 DISPUTING = frozenset({"contradicts", "refutes"})
 TEXT_CHARS = 1_000_000

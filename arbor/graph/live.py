@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import Locked, StorageError
 from arbor.graph.consensus import Consensus
-from arbor.graph.documents import gather_documents, read_facts
 from arbor.graph.eager import EAGER_DOCUMENTS
 from arbor.graph.policy import ConsensusPolicy, parse_policy
 from arbor.graph.ripple import NO_RIPPLE, Ripple
@@ -16,10 +16,16 @@ from arbor.index.cache_lock import FOLLOW_WAIT_S, READER_WAIT_S, Told, is_read_o
 from arbor.index.consensus_store import CONSENSUS_FILE, CONSENSUS_LOCK
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.write_ahead import discard_database
+from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from arbor.graph import documents as reading
+else:  # where the state is current, no document is read
+    reading = lazy_module("arbor.graph.documents")
 
 
 class LiveConsensus:
@@ -168,7 +174,7 @@ class LiveConsensus:
         """What staging these (path, document oid or None) over a version would do."""
         rows = list(documents)
         cold = before.tiers().cold
-        facts = [read_facts(before, path, oid, cold) for path, oid in rows if oid is not None]
+        facts = [reading.read_facts(before, path, oid, cold) for path, oid in rows if oid is not None]
         return consensus.preview(
             [each for each in facts if each is not None], [path for path, oid in rows if oid is None]
         )
@@ -181,13 +187,15 @@ class LiveConsensus:
             rows = list(snapshot.paths())
             if progress is not None and len(rows) > EAGER_DOCUMENTS:
                 progress(f"working out the consensus of {len(rows):,} documents")
-            facts = gather_documents(snapshot, rows)
+            facts = reading.gather_documents(snapshot, rows)
             consensus.rebuild(facts, ledger_root=snapshot.ledger_root, tiers=tiers)
             return NO_RIPPLE
         changes = {each.key: each.after for each in snapshot.changes_since(root) if each.key != POLICY_FILE}
         if consensus.tiers != tiers:
             changes |= _moved_by_tiers(consensus, snapshot)
-        facts = gather_documents(snapshot, [(key, oid) for key, oid in changes.items() if oid is not None])
+        facts = reading.gather_documents(
+            snapshot, [(key, oid) for key, oid in changes.items() if oid is not None]
+        )
         textless = changes.keys() - {each.key for each in facts}
         return consensus.apply(facts, sorted(textless), ledger_root=snapshot.ledger_root, tiers=tiers)
 

@@ -24,7 +24,6 @@ from arbor.index.consensus_store import CONSENSUS_LOCK
 from arbor.index.reader import IndexReader
 from arbor.index.schema import INDEX_FILE, LOCK_FILE, Stamp, connect_to_read, stamp_for, stamp_of
 from arbor.index.write_ahead import discard_database, open_without_lock, remove_database
-from arbor.index.writer import LEFTOVER_AGE_S, CannotUpdate, apply_changes, build, put_in_place, update
 from arbor.lazy import lazy_module
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
@@ -33,8 +32,11 @@ from arbor.store.files import remove_temporaries, storing, temporary_path
 
 if TYPE_CHECKING:
     import tempfile
-else:  # for an index that cannot be kept
+
+    from arbor.index import writer
+else:  # for an index that is not current, or cannot be kept
     tempfile = lazy_module("tempfile")
+    writer = lazy_module("arbor.index.writer")
 
 OLDER_FOLDER = "at"
 OLDER_KEPT = 4
@@ -124,7 +126,7 @@ def _make_current(fs_path: Path, snapshot: Snapshot, progress: Told | None) -> I
     rebuild_or_update(fs_path, snapshot, progress)
     reader = open_index(fs_path, wanted)
     if reader is None:
-        build(fs_path, snapshot, progress)
+        writer.build(fs_path, snapshot, progress)
         reader = IndexReader(fs_path)
     return reader
 
@@ -152,10 +154,10 @@ def rebuild_or_update(fs_path: Path, snapshot: Snapshot, progress: Told | None =
     The caller holds the index lock.
     """
     if fs_path.exists():
-        with contextlib.suppress(CannotUpdate):
-            update(fs_path, snapshot)
+        with contextlib.suppress(writer.CannotUpdate):
+            writer.update(fs_path, snapshot)
             return False
-    build(fs_path, snapshot, progress)
+    writer.build(fs_path, snapshot, progress)
     return True
 
 
@@ -168,7 +170,7 @@ def rebuild(cache_folder: Path, snapshot: Snapshot, progress: Told | None = None
     """
     remove_leftovers(cache_folder)
     with writing_index(cache_folder, LOCK_WAIT_S, progress):
-        build(index_path(cache_folder), snapshot, progress)
+        writer.build(index_path(cache_folder), snapshot, progress)
         _forget_older(cache_folder / OLDER_FOLDER, keep=0)
 
 
@@ -180,7 +182,7 @@ def remove_leftovers(cache_folder: Path) -> None:
         writing_cache(cache_folder, CONSENSUS_LOCK, 0.0),
     ):
         remove_temporaries(cache_folder, UNFINISHED_AGE_S)
-        remove_temporaries(cache_folder / OLDER_FOLDER, LEFTOVER_AGE_S)  # written without a lock
+        remove_temporaries(cache_folder / OLDER_FOLDER, writer.LEFTOVER_AGE_S)  # written without a lock
 
 
 def discard(cache_folder: Path, snapshot: Snapshot) -> None:
@@ -251,14 +253,14 @@ def _derive(source: Path, target: Path, snapshot: Snapshot, progress: Told | Non
     temporary = temporary_path(target.parent)
     try:
         _copy_and_change(source, temporary, snapshot)
-    except (CannotUpdate, sqlite3.DatabaseError):
+    except (writer.CannotUpdate, sqlite3.DatabaseError):
         remove_database(temporary)
-        build(target, snapshot, progress)
+        writer.build(target, snapshot, progress)
         return
     except BaseException:
         remove_database(temporary)
         raise
-    put_in_place(temporary, target)
+    writer.put_in_place(temporary, target)
 
 
 def _copy_and_change(source: Path, target: Path, snapshot: Snapshot) -> None:
@@ -270,7 +272,7 @@ def _copy_and_change(source: Path, target: Path, snapshot: Snapshot) -> None:
         copy.execute("PRAGMA journal_mode = OFF").fetchall()
         copy.execute("PRAGMA synchronous = OFF")
         copy.execute("BEGIN")
-        apply_changes(copy, snapshot)
+        writer.apply_changes(copy, snapshot)
         copy.execute("COMMIT")
         copy.execute("PRAGMA journal_mode = WAL").fetchall()
 
@@ -299,7 +301,7 @@ def build_private(snapshot: Snapshot, progress: Told | None = None) -> IndexRead
         IntegrityError: when an object that the index is made from is absent or damaged.
         StorageError: when the system refuses.
     """
-    return _in_private_folder(lambda fs_path: build(fs_path, snapshot, progress))
+    return _in_private_folder(lambda fs_path: writer.build(fs_path, snapshot, progress))
 
 
 def _in_private_folder(make: Callable[[Path], None]) -> IndexReader:

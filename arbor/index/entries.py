@@ -16,9 +16,9 @@ from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.store.odb import ObjectStore
 from arbor.store.sequential import SequentialReader, in_stored_order
 from arbor.text.analyzer import index_name, index_text
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import Extraction
 from arbor.text.language import SAMPLE_CHARS, declared_language, guess_language
-from arbor.text.reading import decode_passage
 
 LARGE_BYTES = 16 * 1024 * 1024
 """The passages of larger documents are not held in memory all at once."""

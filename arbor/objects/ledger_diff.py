@@ -82,13 +82,21 @@ class Cursor:
 
     def open(self) -> None:
         """Replace the subtree at hand by what is in it."""
+        after = self.subtree.after
+        self._push(self._read(), after)
+
+    def take_leaf(self) -> Node:
+        """The node of the subtree at hand, where `level` is 0; it is passed."""
+        return self._read()
+
+    def _read(self) -> Node:
         level, child, after = self.subtree
         node = self._source.get_node(child.oid)
         if self._strict:
             check_child(child, node, level, after)
         self._stack.pop()
         self.opened.append(child.oid)
-        self._push(node, after)
+        return node
 
 
 def diff(source: NodeSource, before: bytes, after: bytes) -> Iterator[Change]:
@@ -113,6 +121,8 @@ def walk_differences(
         if left_level >= 0 and left_level == right_level and are_equal(left.subtree, right.subtree):
             left.skip()
             right.skip()
+        elif left_level == right_level == 0 and left.subtree.child.last_key == right.subtree.child.last_key:
+            yield from _compare_leaves(left.take_leaf(), right.take_leaf())
         elif left_level >= 0 or right_level >= 0:
             if left_level >= right_level:
                 left.open()
@@ -120,6 +130,13 @@ def walk_differences(
                 right.open()
         else:
             yield from _compare_entries(left, right)
+
+
+def _compare_leaves(left: Node, right: Node) -> Iterator[Change]:
+    """The keys that differ between two nodes of entries that end with the same key."""
+    before, after = dict(left.entries), dict(right.entries)
+    for key in sorted({key for key, _ in set(left.entries) ^ set(right.entries)}):
+        yield Change(key, before.get(key), after.get(key))
 
 
 def _compare_entries(left: Cursor, right: Cursor) -> Iterator[Change]:

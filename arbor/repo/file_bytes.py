@@ -55,9 +55,14 @@ def iter_pieces(source: ObjectSource, oids: Sequence[bytes], recorded: bytes) ->
         hasher.update(piece)
         yield piece
     if hasher.digest() != recorded:
-        raise IntegrityError(
-            "a document does not hold the file whose hash it records", "run: arbor verify --deep"
-        )
+        raise other_file()
+
+
+def other_file() -> IntegrityError:
+    """The error of a document whose pieces make another file than the one that it records."""
+    return IntegrityError(
+        "a document does not hold the file whose hash it records", "run: arbor verify --deep"
+    )
 
 
 def is_same_file(document: Document, data: bytes) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from arbor.errors import ColdDocument, UsageError
-from arbor.lazy import lazy_module
 from arbor.objects import ledger
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.ledger_diff import Change, diff
@@ -22,8 +21,7 @@ from arbor.objects.model import (
 from arbor.repo.file_bytes import iter_pieces, read_document
 from arbor.repo.tiers import Tiers, read_cold_words, read_tiers, tiers_word
 from arbor.store.odb import ObjectStore
-
-reading = lazy_module("arbor.text.reading")
+from arbor.text.encodings import decode_passage
 
 DOCUMENTS, CORES = ledger.PATH_PREFIXES
 CORE_MARK = "core:"
@@ -132,7 +130,7 @@ class Snapshot:
     def texts(self, document: Document, manifest: Manifest) -> list[str]:
         """The decoded passages of a document, in order."""
         encoding = passage_encoding(document)
-        return [reading.decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
+        return [decode_passage(self.chunk(ref.oid), encoding) for ref in manifest.passages]
 
     def line_spans(self, document: Document, manifest: Manifest) -> Iterator[tuple[int, int]]:
         """First and last line of each passage, from 1; a line that is cut is a line of both passages.
@@ -148,7 +146,7 @@ class Snapshot:
             line = after
 
     def _ends_line(self, ref: ChunkRef, encoding: str) -> bool:
-        text: str = reading.decode_passage(self.chunk(ref.oid), encoding)
+        text: str = decode_passage(self.chunk(ref.oid), encoding)
         return text.endswith("\n")
 
     def links(self, manifest: Manifest) -> tuple[Link, ...]:

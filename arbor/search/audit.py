@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError
 from arbor.objects import ledger, merkle
@@ -18,8 +19,10 @@ from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot, ledger_key, passage_encoding
 from arbor.repo.trust.deep_check import fits
 from arbor.search.results import AuditMode, ChunkPlace
-from arbor.text.outline import Sections
-from arbor.text.reading import decode_passage
+from arbor.text.encodings import decode_passage
+
+if TYPE_CHECKING:
+    from arbor.text.outline import Sections
 
 KEPT_DOCUMENTS = 2048
 KEPT_PASSAGES = 200_000

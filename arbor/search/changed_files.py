@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.errors import ArborError
+from arbor.lazy import lazy_module
 from arbor.repo.config import Policy
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.work_tree.status import cold_paths, same_bytes, tracked_files
 from arbor.repo.work_tree.worktree import read_file, scan
 from arbor.text.extraction import Extraction
-from arbor.text.reading import extract
+
+if TYPE_CHECKING:
+    from arbor.text import reading
+else:
+    reading = lazy_module("arbor.text.reading")
 
 MAX_FILES = 2_000
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -59,5 +64,5 @@ def read_changed_files(repo: Repository, snapshot: Snapshot, policy: Policy) -> 
         except (ArborError, OSError):
             unread += 1
             continue
-        changed[path] = extract(data, path, policy.chunking)
+        changed[path] = reading.extract(data, path, policy.chunking)
     return ChangedFiles(changed, unread)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from arbor.errors import ArborError
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.search.audit import ProvenDocument
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import Extraction
 from arbor.text.outline import Sections, SharedPassage, find_heading_path, has_own_headings, read_sections
-from arbor.text.reading import decode_passage
 
 _PASSAGES_BEFORE_MAX = 64
 """How many passages are read to learn the level of a heading; beyond, the recorded path stands."""

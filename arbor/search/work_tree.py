@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from arbor.index.entries import entry_of_file
-from arbor.index.overlay import Overlay, ScoredUnit
 from arbor.index.reader import Filter, Found, Session, Statistics, inverse_frequency
+from arbor.lazy import lazy_module
 from arbor.objects.ids import Kind, file_hash, object_id
 from arbor.search.plan import Plan, RankedUnit, path_condition
 from arbor.search.query import Query
 from arbor.search.results import ChunkPlace
 from arbor.search.retrieval import COLUMN_WEIGHTS, MAX_ROWS, Candidate, group_rows, retrieve
 from arbor.text.extraction import Extraction
-from arbor.text.reading import decode_passage
+
+if TYPE_CHECKING:
+    from arbor.index import entries, overlay
+else:  # most searches find the files as they were committed
+    entries = lazy_module("arbor.index.entries")
+    overlay = lazy_module("arbor.index.overlay")
+from arbor.text.encodings import decode_passage
 
 Content = tuple[str, bytes]
 """Media type and BLAKE3 of a file: files that are alike in both are one document."""
@@ -39,8 +45,8 @@ class WorkTree:
         copies: dict[Content, list[str]] = {}
         for path, file in sorted(self._files.items()):
             copies.setdefault(content_of_file(file), []).append(path)
-        entries = ((entry_of_file(paths, self._files[paths[0]]), paths) for paths in copies.values())
-        self.overlay = Overlay(entries, now)
+        made = ((entries.entry_of_file(paths, self._files[paths[0]]), paths) for paths in copies.values())
+        self.overlay = overlay.Overlay(made, now)
 
     def candidates(
         self, query: Query, plan: Plan, units: tuple[RankedUnit, ...], beside: Statistics
@@ -92,10 +98,11 @@ def paths_asked_first(
     return [] if meeting.isdisjoint(paths) else sorted(paths, key=lambda path: path not in meeting)
 
 
-def _scored(units: tuple[RankedUnit, ...], beside: Statistics, own: Statistics) -> list[ScoredUnit]:
+def _scored(units: tuple[RankedUnit, ...], beside: Statistics, own: Statistics) -> list[overlay.ScoredUnit]:
     rows = beside.rows + own.rows
     return [
-        ScoredUnit(each.tokens, each.unit.prefix, inverse_frequency(rows, each.frequency)) for each in units
+        overlay.ScoredUnit(each.tokens, each.unit.prefix, inverse_frequency(rows, each.frequency))
+        for each in units
     ]
 
 

@@ -23,6 +23,7 @@ from blake3 import blake3
 from arbor.errors import IntegrityError, NoKnowledgeBase, StorageError
 
 _HASH_BLOCK_BYTES = 4 * 1024 * 1024
+_WORTH_THREADS_BYTES = 8 << 20
 TEMPORARY_PREFIX = ".arbor-tmp-"
 """What the names of files that are not finished begin with; no ref and no pack can be called so."""
 CHECK_BYTES = 16
@@ -335,9 +336,11 @@ def unpack_sealed(sealed: bytes, what: str, *, use_list: bool = True) -> Any:
         raise IntegrityError(f"{what} is damaged") from error
 
 
-def file_hasher() -> blake3:
-    """A hasher for large amounts, with as many threads as there are cores where the system lets them start."""
-    alone = not _may_start_threads() or _process_of_threads() != os.getpid()
+def file_hasher(size_bytes: int) -> blake3:
+    """A hasher for so many bytes; for many, with a thread for each core where the system lets them start."""
+    alone = (
+        size_bytes < _WORTH_THREADS_BYTES or not _may_start_threads() or _process_of_threads() != os.getpid()
+    )
     return blake3(max_threads=1 if alone else blake3.AUTO)
 
 
@@ -368,8 +371,8 @@ def _may_start_threads() -> bool:
 
 def hash_file(fs_path: Path) -> bytes:
     """The plain BLAKE3-256 of a file, read by as many threads as there are cores."""
-    hasher = file_hasher()
     with open_regular(fs_path) as file:
+        hasher = file_hasher(os.fstat(file.fileno()).st_size)
         while block := file.read(_HASH_BLOCK_BYTES):
             hasher.update(block)
     return hasher.digest()

@@ -10,14 +10,12 @@ from typing import BinaryIO, NamedTuple
 from arbor.objects.links import expand_links, explicit_rows
 from arbor.objects.model import ENCODINGS
 from arbor.text.charsets import Said, join_recorded, read_as_said, split_recorded
-from arbor.text.encodings import STATEFUL, UTF8, decode_passage, detect_encoding, split_as_encoded
+from arbor.text.encodings import STATEFUL, UTF8, detect_encoding, split_as_encoded
 from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage, shrink_policy
 from arbor.text.media import find_format
 from arbor.text.readers import BINARY, PLAIN, Format, get_decoder, get_reader, get_streamer
 from arbor.text.readers.reading_result import Reading
 from arbor.text.streaming import can_be_streamed, iter_encoded_passages, iter_passages
-
-__all__ = ["TextStream", "decode_passage", "extract", "extract_text", "open_stream"]
 
 PIECE_BYTES = 64 * 1024
 """Size of the pieces in which an original is kept whose passages do not partition it."""

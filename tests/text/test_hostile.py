@@ -13,8 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.text.analyzer import index_text, match_units, phrase_unit, terms
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import Extraction
-from arbor.text.reading import decode_passage, extract
+from arbor.text.reading import extract
 from arbor.text.unseen import blank_unseen
 from tests.text.strategies import any_texts
 

@@ -7,10 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.text.chunker import enter_heading
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import ChunkPolicy, Extraction
 from arbor.text.outline import SharedPassage, find_heading_path, read_sections
 from arbor.text.readers import get_heading_finder
-from arbor.text.reading import decode_passage, extract
+from arbor.text.reading import extract
 
 SMALL = ChunkPolicy(target_bytes=200, cap_bytes=300, min_bytes=100)
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from arbor.text.analyzer import index_text, terms
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import DEFAULT_POLICY
-from arbor.text.reading import decode_passage, extract
+from arbor.text.reading import extract
 
 
 def iter_vault(archive: Path, step: int) -> Iterator[tuple[str, bytes]]:

@@ -201,7 +201,7 @@ class Quarantine:
     def _move_whole(self, packs: Path, rows: list[bytes]) -> None:
         """Close what arrived as a pack and move it into the folder of packs."""
         rows = list({row[:KEY_BYTES]: row for row in reversed(rows)}.values())
-        hasher = file_hasher()
+        hasher = file_hasher(self._end)
         with open(self._path, "r+b") as file:
             while block := file.read(_READ_BYTES):
                 hasher.update(block)

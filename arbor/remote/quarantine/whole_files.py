@@ -15,8 +15,8 @@ from arbor.objects.ids import Kind, object_id
 from arbor.processes import batches, map_forked
 from arbor.remote.quarantine.connectivity import Checked
 from arbor.remote.quarantine.inspecting import FrameSource, Inspection
-from arbor.repo.file_bytes import ObjectSource, iter_file
-from arbor.repo.trust.deep_check import check_measures
+from arbor.repo.file_bytes import ObjectSource, iter_file, read_document
+from arbor.repo.trust.deep_check import measured_file_hash
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import KEY_BYTES, decode_row
 
@@ -100,12 +100,14 @@ def check_files(
 
     def work(task: Sequence[bytes]) -> IntegrityError | None:
         for oid in task:
-            if oid in unmeasured:  # before the file is read, whose length is only then what was counted
+            if oid in unmeasured:
                 try:
-                    check_measures(objects, oid)
+                    whole = measured_file_hash(objects, oid) == read_document(objects, oid).file_hash
                 except IntegrityError as error:
                     return IntegrityError(f"document {oid.hex()[:12]}: {error.message}")
-            if oid in unread and not _is_whole(objects, oid):
+            else:
+                whole = _is_whole(objects, oid)
+            if oid in unread and not whole:
                 return _refusal(oid, checked)
         return None
 

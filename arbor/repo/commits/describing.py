@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.errors import ArborError, ColdDocument, UsageError
+from arbor.lazy import lazy_module
 from arbor.objects.model import Commit
 from arbor.repo.commits.diffing import (
     PLAIN,
@@ -30,7 +32,11 @@ from arbor.repo.work_tree.status import cold_paths, tracked_files
 from arbor.repo.work_tree.worktree import read_file, scan
 from arbor.store.refs import short_name
 from arbor.text.encodings import UTF8
-from arbor.text.reading import extract
+
+if TYPE_CHECKING:
+    from arbor.text import reading
+else:  # what is committed has been read
+    reading = lazy_module("arbor.text.reading")
 
 
 def ref_names(repo: Repository) -> dict[bytes, list[str]]:
@@ -271,7 +277,7 @@ def _read_or_none(fs_path: Path) -> bytes | None:
 
 
 def _file_text(data: bytes, path: str) -> Text:
-    extraction = extract(data, path)
+    extraction = reading.extract(data, path)
     if not extraction.passages and data:
         return NoText.BINARY
     encoding = UTF8 if extraction.original else extraction.encoding

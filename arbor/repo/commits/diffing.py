@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from arbor.errors import IntegrityError, UsageError
-from arbor.lazy import lazy_pattern
+from arbor.lazy import lazy_module, lazy_pattern
 from arbor.objects.model import Document
 from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot, passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
+
+if TYPE_CHECKING:
+    import difflib
+else:  # `log` and `cat` compare nothing
+    difflib = lazy_module("difflib")
 
 RENAME_SIMILARITY_PERCENT = 50
 _MAX_RENAME_PAIRS = 1_000_000

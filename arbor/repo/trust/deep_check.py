@@ -6,10 +6,11 @@ them. They may come from somebody else, and no hash speaks for them.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
+
+from blake3 import blake3
 
 from arbor.errors import IntegrityError
 from arbor.lazy import lazy_module
@@ -17,7 +18,7 @@ from arbor.objects import codec
 from arbor.objects.ids import Kind, object_id
 from arbor.objects.model import ChunkRef, Document, Manifest
 from arbor.repo.documents import read_parts
-from arbor.repo.file_bytes import ObjectSource, iter_pieces
+from arbor.repo.file_bytes import ObjectSource, other_file
 from arbor.repo.snapshot import passage_encoding
 from arbor.text.encodings import UTF8, decode_passage
 from arbor.text.extraction import ChunkPolicy, Extraction
@@ -55,21 +56,16 @@ def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPol
         IntegrityError: at the first thing that is not as it is recorded.
     """
     document, manifest = read_parts(source, oid)
-    check_measures(source, oid)
-    pieces = iter_pieces(
-        source,
-        [each for each, _ in manifest.original] or [ref.oid for ref in manifest.passages],
-        document.file_hash,
-    )
+    if measured_file_hash(source, oid) != document.file_hash:
+        raise other_file()
     if manifest.passages and not manifest.original and _is_extracted(document):
         raise IntegrityError("it holds a text, and its media type is that of no text")
     if document.size > ingest.READ_AT_ONCE_BYTES and not manifest.original:
-        # Hashed as they are read, and not read again: a file of this size was read as a stream, which looks for less.
-        deque(pieces, maxlen=0)
-    else:
-        data = b"".join(pieces)
-        if document.kind == "surface":
-            _compare(source, document, manifest, data, policies)
+        return  # a file of this size was read as a stream, which looks for less
+    if document.kind == "surface":
+        pieces = [each for each, _ in manifest.original] or [ref.oid for ref in manifest.passages]
+        data = b"".join([source.get_kind(piece, Kind.CHUNK) for piece in pieces])
+        _compare(source, document, manifest, data, policies)
 
 
 def _is_extracted(document: Document) -> bool:
@@ -125,19 +121,25 @@ def _says_the_same(document: Document, manifest: Manifest, made: Extraction) -> 
     )
 
 
-def check_measures(source: ObjectSource, oid: bytes) -> None:
-    """Compare all passages of a document, and the pieces of its original, with what is recorded of them.
+def measured_file_hash(source: ObjectSource, oid: bytes) -> bytes:
+    """The plain BLAKE3-256 of the file that a document's pieces make, each of them as it is recorded.
 
     Raises:
-        IntegrityError: at the first that differs or cannot be had.
+        IntegrityError: at the first passage or piece that is not as it is recorded, or that cannot be had.
     """
     document, manifest = read_parts(source, oid)
-    encoding = passage_encoding(document)
+    encoding, hasher = passage_encoding(document), blake3()
     for number, ref in enumerate(manifest.passages):
-        if not fits(ref, source.get_kind(ref.oid, Kind.CHUNK), encoding):
+        data = source.get_kind(ref.oid, Kind.CHUNK)
+        if not fits(ref, data, encoding):
             raise IntegrityError(
                 f"passage {number} does not have the bytes and lines that are recorded for it"
             )
+        if not manifest.original:
+            hasher.update(data)
     for number, (piece, size) in enumerate(manifest.original):
-        if len(source.get_kind(piece, Kind.CHUNK)) != size:
+        data = source.get_kind(piece, Kind.CHUNK)
+        if len(data) != size:
             raise IntegrityError(f"piece {number} of its original does not have the bytes that are recorded")
+        hasher.update(data)
+    return hasher.digest()
