@@ -9,30 +9,46 @@ import stat
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arbor.arguments import Paths, Progress, StrPath, checked_desk, text_of, texts_of
 from arbor.errors import UsageError
-from arbor.objects.proofs import ConsistencyProof, Proof
+from arbor.lazy import lazy_module
 from arbor.repo.commits import revisions
-from arbor.repo.distillation import cores, distilling
-from arbor.repo.distillation.core_binding import Find
-from arbor.repo.distillation.core_check import CoreChecker, CoreState
-from arbor.repo.distillation.cores import CoreInfo
-from arbor.repo.distillation.distillers import registry
-from arbor.repo.distillation.distilling import Distilled
-from arbor.repo.forgetting import evicting, rehydrating, tiering
-from arbor.repo.forgetting.copies import ByteSource, Fetch
-from arbor.repo.forgetting.evicting import EvictReport
-from arbor.repo.forgetting.rehydrating import RehydrateReport
-from arbor.repo.forgetting.tiering import Criteria, TierReport
-from arbor.repo.importing import updating
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORE_MARK, CORES, Snapshot, ledger_key
-from arbor.repo.trust import checkpoint_notes, checkpoints, proving
-from arbor.repo.trust.checkpoint_notes import CheckpointReport
 from arbor.repo.upkeep import gc
 from arbor.repo.upkeep.gc import GcReport
 from arbor.store.journal import Journal, JournalReport, Record
+
+if TYPE_CHECKING:
+    from arbor.objects.proofs import ConsistencyProof, Proof
+    from arbor.repo.distillation import core_check, cores, distilling
+    from arbor.repo.distillation.core_binding import Find
+    from arbor.repo.distillation.core_check import CoreState
+    from arbor.repo.distillation.cores import CoreInfo
+    from arbor.repo.distillation.distillers import registry
+    from arbor.repo.distillation.distilling import Distilled
+    from arbor.repo.forgetting import evicting, rehydrating, tiering
+    from arbor.repo.forgetting.copies import ByteSource, Fetch
+    from arbor.repo.forgetting.evicting import EvictReport
+    from arbor.repo.forgetting.rehydrating import RehydrateReport
+    from arbor.repo.forgetting.tiering import Criteria, TierReport
+    from arbor.repo.importing import updating
+    from arbor.repo.trust import checkpoint_notes, checkpoints, proving
+    from arbor.repo.trust.checkpoint_notes import CheckpointReport
+else:
+    core_check = lazy_module("arbor.repo.distillation.core_check")
+    cores = lazy_module("arbor.repo.distillation.cores")
+    distilling = lazy_module("arbor.repo.distillation.distilling")
+    registry = lazy_module("arbor.repo.distillation.distillers.registry")
+    evicting = lazy_module("arbor.repo.forgetting.evicting")
+    rehydrating = lazy_module("arbor.repo.forgetting.rehydrating")
+    tiering = lazy_module("arbor.repo.forgetting.tiering")
+    updating = lazy_module("arbor.repo.importing.updating")
+    checkpoint_notes = lazy_module("arbor.repo.trust.checkpoint_notes")
+    checkpoints = lazy_module("arbor.repo.trust.checkpoints")
+    proving = lazy_module("arbor.repo.trust.proving")
 
 
 @checked_desk
@@ -173,8 +189,8 @@ class TrustDesk:
             raise UsageError(
                 "nothing says which documents to evict", "give paths, or --older-than, --larger-than ..."
             )
-        found = criteria or Criteria()
-        if history and (tier != "cold" or found != Criteria(larger_than=found.larger_than)):
+        found = criteria or tiering.Criteria()
+        if history and (tier != "cold" or found != tiering.Criteria(larger_than=found.larger_than)):
             raise UsageError(
                 "with the history go paths and a size only, and the cold tier",
                 "older versions are in no index, have no labels, and the documents of HEAD go first to fit a size",
@@ -210,7 +226,7 @@ class TrustDesk:
         Raises:
             UsageError: when a selection matches no document, or a place is no folder.
         """
-        documents = tiering.choose(self.repo, self._snapshot(revision), texts_of(paths), Criteria())
+        documents = tiering.choose(self.repo, self._snapshot(revision), texts_of(paths), tiering.Criteria())
         if not paths and revision is None:
             documents += tiering.cold_in_history(self.repo, {oid for _, oid in documents})
         with self._sources(places, others, fetch) as sources:
@@ -323,7 +339,7 @@ class TrustDesk:
             raise UsageError(
                 f"there is no core '{unknown[0]}'", "run: arbor core list; a staged one is committed first"
             )
-        checker = CoreChecker(self.repo, snapshot, commit, rerun=rerun)
+        checker = core_check.CoreChecker(self.repo, snapshot, commit, rerun=rerun)
         asked = list(names or found)
         place = {oid: at for at, oid in enumerate(checker.in_order(found[name] for name in asked))}
         ordered = sorted(asked, key=lambda name: place[found[name]])

@@ -30,7 +30,8 @@ _QUEUED_FRAMES = 8
 class PackWriter:
     """Collects objects into a temporary pack and seals it: fsync, rename, fsync of the folder.
 
-    Compression runs on one thread beside the caller. Until `seal` returns, nothing of it can be seen.
+    Compression runs on one thread beside the caller, where there is more to it than the end of a small pack. Until
+    `seal` returns, nothing of it can be seen.
     """
 
     def __init__(self, folder: Path, exists: Callable[[bytes], bool] = lambda oid: False) -> None:
@@ -88,7 +89,7 @@ class PackWriter:
         if self._broken:
             raise StorageError("the pack was not written whole", "free some space and run the command again")
         for batch in self._buffer.rest():
-            self._compress(batch)
+            self._take(batch)
         if not self._rows:
             self.discard()
             # What was here already may have come from somebody killed before the name of its pack was durable.
@@ -118,14 +119,17 @@ class PackWriter:
             self._temporary.unlink()
 
     def _compress(self, batch: Batch) -> None:
-        objects, oids = batch
-        self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in enumerate(oids))
         if self._pool is None:
             self._pool = futures.ThreadPoolExecutor(1, thread_name_prefix="arbor-pack")
-        try:
-            frame = self._pool.submit(fmt.encode_frame, objects).result
-        except RuntimeError:  # the system lets no thread start: there are as many as the user may have
-            frame = functools.partial(fmt.encode_frame, objects)
+        self._take(batch)
+
+    def _take(self, batch: Batch) -> None:
+        objects, oids = batch
+        self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in enumerate(oids))
+        frame: Callable[[], bytes] = functools.partial(fmt.encode_frame, objects)
+        # Where the system lets no thread start, there are as many as the user may have.
+        with contextlib.suppress(RuntimeError):
+            frame = self._pool.submit(fmt.encode_frame, objects).result if self._pool is not None else frame
         self._enqueue(frame)
 
     def _enqueue(self, frame: Callable[[], bytes]) -> None:

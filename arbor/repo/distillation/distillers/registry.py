@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arbor.errors import UsageError
+from arbor.lazy import lazy_module
 from arbor.objects.paths import path_fault
 from arbor.repo.distillation.distillers.contract import (
     GROUP,
@@ -18,6 +18,11 @@ from arbor.repo.distillation.distillers.contract import (
 )
 from arbor.repo.distillation.distillers.excerpts import FirstSentence, Lead, Outline
 from arbor.repo.distillation.distillers.keywords import Keywords
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:  # only a distiller that is not built in is looked for
+    metadata = lazy_module("importlib.metadata")
 
 _INT_MIN, _INT_MAX = 1, 1_000_000
 _NOT_USED = "does not say which of its passages it used"
