@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
+from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,8 @@ def _record(cls: type) -> type:
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     made.__init__ = _first_init(made)
     made.__signature__ = _Signature()
+    compared = [each.name for each in dataclasses.fields(made) if each.compare]
+    made._compared = attrgetter(*compared, compared[0])  # of one name it would give no tuple
     made.__repr__ = brought.get("__repr__", _repr)
     made.__eq__ = brought.get("__eq__", _eq)
     made.__hash__ = brought.get("__hash__")
@@ -120,16 +123,14 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _compared(self: Any) -> tuple[Any, ...]:
-    return tuple([getattr(self, each.name) for each in dataclasses.fields(self) if each.compare])
-
-
-def _eq(self: Any, other: object) -> Any:
-    return _compared(self) == _compared(other) if other.__class__ is self.__class__ else NotImplemented
+def _eq(self: Any, other: Any) -> Any:
+    return (
+        self._compared(self) == self._compared(other) if other.__class__ is self.__class__ else NotImplemented
+    )
 
 
 def _hash(self: Any) -> int:
-    return hash(_compared(self))
+    return hash(self._compared(self))
 
 
 def _refuse_change(self: object, name: str, *value: object) -> None:
