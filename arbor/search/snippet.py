@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from arbor.lazy import lazy_pattern
 from arbor.search.matching import Span
 from arbor.text.folded_text import joins
 
@@ -14,6 +15,7 @@ _LEAD_CHARS = 60
 _CUT_SEARCH_CHARS = 24
 _ONE_LINE = {ord(char): " " for char in "\n\r\t\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\0"}
 _ELLIPSIS = "…"
+_WIDE_CHAR = lazy_pattern("[\u1100-\U0010ffff]")
 
 
 class Snippet(NamedTuple):
@@ -58,7 +60,7 @@ def _is_mostly_narrow(text: str) -> bool:
     if text.isascii():
         return True
     sample = text[:2000]
-    return sum(char >= "\u1100" for char in sample) * 3 < len(sample)
+    return len(_WIDE_CHAR.findall(sample)) * 3 < len(sample)
 
 
 class _Window(NamedTuple):
