@@ -96,6 +96,30 @@ def test_status_with_a_change_loads_little(knowledge_base: Path) -> None:
     assert "other.md" in done.stdout
 
 
+@needs_command_line
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        (["log"], {"difflib", "arbor.text.reading", "arbor.index", "arbor.graph", "arbor.remote"}),
+        (["cat", "note.md"], {"difflib", "arbor.text.reading", "arbor.index", "arbor.graph"}),
+        (
+            ["search", "words"],
+            {"numpy", "arbor.index.writer", "arbor.graph.updating", "arbor.graph.collection", "arbor.search.overlay"},
+        ),
+        (["tier"], {"importlib.metadata", "cryptography", "arbor.repo.distillation.distillers", "arbor.index"}),
+        (["core", "list"], {"importlib.metadata", "cryptography", "arbor.repo.distillation.distilling"}),
+        (["journal"], {"arbor.repo.distillation", "arbor.repo.forgetting.evicting", "arbor.repo.trust.ssh_keys"}),
+    ],
+)  # fmt: skip
+def test_a_command_loads_what_it_needs(knowledge_base: Path, command: list[str], unneeded: set[str]) -> None:
+    """What is named here was loaded once by commands that came to nothing of it, a few milliseconds each."""
+    code = "import sys\nfrom arbor.cli import main\ncode = main()\nprint('loaded:', *sys.modules)\nsys.exit(code)"
+    done = run_python("-c", code, *command, folder=knowledge_base)
+    loaded = set(done.stdout.rpartition("loaded:")[2].split())
+    assert "arbor.kb" in loaded
+    assert loaded & unneeded == set()
+
+
 def test_the_package_itself_imports_nothing_heavy() -> None:
     code = "import sys; import arbor; print(*{name.split('.')[0] for name in sys.modules})"
     environment = {"PYTHONPATH": str(REPOSITORY)}
