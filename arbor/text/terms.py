@@ -72,8 +72,8 @@ def terms(text: str) -> list[str]:
 
     Returns:
         In text order and with repetitions: Latin words folded and stemmed, other alphabets folded, words
-        of two characters or more from Chinese runs by jieba, kanji and katakana runs from Japanese, both
-        across the ends of wrapped lines, Korean words without their endings, pairs of characters from other
+        of two characters or more from Chinese runs by jieba, runs of katakana and of one kanji or more from Japanese,
+        all across the ends of wrapped lines, Korean words without their endings, pairs of characters from other
         scripts without spaces. Stop words, single letters and numbers of less than three digits are left out.
     """
     is_ascii = text.isascii()

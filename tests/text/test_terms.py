@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from arbor.text.analyzer import terms
@@ -41,6 +41,8 @@ from tests.text.strategies import any_texts
         ("それはそれはとてもすばらしいデー\r\n> タベースと", ["データベース"]),
         ("这也是我们的，是它们的，是他们的分布式版本控\n制系统", ["分布式", "版本", "控制系统"]),
         ("東京\n大阪\n名古屋は", ["東京", "大阪", "名古屋"]),
+        ("水を飲む犬", ["水", "飲", "犬"]),
+        ("1日は㏠", ["日", "日"]),
         ("한국어\n문법", ["한국어", "문법"]),
         ("我們可以這樣", []),
         ("good 😀 day", ["good", "day"]),
@@ -57,12 +59,13 @@ def test_order_and_repetition_are_kept() -> None:
     assert terms("trees and trees of trees") == [stem_word("trees")] * 3
 
 
+@example("ぁ㏠")
 @given(any_texts)
 def test_terms_are_folded_words(text: str) -> None:
     for term in terms(text):
         assert term == term.lower()
         assert term not in ENGLISH | CHINESE
-        assert len(term) > 1
+        assert len(term) > 1 or term >= "々"  # a single kanji is a word in Japanese
         assert not any(char.isspace() for char in term)
         term.encode()
 
