@@ -182,7 +182,8 @@ def test_a_path_in_a_message_is_written_as_status_would(
      ("bundle create ? --json", "free"), ("bundle create ?/b", "none"), ("bundle verify ?", "none"),
      ("bundle list ?", "none"), ("prove a.md -o ?/p", "none"), ("verify --proof ?", "none"), ("fetch ?", "none"),
      ("pull ?", "none"), ("push ? main", "none"), ("commit -F ?", "none"), ("add --mediawiki ?", "none"),
-     ("add --feed ?", "none"), ("add --okf ?", "none"), ("-C ? clone . new", "kb"), ("serve --read-tokens ? .", "none")],
+     ("add --feed ?", "none"), ("add --okf ?", "none"), ("-C ? clone . new", "kb"),
+     ("serve --read-tokens ? .", "none")],
 )  # fmt: skip
 @pytest.mark.parametrize("way", ["../", "sub/../../", "linked/../"])
 def test_a_place_outside_of_the_knowledge_base_is_told_as_typed_or_without_dots(
