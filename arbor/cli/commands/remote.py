@@ -64,8 +64,8 @@ def command(session: Session, action: str, words: tuple[str, ...], verbose: bool
         elif not as_json:
             session.out.line(clean_line(found[0].url))
     else:
-        found = desk.remotes()
-        for name, fault in remotes.wrong_remotes(kb.repo).items():
+        found, wrong = remotes.read_remotes(kb.repo)
+        for name, fault in wrong.items():
             session.out.warning(f"remote '{name}' cannot be used: {fault.message}")
             session.out.hint(fault.hint)
     if as_json:
