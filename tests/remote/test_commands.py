@@ -798,3 +798,34 @@ def test_the_settings_of_remotes_are_read_once(ada: Cli, monkeypatch: pytest.Mon
     ada("fetch", "--all")
     assert fetched == ["zoe", "origin"]
     assert len(read) == 2
+
+
+def test_branches_that_are_gone_there_are_pruned_without_a_fetch(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    for name in ("side", "team/one"):
+        ada("branch", name)
+        ada("push", "origin", name)
+    there = other(ada, "bare")
+    there("branch", "new", "main")
+    assert ada("remote", "prune", "origin").out == ""
+    for name in ("side", "team/one"):
+        there("branch", "-D", name)
+    oid = ada("log", "-1", "--format=%h").out.strip()
+    told = [f"origin/side (it was at {oid})", f"origin/team/one (it was at {oid})"]
+    for option in ("-n", "--dry-run"):
+        assert ada("remote", "prune", "origin", option).out.splitlines() == [
+            f"would prune {each}" for each in told
+        ]
+    assert "origin/side" in ada("branch", "-r").out
+    assert ada("remote", "prune", "origin").out.splitlines() == [f"pruned {each}" for each in told]
+    assert ada("branch", "-r").out == "  origin/main\n"
+    assert ada("branch").out == "* main\n  side\n  team/one\n"
+    ada("fetch")
+    there("branch", "-D", "new")
+    answer = ada("remote", "prune", "origin", "--json").json
+    assert [(each["name"], each["commit"][:12]) for each in answer["pruned"]] == [("origin/new", oid)]
+    assert "there is no remote 'nobody'" in ada("remote", "prune", "nobody", code=2).err
+    assert "takes 1 word" in ada("remote", "prune", code=2).err
+    assert "goes with prune" in ada("remote", "remove", "origin", "-n", code=2).err
+    ada("remote", "set-url", "origin", "../nowhere")
+    assert "nowhere" in ada("remote", "prune", "origin", code=14).err
