@@ -115,7 +115,7 @@ def arbor(ctx: click.Context, folder: tuple[str, ...], color: str | None, no_pag
     session = ctx.find_object(Session)
     assert session is not None
     for part in folder:
-        session.cwd = session.cwd / part
+        session.cwd = session.from_here(part)
         if not session.cwd.is_dir():
             raise click.UsageError(f"'{part}' is not a folder", ctx)
     session.out.colour = color or session.out.colour

@@ -89,7 +89,6 @@ OPTIONS: dict[str, dict[str, str]] = {
     },
     "diff": {
         **dict.fromkeys(_NUMBERS, "-M takes no number; -U takes one, as in -U5"),
-        "-R": "name the two the other way round: arbor diff NEW OLD; git apply -R takes a patch backwards",
         "--no-index": "versions of documents are compared; for two files run: diff -u OLD NEW",
         "--merge-base": "run: arbor diff A...B",
         **dict.fromkeys(("--word-diff", "--color-words"), _PARTS_OF_WORDS),
@@ -215,7 +214,7 @@ OPTIONS: dict[str, dict[str, str]] = {
         "--expire": "moves are kept",
     },
     "remote": {
-        **dict.fromkeys(("-n", "-p", "--prune"), "run: arbor fetch --prune NAME"),
+        **dict.fromkeys(("-p", "--prune"), "run: arbor fetch --prune NAME"),
         **dict.fromkeys(("-f", "--fetch"), "afterwards run: arbor fetch NAME"),
         "--push": "one address serves both ways: arbor remote set-url NAME URL",
         **dict.fromkeys(("-a", "--auto"), "a clone stands at one branch: arbor switch BRANCH"),
@@ -276,7 +275,6 @@ VALUES = {("--porcelain", "v2"): "run: arbor status --json"}
 """What a value of an option that git knows, and arbor does not, means here."""
 
 REMOTE_ACTIONS = {
-    "prune": "run: arbor fetch --prune NAME",
     "update": "run: arbor fetch --all",
     "set-head": "a clone stands at one branch: arbor clone -b BRANCH, or arbor switch BRANCH",
     "set-branches": "name the branches: arbor fetch REMOTE BRANCH",

@@ -89,8 +89,9 @@ class Session:
             self._kb.close()
 
     def from_here(self, typed: str) -> Path:
-        """A file that is not part of the knowledge base, as typed."""
-        return self.cwd / typed
+        """A file or folder that is not part of the knowledge base: absolute, and without `..` in what is told of it."""
+        fs_path = self.cwd / typed
+        return files.without_dots(fs_path) if os.pardir in fs_path.parts else fs_path
 
     def kb_path(self, typed: str) -> str:
         """The KB path of a path as typed in this folder; raises UsageError for an empty one, which would be all."""

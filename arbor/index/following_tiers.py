@@ -15,7 +15,7 @@ from arbor.errors import ArborError
 from arbor.index.access import drop_outdated, index_path, writing_index
 from arbor.index.schema import Stamp, read_stamp, stamp_for, write_stamp
 from arbor.index.tables import DocumentTable, Indexed
-from arbor.index.writer import CannotUpdate, most_to_update, transaction, writing_in_place
+from arbor.index.writer import CannotUpdate, give_back, most_to_update, transaction, writing_in_place
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import DOCUMENTS, Snapshot, group_paths, shown_path
 
@@ -27,10 +27,11 @@ _FAULTS = (CannotUpdate, ArborError, OSError, sqlite3.Error, LookupError, ValueE
 
 
 class _Moving(NamedTuple):
-    """A document on its way to another tier; `indexed` is None where the index does not hold it."""
+    """A document on its way to another tier, its size in bytes, and what the index holds of it, if anything."""
 
     oid: bytes
     paths: Sequence[str]
+    size: int
     indexed: Indexed | None
 
 
@@ -46,31 +47,35 @@ def following_tiers(repo: Repository, documents: Collection[bytes]) -> Iterator[
         documents: The documents that the block lets change their tier, and those in part that lose passages in it.
             Before it their passages are in the store as far as they are not cold, and after it again.
     """
-    stack = contextlib.ExitStack()
+    lock, opened = contextlib.ExitStack(), contextlib.ExitStack()
     moving: list[_Moving] | None = None
     try:
         with contextlib.suppress(*_FAULTS):
-            connection = _open(stack, repo)
+            connection = _open(lock, opened, repo)
             moving = _find(connection, repo, documents)
         yield
         if moving is not None:
             with contextlib.suppress(*_FAULTS):
-                _replace(connection, repo, moving)
+                gone_bytes = _replace(connection, repo, moving)
+                opened.close()
+                if gone_bytes:
+                    give_back(index_path(repo.folder / "cache"), gone_bytes)
     finally:
-        with contextlib.suppress(*_FAULTS):
-            stack.close()
+        for stack in (opened, lock):
+            with contextlib.suppress(*_FAULTS):
+                stack.close()
     with contextlib.suppress(*_FAULTS):
         drop_outdated(repo)
 
 
-def _open(stack: contextlib.ExitStack, repo: Repository) -> sqlite3.Connection:
-    """A connection that changes the index, with its lock held; both are given back with the stack."""
+def _open(lock: contextlib.ExitStack, opened: contextlib.ExitStack, repo: Repository) -> sqlite3.Connection:
+    """A connection that changes the index, with its lock held; each is given back with its stack."""
     cache = repo.folder / "cache"
     fs_path = index_path(cache)
     if not fs_path.exists():
         raise CannotUpdate("there is no index")
-    stack.enter_context(writing_index(cache, _WAIT_S))
-    return stack.enter_context(writing_in_place(fs_path))
+    lock.enter_context(writing_index(cache, _WAIT_S))
+    return opened.enter_context(writing_in_place(fs_path))
 
 
 def _find(connection: sqlite3.Connection, repo: Repository, documents: Collection[bytes]) -> list[_Moving]:
@@ -92,23 +97,28 @@ def _find(connection: sqlite3.Connection, repo: Repository, documents: Collectio
     size_bytes = 0
     for oid in sorted(documents):
         if oid in comes:
-            moving.append(_Moving(oid, comes[oid], None))
+            moving.append(_Moving(oid, comes[oid], 0, None))
             continue
         paths = table.get_paths(oid)
         if not paths:
             continue
-        size_bytes += snapshot.document(oid).size
+        size = snapshot.document(oid).size
+        size_bytes += size
         if size_bytes > MOST_BYTES:
             raise CannotUpdate("too large to be held in memory")
         first, rows = table.find(oid, paths)
-        moving.append(_Moving(oid, paths, Indexed(first, list(rows))))
+        moving.append(_Moving(oid, paths, size, Indexed(first, list(rows))))
     return moving
 
 
-def _replace(connection: sqlite3.Connection, repo: Repository, moving: Sequence[_Moving]) -> None:
-    """Put the documents where their tier has them now, and say by the stamp that the index is of these tiers."""
+def _replace(connection: sqlite3.Connection, repo: Repository, moving: Sequence[_Moving]) -> int:
+    """Put the documents where their tier has them now, and say by the stamp that the index is of these tiers.
+
+    Returns:
+        The bytes of the files whose words the index does not hold any more.
+    """
     snapshot = _indexed_version(repo, read_stamp(connection))
-    warm = snapshot.tiers().warm
+    warm, cold = snapshot.tiers().warm, snapshot.tiers().cold
     with transaction(connection):
         table = DocumentTable(connection, snapshot)
         for each in moving:
@@ -119,6 +129,7 @@ def _replace(connection: sqlite3.Connection, repo: Repository, moving: Sequence[
                 table.insert(each.oid, each.paths)
         table.refresh_parts()
         write_stamp(connection, stamp_for(snapshot))
+    return sum(each.size for each in moving if each.oid in warm or each.oid in cold)
 
 
 def _indexed_version(repo: Repository, stamp: Stamp | None) -> Snapshot:

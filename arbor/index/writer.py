@@ -43,6 +43,8 @@ UPDATE_SHARE_MAX = 0.4
 LEFTOVER_AGE_S = 600.0
 """What a build left that was killed goes with the next build after this time; others write to the folder too."""
 _UPDATE_FREE = 200
+_GIVE_BACK_SHARE = 0.125
+_GIVE_BACK_BYTES = 1024 * 1024
 TOLD_DOCUMENTS = 2000
 """Fewer are indexed before anyone wonders."""
 
@@ -195,6 +197,37 @@ def most_to_update(connection: sqlite3.Connection) -> int:
     """How many changes an update may have; with more of them a build is quicker."""
     (count,) = connection.execute("SELECT count(*) FROM documents").fetchone()
     return max(_UPDATE_FREE, int(count * UPDATE_SHARE_MAX))
+
+
+def give_back(fs_path: Path, gone_bytes: int) -> None:
+    """Write an index anew without what is free in it, where that is much; what it holds stays the same.
+
+    SQLite keeps the pages that become free, and FTS5 the postings of rows that went until it merges them: where a file
+    of 3 MB went out of an index of 28 MB the index took 54 MB. This takes a quarter of the time of a build.
+
+    Args:
+        fs_path: The database; the caller holds the index lock and has no connection to it.
+        gone_bytes: The text of the rows that went.
+
+    Raises:
+        CannotUpdate, OSError, sqlite3.Error: the index is as it was.
+    """
+    temporary = temporary_path(fs_path.parent)
+    try:
+        with writing_in_place(fs_path) as connection:
+            (pages,), (free,) = (
+                connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count")
+            )
+            if free * PAGE_BYTES + gone_bytes < max(_GIVE_BACK_BYTES, pages * PAGE_BYTES * _GIVE_BACK_SHARE):
+                return
+            connection.execute("INSERT INTO passages(passages) VALUES('optimize')")
+            connection.execute("VACUUM INTO ?", (str(temporary),))
+        with contextlib.closing(connect_to_write(temporary)) as copy:
+            copy.execute("PRAGMA journal_mode = WAL").fetchall()
+        put_in_place(temporary, fs_path)
+    except BaseException:
+        remove_database(temporary)
+        raise
 
 
 _PathsByDocument = dict[bytes, set[str]]

@@ -111,6 +111,19 @@ class ShareDesk:
         """Give a remote another URL; raises UsageError when there is no such remote."""
         remotes.set_remote_url(self._repo, name, recorded_url(url, None if cwd is None else Path(cwd)))
 
+    def prune_remote(
+        self, name: str, *, dry_run: bool = False, connecting: ConnectOptions = DEFAULT_CONNECT
+    ) -> list[fetching.RefChange]:
+        """Forget the branches of a remote that are gone there; the tracking refs that went, or would go.
+
+        Raises:
+            UsageError: when there is no such remote.
+            RemoteError: when the other side fails.
+        """
+        remote = self.remote(name)
+        with closing(connect(remote.url, connecting)) as transport:
+            return fetching.prune(self._repo, transport, remote.name, dry_run=dry_run)
+
     # --- from there to here
 
     def fetch(

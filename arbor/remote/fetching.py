@@ -333,6 +333,25 @@ def _set_fetched(
     return name
 
 
+def prune(repo: Repository, transport: Transport, remote: str, *, dry_run: bool = False) -> list[RefChange]:
+    """Forget the branches of a remote that are gone there, and bring nothing.
+
+    Args:
+        repo: Where.
+        transport: The way there.
+        remote: The name of the remote.
+        dry_run: Only say which.
+
+    Raises:
+        RemoteError: when the other side fails.
+    """
+    shown = advertised(transport)
+    if dry_run:
+        return _gone(repo, remote, shown)
+    with repo.lock():
+        return _prune(repo, remote, shown)
+
+
 def _prune(repo: Repository, remote: str, shown: Advertisement) -> list[RefChange]:
     gone = _gone(repo, remote, shown)
     for change in gone:

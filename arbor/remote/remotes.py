@@ -28,11 +28,6 @@ def list_remotes(repo: Repository) -> list[Remote]:
     return read_remotes(repo)[0]
 
 
-def wrong_remotes(repo: Repository) -> dict[str, UsageError]:
-    """What is wrong with the settings of each remote that cannot be used, by name."""
-    return read_remotes(repo)[1]
-
-
 def find_remote(repo: Repository, name: str) -> Remote | None:
     """The remote of this name, or None; raises UsageError when something is wrong with its settings."""
     found, wrong = read_remotes(repo)

@@ -200,7 +200,7 @@ class TrustDesk:
             if history
             else tiering.with_twins(self._snapshot(None), self.choose(paths, found))
         )
-        if tier == "cold" and not history:
+        if tier == "cold":  # those of older versions too: what is told of these would be told by other rules
             documents = tiering.without_policy(documents, texts_of(paths), force=force)
         with self._sources(places, others, fetch, work_tree=False) as sources:
             return evicting.evict(self.repo, documents, tier=tier, sources=sources, copies=copies, force=force,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -32,6 +33,7 @@ from arbor.search.searching import Searcher, SearchOptions, parse
 from arbor.text.extraction import Extraction
 
 if TYPE_CHECKING:
+    from arbor.objects.model import Commit
     from arbor.repo.commits import history
 else:  # only `since:`, `until:` and revisions by time walk the log
     history = lazy_module("arbor.repo.commits.history")
@@ -271,16 +273,19 @@ class Asker:
     def _changed_since(self, oid: bytes | None) -> Callable[[int], set[str]]:
         """Dates documents that name none: by the commits that changed their path."""
 
+        @functools.cache  # a query may have both `since:` and `until:`, and the log is walked once
+        def log() -> list[Commit]:
+            return [entry.commit for entry in history.iter_log(self._repo, [oid])] if oid is not None else []
+
+        @functools.cache
+        def changed_by(number: int) -> set[str]:
+            commit = log()[number]
+            after = Snapshot(self._repo.store, commit.ledger_root)
+            return {each.key for each in after.changes_since(self._repo.root_before(commit))}
+
         def changed(moment: int) -> set[str]:
-            if oid is None:
-                return set()
-            paths: set[str] = set()
-            for entry in history.iter_log(self._repo, [oid]):
-                commit = entry.commit
-                if commit.committer.seconds >= moment:
-                    after = Snapshot(self._repo.store, commit.ledger_root)
-                    paths.update(each.key for each in after.changes_since(self._repo.root_before(commit)))
-            return paths
+            late = (number for number, commit in enumerate(log()) if commit.committer.seconds >= moment)
+            return set().union(*map(changed_by, late))
 
         return changed
 

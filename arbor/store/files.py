@@ -80,6 +80,22 @@ def asked_for(path: str) -> str:
     return folder or "." if name.startswith(TEMPORARY_PREFIX) else path
 
 
+def without_dots(fs_path: Path) -> Path:
+    """The same place on disk without `..` on the way, as it is shown and kept; one that is relative stays as it is.
+
+    Only a link that `..` stands behind is followed: what is above a link is not what is above its target.
+    """
+    if os.pardir not in fs_path.parts or not fs_path.is_absolute():
+        return fs_path
+    plain = Path(fs_path.anchor)
+    for part in fs_path.parts[1:]:
+        if part != os.pardir:
+            plain = plain / part
+        else:
+            plain = (Path(os.path.realpath(plain)) if os.path.islink(plain) else plain).parent
+    return plain
+
+
 def check_is_there(folder: Path) -> None:
     """Whether the folder of a knowledge base that was opened is still there.
 

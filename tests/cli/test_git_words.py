@@ -69,7 +69,6 @@ def test_what_stands_before_a_command() -> None:
         (("diff", "--theirs"), "MERGE_HEAD"),
         (("commit", "notes/proofs.md", "-m", "x"), "as it was in the last commit"),
         (("remote", "update"), "arbor fetch --all"),
-        (("remote", "prune", "origin"), "arbor fetch --prune NAME"),
         (("rev-parse", "HEAD"), "--format=%H"),
         (("cherry-pick", "HEAD"), "arbor restore -s REV PATH"),
         (("ls-remote",), "arbor fetch REMOTE"),

@@ -173,3 +173,35 @@ def test_a_path_in_a_message_is_written_as_status_would(
     said = here(*words, code=2).err
     assert f"'{shown}'" in said or f"revision '{typed}'" in said
     assert typed == shown or typed not in said
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [("clone . ?", "free"), ("clone --bare . ? --json", "free"), ("clone ? new", "none"), ("clone . ?", "full"),
+     ("init ?", "free"), ("init --bare ? --json", "free"), ("serve ?", "none"), ("eval ?", "none"),
+     ("bundle create ? --json", "free"), ("bundle create ?/b", "none"), ("bundle verify ?", "none"),
+     ("bundle list ?", "none"), ("prove a.md -o ?/p", "none"), ("verify --proof ?", "none"), ("fetch ?", "none"),
+     ("pull ?", "none"), ("push ? main", "none"), ("commit -F ?", "none"), ("add --mediawiki ?", "none"),
+     ("add --feed ?", "none"), ("add --okf ?", "none"), ("-C ? clone . new", "kb"),
+     ("serve --read-tokens ? .", "none")],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["../", "sub/../../", "linked/../"])
+def test_a_place_outside_of_the_knowledge_base_is_told_as_typed_or_without_dots(
+    kb: Cli, command: str, told: str, way: str
+) -> None:
+    """Also behind a link, where what is above it is not what is above its target."""
+    kb.write("a.md", "some text\n")
+    kb.commit("first")
+    beside = kb.folder.parent / "beside"
+    for folder in (kb.folder / "sub", beside / "inner", beside / "full" / "x", beside / "kb"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (kb.folder / "linked").symlink_to(beside / "inner")
+    place = (beside if way.startswith("linked") else kb.folder.parent) / told
+    if told == "full":
+        (place / "x").mkdir(parents=True, exist_ok=True)
+    if told == "kb" and not (place / ".arbor").exists():
+        Cli(place)("init")
+    done = kb.run(*(word.replace("?", way + told) for word in command.split()))
+    said = done.out + done.err
+    assert f"{kb.folder}/{way}" not in said
+    assert str(place) in said or f"'{way}{told}'" in said

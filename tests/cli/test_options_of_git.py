@@ -296,9 +296,11 @@ def test_a_push_of_what_is_no_branch(kb: Cli) -> None:
 
 def test_a_list_of_branches_tells_of_a_detached_head(kb: Cli) -> None:
     kb("switch", "-d", "HEAD")
-    [here, main] = kb("branch").out.splitlines()
-    assert here.startswith("* (HEAD is detached) ")
-    assert here.split()[-1] == main.split()[-1]
+    oid = kb("log", "-1", "--format=%h").out.strip()
+    assert kb("branch").out.splitlines() == [f"* (HEAD detached at {oid})", "  main"]
+    [here, main] = kb("branch", "-v").out.splitlines()
+    assert here.split()[5:] == main.split()[1:]
+    assert here.index(oid, len("* (HEAD detached at ") + 1) == main.index(oid)  # one column
     assert "detached" not in kb("branch", "-r").out + kb("branch", "main", "-l").out
     assert kb("branch", "--format=%(refname)").out == "refs/heads/main\n"
 

@@ -104,21 +104,19 @@ def test_an_interrupted_clone_says_what_is_there(kb: Cli, monkeypatch: pytest.Mo
     with monkeypatch.context() as patched:
         patched.setattr(KnowledgeBase, "reindex", interrupt)
         done = kb("clone", ".", "../whole", code=130)
-    assert (
-        done.err
-        == f"the clone in {kb.folder}/../whole is whole; its search index follows with the first search\n"
-    )
     whole = Cli(kb.folder.parent / "whole")
+    assert (
+        done.err == f"the clone in {whole.folder} is whole; its search index follows with the first search\n"
+    )
     assert whole("verify").code == 0
     assert whole("search", "first", "--json").json["rev"]
     with monkeypatch.context() as patched:
         patched.setattr(FreshFiles, "write", interrupt)
         done = kb("clone", ".", "../part", code=130)
-    assert (
-        done.err == f"what has come so far is in '{kb.folder}/../part': the same command goes on from there\n"
-    )
+    part = kb.folder.parent / "part"
+    assert done.err == f"what has come so far is in '{part}': the same command goes on from there\n"
     kb("clone", ".", "../part")
-    assert Cli(kb.folder.parent / "part")("status", "--json").json["clean"] is True
+    assert Cli(part)("status", "--json").json["clean"] is True
 
 
 def test_an_interrupt_while_the_command_line_loads(monkeypatch: pytest.MonkeyPatch) -> None:

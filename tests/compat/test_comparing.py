@@ -99,6 +99,41 @@ def test_two_documents(changed: Cli) -> None:
     assert changed("diff", "--name-status", "with:colon.md").out == "D\twith:colon.md\n"
 
 
+def test_the_other_way_round(changed: Cli) -> None:
+    """But for `a/`, which git writes before the new side then: here it is before what a patch begins with, as ever."""
+    revisions = ("HEAD~1", "HEAD")
+    back = ("diff", "-R", "--src-prefix=b/", "--dst-prefix=a/")
+    for words in ((), ("-U0",), ("--no-renames",), ("-w",)):
+        expected = plain(git(changed, *back, *words, *revisions))
+        if words != ("-w",):  # lines that differ in white space alone are git's own choice of a side
+            assert plain(changed("diff", "-R", *words, *revisions).out.splitlines()) == expected
+        assert changed("diff", "-R", *words, "HEAD", "HEAD~1").out == changed("diff", *words, *revisions).out
+    for words in (
+        ("--name-status",),
+        ("--numstat",),
+        ("--name-only", "--diff-filter=A", "--no-renames"),
+        ("--stat",),
+    ):
+        assert (
+            changed("diff", "-R", *words, *revisions).out == changed("diff", *words, *reversed(revisions)).out
+        )
+    answer = changed("diff", "-R", "--json", *revisions).json
+    assert (answer["old"], answer["new"]) == ("HEAD", "HEAD~1")
+    two = ("-R", "HEAD~1:end.md", "HEAD:same.md")
+    assert plain(changed("diff", *two).out.splitlines()) == plain(git(changed, *back, *two[1:]))
+    # The files against the stage, and what is staged: sides that have no names to be given the other way round.
+    changed("mv", "end.md", "moved.md")
+    git(changed, "add", "-A", "--", "end.md", "moved.md")
+    changed.write("same.md", "other\n")
+    (changed.folder / "long.md").unlink()
+    for words in ((), ("--staged",), ("HEAD~1",)):
+        told = changed("diff", "-R", "--no-renames", *words).out
+        assert plain(told.splitlines()) == plain(git(changed, *back, "--no-renames", *words))
+    patch = changed("diff", "-R").raw
+    subprocess.run(["git", "apply", "-"], cwd=changed.folder, input=patch, check=True)
+    assert changed("diff").out == ""
+
+
 def test_a_patch_made_without_white_space_applies(changed: Cli) -> None:
     patch = changed("diff", "-w", "HEAD~1", "HEAD", "--", "spaces.md").raw
     changed("restore", "-s", "HEAD~1", "spaces.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -95,6 +96,25 @@ def test_both_list_tags_alike(both: Both) -> None:
         ["tag", "--points-at", "main", "-n"],
     ):
         assert both.cli(*words).out == both.git(*words), words
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_both_list_branches_alike(both: Both) -> None:
+    both.both("branch", "\u540d\u524d")
+    both.both("branch", "a-longer-name")
+    lists = (
+        ["branch"],
+        ["branch", "-l", "m*"],
+        ["branch", "-a"],
+        ["branch", "-r"],
+        ["branch", "--merged", "main"],
+    )
+    for words in lists:
+        assert both.cli(*words).out == both.git(*words), words
+    # The oids are arbor's own, and what a branch follows stands behind them in other words.
+    before = [[re.split(r"\b[0-9a-f]{7,12}\b", line)[0] for line in lines.splitlines()]
+              for lines in (both.cli("branch", "-v").out, both.git("branch", "-v"))]  # fmt: skip
+    assert before[0] == before[1]
 
 
 def test_oids_and_what_is_no_field(kb: Cli) -> None:

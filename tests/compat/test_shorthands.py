@@ -99,7 +99,7 @@ def test_what_is_followed(cli: Cli, tmp_path: Path) -> None:
         both.compare(name)
     for words in (["switch", "one"], ["switch", "-c", "new", "main@{u}"], ["merge", "@{u}"]):
         both.both(*words)
-    assert "origin/main" in cli("branch").out.split("new", 1)[1].splitlines()[0]
+    assert "origin/main" in cli("branch", "-v").out.split("new", 1)[1].splitlines()[0]
     cli("commit", "--allow-empty", "-m", "more")
     cli("merge", "--no-ff", "one@{u}")
     assert cli.run("log", "--oneline", "main@{u}..").out.count("\n") == 1

@@ -78,6 +78,24 @@ def test_git_commits_bring_the_kb_along(project: Project) -> None:
     assert project.kb.status().clean
 
 
+def test_what_a_commit_changes_is_told_once(project: Project) -> None:
+    line = "ripple: a.md reached no other document; no label changed; new: 1 NOVEL"
+    said = project.commit("a.md", "# Tides\n\nThe moon pulls the sea.\n", "first").splitlines()
+    assert said.count(line) == 1
+    assert said.index(line) < next(number for number, told in enumerate(said) if told.startswith("arbor: ["))
+    (project.folder / "a.md").unlink()
+    assert project.git("commit", "-am", "away").count("ripple:") == 1
+    # Nobody told it before a commit that passes by the check, nor where it turns out otherwise.
+    assert project.commit("a.md", "# Tides\n\nThe moon pulls.\n", "again", "--no-verify").count(line) == 1
+    project.git("rm", "-q", "a.md")
+    project.git("commit", "-m", "no", "--no-verify", "--allow-empty", "-q")
+    git_hooks.note_told(project.kb.folder, "ripple: something else")
+    assert project.commit("a.md", "# Tides\n", "and again", "--no-verify").count(line) == 1
+    git_hooks.note_told(project.kb.folder, line)
+    assert git_hooks.take_told(project.kb.folder) == line
+    assert git_hooks.take_told(project.kb.folder) == ""
+
+
 def test_a_kb_in_a_subfolder_sees_only_its_own(tmp_path: Path, bin_folder: Path) -> None:
     project = Project(tmp_path / "project", bin_folder, below="my notes")
     project.commit("outside.md", "# No\n", "outside")

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from arbor.errors import StorageError
+from arbor.errors import StorageError, UsageError
 from arbor.kb import KnowledgeBase
+from arbor.remote import remotes
 from arbor.remote.exchange import accepting, service
+from arbor.remote.fetching import FetchResult
+from arbor.repo.repository import Repository
 from arbor.store.refs import Refs
 from tests.cli.harness import Cli, allow_new_key, command_line, process_environment, run_process
 
@@ -769,3 +772,60 @@ def everything(folder: Path) -> dict[str, bytes]:
     """The files of a KB's folder, but for caches and locks."""
     kept = (path for path in sorted(folder.rglob("*")) if path.is_file() and "cache" not in path.parts)
     return {str(path): path.read_bytes() for path in kept if path.name != "lock"}
+
+
+def test_the_settings_of_remotes_are_read_once(ada: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada("config", "branch.main.upstream", "origin/main")
+    ada("init", "--bare", "../second")
+    ada("remote", "add", "zoe", "../second")
+    for name in ("origin", "zoe"):
+        ada("push", name, "main")
+    read: list[str] = []
+    read_remotes = remotes.read_remotes
+
+    def reading(repo: Repository) -> tuple[list[remotes.Remote], dict[str, UsageError]]:
+        read.append("once")
+        return read_remotes(repo)
+
+    monkeypatch.setattr(remotes, "read_remotes", reading)
+    ada("remote")
+    assert len(read) == 1
+    fetched: list[str | None] = []
+    monkeypatch.setattr(
+        "arbor.cli.commands.fetch._fetch",
+        lambda _, name, *__: fetched.append(name) or FetchResult("", "", ()),
+    )
+    ada("fetch", "--all")
+    assert fetched == ["zoe", "origin"]
+    assert len(read) == 2
+
+
+def test_branches_that_are_gone_there_are_pruned_without_a_fetch(ada: Cli) -> None:
+    ada("push", "-u", "origin")
+    for name in ("side", "team/one"):
+        ada("branch", name)
+        ada("push", "origin", name)
+    there = other(ada, "bare")
+    there("branch", "new", "main")
+    assert ada("remote", "prune", "origin").out == ""
+    for name in ("side", "team/one"):
+        there("branch", "-D", name)
+    oid = ada("log", "-1", "--format=%h").out.strip()
+    told = [f"origin/side (it was at {oid})", f"origin/team/one (it was at {oid})"]
+    for option in ("-n", "--dry-run"):
+        assert ada("remote", "prune", "origin", option).out.splitlines() == [
+            f"would prune {each}" for each in told
+        ]
+    assert "origin/side" in ada("branch", "-r").out
+    assert ada("remote", "prune", "origin").out.splitlines() == [f"pruned {each}" for each in told]
+    assert ada("branch", "-r").out == "  origin/main\n"
+    assert ada("branch").out == "* main\n  side\n  team/one\n"
+    ada("fetch")
+    there("branch", "-D", "new")
+    answer = ada("remote", "prune", "origin", "--json").json
+    assert [(each["name"], each["commit"][:12]) for each in answer["pruned"]] == [("origin/new", oid)]
+    assert "there is no remote 'nobody'" in ada("remote", "prune", "nobody", code=2).err
+    assert "takes 1 word" in ada("remote", "prune", code=2).err
+    assert "goes with prune" in ada("remote", "remove", "origin", "-n", code=2).err
+    ada("remote", "set-url", "origin", "../nowhere")
+    assert "nowhere" in ada("remote", "prune", "origin", code=14).err

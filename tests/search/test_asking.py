@@ -13,6 +13,9 @@ from arbor.errors import IntegrityError, UsageError
 from arbor.graph.standing import Label
 from arbor.index import access
 from arbor.kb import KnowledgeBase
+from arbor.objects.model import Signature
+from arbor.repo.commits import history
+from arbor.repo.repository import Repository
 from arbor.search import audit, changed_files
 from arbor.search.labels import LabelDesk
 from arbor.search.lending import ReaderDesk
@@ -279,3 +282,24 @@ def test_more_is_said_also_where_the_next_candidates_are_hidden(tmp_path: Path) 
                     found = kb.search("path:note*", mode="VISUAL", limit=limit)
                     assert (len(found.hits), found.more) == (min(limit, left), limit < left), (left, limit)
             (kb.fs_root / f"note{12 - left:02}.md").unlink(missing_ok=True)
+
+
+def test_a_time_span_walks_the_log_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[int] = []
+    walk = history.iter_log
+
+    def iter_log(*given: Any, **named: Any) -> Iterator[history.LogEntry]:
+        walked.append(1)
+        return walk(*given, **named)
+
+    with arbor.init(tmp_path / "spans") as kb:
+        for number in range(4):
+            kb.add_bytes(f"{number}.md", f"word and {number}\n".encode())
+            monkeypatch.setattr(Repository, "who", lambda repo, now=None, day=number: Signature(
+                "Ada", "ada@example.org", 1_704_067_200 + day * 86_400, 0))  # fmt: skip
+            kb.commit(str(number))
+        monkeypatch.setattr(history, "iter_log", iter_log)
+        found = kb.search("word since:2024-01-02 until:2024-01-03")
+        assert {hit.path for hit in found.hits} == {"1.md", "2.md"}
+        assert len(walked) == 1
+        assert {hit.path for hit in kb.search("word until:2024-01-01").hits} == {"0.md"}

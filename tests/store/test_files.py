@@ -287,3 +287,20 @@ def test_what_is_no_file_is_not_waited_for_and_not_left_open(tmp_path: Path) -> 
     with pytest.raises(FileNotFoundError):
         files.open_regular(tmp_path / "nothing")
     assert set(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [("a/../b", "b"), ("a/b/../../c", "c"), ("link/../x", "far/x"), ("link/x", "link/x"), ("link/x/../y", "link/y"),
+     ("none/../x", "x"), ("inner/up/../x", "x"), ("a/..", ""), ("/../etc", "/etc"), ("a//./b", "a/b")],
+)  # fmt: skip
+def test_a_path_without_dots_is_the_same_place(tmp_path: Path, typed: str, plain: str) -> None:
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "link").symlink_to("far/deep")
+    (tmp_path / "inner" / "up").symlink_to("../a")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert files.without_dots(tmp_path / typed) == tmp_path / plain
+    if (tmp_path / typed).parent.exists():
+        assert os.path.realpath(tmp_path / typed) == os.path.realpath(tmp_path / plain)
+    assert files.without_dots(Path("../x")) == Path("../x")

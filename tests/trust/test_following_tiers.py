@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arbor import KnowledgeBase
-from arbor.index import following_tiers
+from arbor.index import following_tiers, writer
 from arbor.index.access import index_path
 from arbor.index.schema import file_identity
 from arbor.index.writer import build
@@ -200,3 +201,45 @@ def test_indexes_of_tiers_that_are_past_give_their_space_back(
     assert kb.search("ice").hits
     assert as_made_anew(kb.repo, tmp_path)
     assert kb.verify().ok
+
+
+def test_what_large_documents_took_in_the_index_is_given_back(
+    make_kb: MakeKb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(5)
+    words = ["".join(chance.choices("abcdefghij", k=chance.randint(3, 9))) for _ in range(20_000)]
+
+    def text(number: int) -> str:
+        return "\n\n".join(
+            [f"# Large {number}", *(" ".join(chance.choices(words, k=60)) for _ in range(1500))]
+        )
+
+    kb = make_kb({f"{number}.md": text(number) for number in range(8)})
+    kb.search("large")
+    fs_path = index_path(kb.folder / "cache")
+
+    def most_bytes() -> int:
+        fresh = tmp_path / "fresh.db"
+        build(fresh, kb.repo.snapshot(kb.repo.refs.head_oid()))
+        return fresh.stat().st_size * 11 // 10
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as patched:  # nothing is lost where there is no room for it
+        patched.setattr(writer, "put_in_place", refuse)
+        kb.trust.evict(["0.md", "1.md"], force=True)
+    assert as_made_anew(kb.repo, tmp_path)
+    assert not list(fs_path.parent.glob(".arbor-tmp-*"))
+    kb.trust.evict(["2.md"], force=True)
+    assert fs_path.stat().st_size < most_bytes()
+    assert as_made_anew(kb.repo, tmp_path)
+    kb.trust.evict(["3.md", "4.md"], force=True)
+    assert fs_path.stat().st_size < most_bytes()
+    kb.trust.evict(["5.md", "6.md"], tier="warm")
+    assert fs_path.stat().st_size < most_bytes()
+    assert as_made_anew(kb.repo, tmp_path)
+    made = index_file(kb)
+    assert kb.search("large 7").hits
+    assert kb.verify().ok
+    assert index_file(kb) == made

@@ -583,6 +583,32 @@ def test_the_policy_goes_cold_only_where_it_is_named_and_forced(make_kb: MakeKb,
     assert gone.paths == ("arbor.toml", "x/copy.toml")
 
 
+def test_the_policy_of_an_older_version_stays_where_its_documents_go(make_kb: MakeKb, tmp_path: Path) -> None:
+    kb = make_kb({"a.md": "# Alpha tides and moon\n", "b.md": "# Beta tides and the moon\n",
+                  "old.md": "old\n", "arbor.toml": "[ripple]\nmin_similarity = 1.0\n"})  # fmt: skip
+    before = kb.resolve("HEAD")
+    assert kb.fs_root is not None
+    (kb.fs_root / "arbor.toml").write_text("[ripple]\nmin_similarity = 0.2\n")
+    kb.add(["arbor.toml"])
+    kb.rm(["old.md"])
+    kb.commit("others")
+
+    def labels() -> dict[str, str]:
+        return {
+            path: standing.label.value for path, standing in kb.standings(at=before.hex()) if path != "old.md"
+        }
+
+    told = labels()
+    with pytest.raises(UsageError, match=r"'arbor\.toml' is the policy"):
+        kb.trust.evict("arbor.toml", history=True)
+    assert [item.paths for item in kb.trust.evict(history=True, force=True).evicted] == [("old.md",)]
+    assert labels() == told
+    assert b"".join(kb.cat("arbor.toml", before.hex())).startswith(b"[ripple]")
+    [gone] = kb.trust.evict("arbor.toml", history=True, force=True).evicted
+    assert gone.paths == ("arbor.toml",)
+    assert labels() != told, "the defaults count, and tell something else"
+
+
 def test_criteria(make_kb: MakeKb) -> None:
     kb = make_kb({"old.md": long_note(3), "small.md": "x\n"})
     now = kb.repo.commit(kb.resolve("HEAD")).committer.seconds

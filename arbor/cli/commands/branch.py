@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +12,14 @@ from arbor.cli.command import arbor_command, json_option
 from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.ref_lists import Listing, asks_for_list, list_options, listing
-from arbor.cli.safe_text import clean_line
+from arbor.cli.safe_text import cell_width, clean_line
 from arbor.cli.session import Session
 from arbor.cli.showing.ref_format import ref_lines
 from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching
+from arbor.repo.commits.branching import Branch
 from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.shorthands import branch_named
 from arbor.repo.commits.upstreams import count_ahead_behind
@@ -39,7 +40,7 @@ _REMOTE = "remotes/"
     "-l", "--list", "lists", is_flag=True, help="List the branches, or those that match a pattern NAME."
 )
 @click.option("-v", "--verbose", count=True,
-              help="List them with how far they are from what they follow, and the subjects of their commits.",
+              help="List them with their commits, what they follow and how far they are from it, and subjects.",
 )  # fmt: skip
 @list_options
 @click.option("-r", "--remotes", is_flag=True, help="List the remote-tracking branches.")
@@ -154,18 +155,30 @@ def _list(
         return
     head = repo.refs.head()
     if local and isinstance(head, bytes) and not shown.patterns and shown.holds(head.hex()):
-        out.line(f"* {out.style('(HEAD is detached)', 'green')} {out.style(short(head.hex()), 'yellow')}")
-    for branch in found:
-        mark = "*" if branch.current else " "
-        gone = " (gone)" if branch.upstream_gone else ""
-        follows = f"  follows {clean_line(branch.upstream)}{gone}" if branch.upstream else ""
-        if subjects and branch.upstream:
-            commit = bytes.fromhex(branch.commit)
-            told = ahead_behind(count_ahead_behind(repo, commit, branch.upstream))
-            follows += f": {told}" if told else ""
-        name = out.style(clean_line(branch.name), "green") if branch.current else clean_line(branch.name)
-        subject = ""
-        if subjects and branch.commit:
-            subject = "  " + clean_line(subject_of(repo.commit(bytes.fromhex(branch.commit)).message))
-        oid = out.style(short(branch.commit), "yellow")
-        out.line(f"{mark} {name} {oid}{out.style(follows, 'dim')}{subject}")
+        found.insert(0, Branch(f"(HEAD detached at {short(head.hex())})", head.hex(), True, ""))
+    for line in _lines(session, found, subjects=subjects):
+        out.line(line)
+
+
+def _lines(session: Session, found: Sequence[Branch], *, subjects: bool) -> Iterator[str]:
+    """The names, one a line, as git has them; with subjects also where each stands and what it follows."""
+    style = session.out.style
+    names = [clean_line(branch.name) for branch in found]
+    width = max(map(cell_width, names), default=0)
+    for name, branch in zip(names, found, strict=True):
+        line = f"{'*' if branch.current else ' '} {style(name, 'green') if branch.current else name}"
+        if subjects:
+            line += " " * (width - cell_width(name)) + _standing(session, branch)
+        yield line
+
+
+def _standing(session: Session, branch: Branch) -> str:
+    """The commit of a branch, what it follows and how far it is from it, and the subject of the commit."""
+    repo, style = session.open().repo, session.out.style
+    oid = bytes.fromhex(branch.commit)
+    told = f" {style(short(branch.commit), 'yellow')}"
+    if branch.upstream:
+        apart = ahead_behind(count_ahead_behind(repo, oid, branch.upstream))
+        gone = " (gone)" if branch.upstream_gone else f": {apart}" if apart else ""
+        told += "  " + style(f"follows {clean_line(branch.upstream)}{gone}", "dim")
+    return f"{told}  {clean_line(subject_of(repo.commit(oid).message))}" if oid else told

@@ -54,13 +54,14 @@ EXIT_DIFFERS = 1
 @click.option("-z", "nul", is_flag=True,
               help="With --name-only, --name-status or --numstat: a NUL byte after each name, and no quoting.",
 )  # fmt: skip
+@click.option("-R", "reverse", is_flag=True, help="The other way round: from the newer side to the older.")
 @click.option("--exit-code", is_flag=True, help="End with 1 when anything differs.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing, and end with 1 when anything differs.")
 @offline_option
 @json_option
 @click.pass_context
 def command(
-    ctx: click.Context, /, session: Session, words: tuple[str, ...], staged: bool,
+    ctx: click.Context, /, session: Session, words: tuple[str, ...], staged: bool, reverse: bool,
     exit_code: bool, quiet: bool, as_json: bool, **shape: Any,
 ) -> int:  # fmt: skip
     """Show what differs, document by document, as a patch that git apply takes where files are UTF-8.
@@ -83,7 +84,7 @@ def command(
     with_lines = bool(form.comparing.spaces) or (form.with_lines and not quiet)
 
     def compare() -> tuple[TextDiff, ...]:
-        how = replace(form.comparing, text=with_lines)
+        how = replace(form.comparing, text=with_lines, reverse=reverse)
         if two:
             return describing.diff_documents(kb.repo, *two, how)
         return kb.diff(old, new, paths, staged=staged, with_text=with_lines, comparing=how)
@@ -99,6 +100,7 @@ def command(
         fields = [diff_fields(change, with_lines=with_lines, with_patch=with_patch) for change in changes]
         left = old or ("HEAD" if staged else "stage")
         right = new or ("stage" if staged else "files")
+        left, right = (right, left) if reverse else (left, right)
         session.out.json("diff", {"old": left, "new": right, "changes": fields})
     elif not quiet:
         form.show(session.out, changes)

@@ -14,6 +14,7 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, fetch_fields, full_tags, show_fetch, transfer_bar
 from arbor.errors import ArborError, RemoteError, UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.commits.upstreams import read_upstream
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
@@ -113,7 +114,7 @@ def _every_remote(kb: KnowledgeBase, remote: str | None, *, as_json: bool) -> li
         raise UsageError("--all is every remote, and takes no name", "leave out --all, or the name")
     if as_json:
         raise UsageError("a JSON answer is about one remote", "name it: arbor fetch REMOTE --json")
-    names = [each.name for each in kb.sharing.remotes()]
+    found, wrong = remotes.read_remotes(kb.repo)
+    followed, _, _ = read_upstream(kb.repo, kb.repo.refs.current_branch()).partition("/")
     # The one that the branch follows comes last, since FETCH_HEAD is what came last.
-    names.sort(key=lambda name: bool(remotes.followed_there(kb.repo, name)))
-    return [*remotes.wrong_remotes(kb.repo), *names]
+    return [*wrong, *sorted((each.name for each in found), key=followed.__eq__)]

@@ -108,7 +108,9 @@ def _pre_commit(session: Session) -> None:
         session.out.warning(f"the staged notes could not be checked: {error}")
         return
     if result.ripple.origins:
-        session.out.note(ripple_line(session, result.ripple))
+        line = ripple_line(session, result.ripple)
+        session.out.note(line)
+        git_hooks.note_told(session.open().folder, line)
     for line in finding_lines(session, result.findings, _WARNINGS_SHOWN):
         session.out.note(line)
     if result.blocked:
@@ -118,10 +120,11 @@ def _pre_commit(session: Session) -> None:
 
 def _follow(session: Session) -> None:
     kb = session.open()
+    told = git_hooks.take_told(kb.folder)
     made = git_bridge.follow_git(kb.repo)
     if made is None:
         return
     ripple = kb.bring_up_to_date()
     session.out.note(f"arbor: [{clean_line(made.branch)} {short(made.oid.hex())}] {clean_line(made.message)}")
-    if ripple is not None and ripple.origins:
-        session.out.note(ripple_line(session, ripple))
+    if ripple is not None and ripple.origins and (line := ripple_line(session, ripple)) != told:
+        session.out.note(line)

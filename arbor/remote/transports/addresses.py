@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from arbor.errors import UsageError
 from arbor.lazy import lazy_pattern
 from arbor.records import dataclass
+from arbor.store.files import without_dots
 
 STORE_SCHEMES = ("s3", "gs", "az", "azure", "abfs", "memory")
 _SCHEME = lazy_pattern(r"^([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -120,5 +121,5 @@ def _ssh(text: str, host: str, user: str, port: int | None, path: str) -> Addres
 
 
 def _path(text: str, cwd: Path | None) -> Address:
-    path = str(Path(cwd, text)) if cwd is not None else text
+    path = str(without_dots(Path(cwd, text))) if cwd is not None else text
     return Address("path", path, path)

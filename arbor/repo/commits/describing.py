@@ -18,6 +18,7 @@ from arbor.repo.commits.diffing import (
     document_text,
     join_passages,
     pair_documents,
+    reversed_pair,
     unified_diff,
 )
 from arbor.repo.commits.history import peel
@@ -261,7 +262,9 @@ def diff_documents(
 
 def _telling(found: Iterable[TextDiff], how: Comparing) -> tuple[TextDiff, ...]:
     """Those that differ in what counts: where white space does not, a text may be the same but for that."""
-    return tuple(each for each in found if each.status != "M" or each.lines or not (how.text and how.spaces))
+    told = (each for each in found if each.status != "M" or each.lines or not (how.text and how.spaces))
+    # A rename has another path when it is told the other way round.
+    return tuple(sorted(told, key=lambda each: each.path) if how.reverse else told)
 
 
 def _text(snapshot: Snapshot, oid: bytes, how: Comparing) -> Text:
@@ -290,6 +293,8 @@ def _text_diff(repo: Repository, pair: DocumentDiff, how: Comparing) -> TextDiff
 
 
 def _made(pair: DocumentDiff, old: Text, new: Text, how: Comparing) -> TextDiff:
+    if how.reverse:
+        pair, old, new = reversed_pair(pair), new, old
     lines: list[str] = []
     if how.text and pair.similarity < 100:
         before = "/dev/null" if pair.status == "A" else f"a/{pair.old_path}"

@@ -43,12 +43,14 @@ class Comparing:
         spaces: Which white space within a line counts for nothing: `all`, `change` (how much of it there is, and any at
             the end), `end`, or "" for none.
         renames: Whether documents that went and documents that came are paired as renames.
+        reverse: Whether the two sides change places, so that the difference leads from the newer to the older.
     """
 
     text: bool = True
     context: int = CONTEXT_LINES
     spaces: str = ""
     renames: bool = True
+    reverse: bool = False
 
 
 PLAIN = Comparing()
@@ -83,6 +85,12 @@ class DocumentDiff:
     similarity: int
     old: bytes
     new: bytes
+
+
+def reversed_pair(pair: DocumentDiff) -> DocumentDiff:
+    """The difference from the newer document to the older one."""
+    status = {"A": "D", "D": "A"}.get(pair.status, pair.status)
+    return DocumentDiff(status, pair.old_path, pair.path, pair.similarity, pair.new, pair.old)
 
 
 def pair_documents(

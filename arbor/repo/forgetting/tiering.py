@@ -142,7 +142,7 @@ def with_twins(snapshot: Snapshot, chosen: Sequence[tuple[str, bytes]]) -> list[
 def without_policy(
     chosen: Sequence[tuple[str, bytes]], selections: Sequence[str], *, force: bool
 ) -> list[tuple[str, bytes]]:
-    """What was chosen to go cold, without the KB's policy, which is read with every search and label.
+    """What was chosen to go cold, without the KB's policy, which is read with every search and label of its version.
 
     Args:
         chosen: (path, document oid).

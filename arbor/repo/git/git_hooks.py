@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from pathlib import Path
 
-from arbor.errors import UsageError
+from arbor.errors import IntegrityError, UsageError
 from arbor.records import dataclass
 from arbor.repo.git.git_bridge import exclude_file, git_top, hooks_folder
-from arbor.store.files import fsync_folder, make_folders, write_atomically
+from arbor.store.files import fsync_folder, make_folders, read_bounded, write_atomically
 
 NAMES = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
 MARK = "# arbor hook shim"
 CHAINED = ".before-arbor"
+_TOLD_FILE = "cache/told"
+_MAX_TOLD_BYTES = 64 * 1024
 SHIM = """#!/bin/sh
 {mark}: remove with `arbor hook uninstall`.
 before="$0{chained}"
@@ -102,6 +105,27 @@ def uninstall_hooks(fs_root: Path) -> list[HookState]:
             hook.fs_path.unlink()
     fsync_folder(folder)
     return hook_states(fs_root)
+
+
+def note_told(folder: Path, line: str) -> None:
+    """Keep what `pre-commit` told of a commit to come, so that the hook after it need not tell it again.
+
+    Args:
+        folder: The KB's private folder.
+        line: What was told.
+    """
+    with contextlib.suppress(OSError):  # then it is told twice
+        (folder / _TOLD_FILE).parent.mkdir(exist_ok=True)
+        write_atomically(folder / _TOLD_FILE, line.encode(), durable=False)
+
+
+def take_told(folder: Path) -> str:
+    """What `pre-commit` told last, and only once: what comes of a later commit is told however it reads."""
+    told = b""
+    with contextlib.suppress(OSError, IntegrityError):
+        told = read_bounded(folder / _TOLD_FILE, _MAX_TOLD_BYTES)
+        (folder / _TOLD_FILE).unlink()
+    return told.decode("utf-8", "replace")
 
 
 def _is_ours(path: Path) -> bool:
