@@ -14,7 +14,7 @@ from arbor.objects.model import Commit, Signature, encode_commit
 from arbor.records import dataclass
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, ledger_key
 from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.staging.ingest import CANONICALISATION
 from arbor.repo.whole_packs import carry_on
@@ -257,7 +257,7 @@ def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
 def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes) -> None:
     """What was staged goes on waiting for its commit, without the keys that another commit has changed."""
     kept = {key: value for key, value in waiting.changes.items() if key not in recorded.changes}
-    conflicts = tuple(path for path in waiting.conflicts if DOCUMENTS + path not in recorded.changes)
+    conflicts = tuple(name for name in waiting.conflicts if ledger_key(name) not in recorded.changes)
     left = replace(waiting, base=root, changes={}, conflicts=conflicts).with_changes(repo.store, kept)
     if left.changes or left.merge_parents or left.conflicts:
         write_stage(repo.folder, left)
