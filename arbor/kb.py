@@ -16,7 +16,7 @@ from arbor.repo.commits import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
 from arbor.repo.work_tree.selections import kb_path
-from arbor.repo.work_tree.status import Status, get_status, staged_changes
+from arbor.repo.work_tree.status import Status, get_status
 
 if TYPE_CHECKING:
     from arbor.graph import checking, desk
@@ -295,12 +295,11 @@ class KnowledgeBase:
         Raises:
             UsageError: when nothing is staged. ConflictError: when conflicts are unresolved.
         """
-        part = committing.part_of_stage(self.repo, self.resolve_paths(paths, cwd)) if paths else None
-        changes = staged_changes(self.repo, part or self.repo.stage())
+        selections = self.resolve_paths(paths, cwd) if paths else ()
         with committing.interrupts_told(self.repo):
             made = committing.commit(self.repo, message, allow_empty=allow_empty, amend=amend, author=author,
-                                     sign=signing.signer(self.repo, sign), instead=part)  # fmt: skip
-            return following.after_commit(self.repo, made, changes, index=index)
+                                     sign=signing.signer(self.repo, sign), selections=selections)  # fmt: skip
+            return following.after_commit(self.repo, made, index=index)
 
     def bring_up_to_date(self) -> Ripple | None:
         """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""

@@ -11,6 +11,7 @@ from arbor.cli.safe_text import typed_path
 from arbor.cli.session import Session
 from arbor.errors import UsageError
 from arbor.lazy import lazy_pattern
+from arbor.objects.paths import in_form_c
 from arbor.records import dataclass
 from arbor.repo.commits.revisions import UnknownRevision, split_range
 from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS
@@ -60,7 +61,8 @@ def find_place(session: Session, text: str) -> Place:
             return place
     for place in candidates:
         if _is_revision(kb, place.revision):
-            raise UsageError(f"there is no document '{session.path_from_here(place.path)}' in {place.revision}",
+            where = place.revision or "the stage"
+            raise UsageError(f"there is no document '{session.path_from_here(place.path)}' in {where}",
                              f"run: arbor log -- {session.typed(place.path)}")  # fmt: skip
     likeliest = candidates[-1 if "}:" in text else 0] if candidates else None
     if likeliest is not None and "@" in text and text[: text.index("@")]:
@@ -98,15 +100,15 @@ def _candidates(session: Session, text: str) -> Iterator[Place]:
                 yield Place(path, text[position:] if rest.startswith("{") else rest)
     of_stage = _STAGE_AND_PATH.fullmatch(text)
     if of_stage:
-        path = of_stage[2]
-        yield Place(session.kb_path(path) if path.startswith(("./", "../")) else path, _SIDES[of_stage[1]])
+        yield Place(_path_beside_revision(session, of_stage[2]), _SIDES[of_stage[1]])
     named = _REVISION_AND_PATH.fullmatch(text)
     if named:
-        revision, path = named.groups()
-        if path.startswith(("./", "../")):
-            yield Place(session.kb_path(path), revision)
-        else:
-            yield Place(path, revision)
+        yield Place(_path_beside_revision(session, named[2]), named[1])
+
+
+def _path_beside_revision(session: Session, typed: str) -> str:
+    """A KB path that is typed after a revision: from the top, as in git, or from here where it begins with a dot."""
+    return session.kb_path(typed) if typed.startswith(("./", "../")) else in_form_c(typed)
 
 
 def _is_revision(kb: KnowledgeBase, text: str | None) -> bool:

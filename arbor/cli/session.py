@@ -17,6 +17,7 @@ from arbor.cli.progress import progress_bar
 from arbor.cli.safe_text import quote_path, typed_path
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.objects.paths import in_form_c
 
 if TYPE_CHECKING:
     from arbor import kb as front_desk
@@ -101,7 +102,7 @@ class Session:
 
     def document_or_core(self, typed: str) -> str:
         """A path as typed in this folder; a core's name, as searches print it, is the same in each."""
-        return typed if typed.startswith(CORE) else self.kb_path(typed)
+        return in_form_c(typed) if typed.startswith(CORE) else self.kb_path(typed)
 
     def shown(self, path: str) -> str:
         """A KB path as a person in this folder would call it, quoted where it holds anything odd."""

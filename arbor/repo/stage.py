@@ -14,7 +14,7 @@ from arbor.objects import ledger
 from arbor.objects.ids import OID_BYTES
 from arbor.objects.ledger_diff import Change, diff
 from arbor.records import dataclass
-from arbor.repo.snapshot import CORE_MARK
+from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, ledger_key
 from arbor.store.files import (
     MAX_STATE_BYTES,
     read_bounded,
@@ -36,7 +36,7 @@ class Stage:
         changes: Ledger key to value (None removes), only where it differs from `base`.
         merge_parents: Commits that the next commit merges, beside the current one.
         message: The prepared message of a merge or revert; "" else.
-        conflicts: Documents by path, and cores as `core:NAME`, with unresolved conflicts.
+        conflicts: Documents and cores with unresolved conflicts, as `shown_path` names them.
     """
 
     base: bytes
@@ -49,6 +49,12 @@ class Stage:
     def is_empty(self) -> bool:
         """Whether nothing is staged, merged or in conflict."""
         return not (self.changes or self.merge_parents or self.message or self.conflicts)
+
+    @property
+    def documents_in_conflict(self) -> frozenset[str]:
+        """The paths of the documents among the conflicts; a core has no file, whatever stands in the folder."""
+        keys = map(ledger_key, self.conflicts)
+        return frozenset(key[len(DOCUMENTS) :] for key in keys if key.startswith(DOCUMENTS))
 
     @property
     def in_progress(self) -> str:
@@ -130,9 +136,9 @@ class Stage:
             return Stage(head_root)
         return replace(self, merge_parents=(), message="") if self.merge_parents else self
 
-    def resolved(self, names: Container[str]) -> Stage:
-        """The stage with the conflicts of these documents and cores resolved."""
-        return replace(self, conflicts=tuple(name for name in self.conflicts if name not in names))
+    def resolved(self, keys: Container[str]) -> Stage:
+        """The stage with the conflicts of these ledger keys resolved."""
+        return replace(self, conflicts=tuple(name for name in self.conflicts if ledger_key(name) not in keys))
 
     def entries(self, source: ledger.NodeSource, prefix: str) -> dict[str, bytes]:
         """All staged entries whose key starts with `prefix`."""

@@ -84,9 +84,7 @@ def follow(repo: Repository, documents: int) -> Followed:
     return Followed(ripple, index, tuple(warnings))
 
 
-def after_commit(
-    repo: Repository, made: NewCommit, changes: tuple[PathChange, ...], *, index: bool
-) -> CommitResult:
+def after_commit(repo: Repository, made: NewCommit, *, index: bool) -> CommitResult:
     """What to tell of a commit, after its derived state has followed (not without `index`)."""
     followed = follow(repo, made.documents) if index else Followed(None, SKIPPED, ())
     return CommitResult(
@@ -96,15 +94,15 @@ def after_commit(
         branch=made.branch,
         documents=made.documents,
         subject=subject_of(made.message),
-        changes=changes,
+        changes=made.changes,
         ripple=followed.ripple,
         index=followed.state,
-        warnings=(*_policy_warnings(repo, made, changes), *followed.warnings),
+        warnings=(*_policy_warnings(repo, made), *followed.warnings),
     )
 
 
-def _policy_warnings(repo: Repository, made: NewCommit, changes: tuple[PathChange, ...]) -> tuple[str, ...]:
+def _policy_warnings(repo: Repository, made: NewCommit) -> tuple[str, ...]:
     """What is wrong with the policy, said once: by the commit that brings it."""
-    if not any(change.path == POLICY_FILE and change.status != "D" for change in changes):
+    if not any(change.path == POLICY_FILE and change.status != "D" for change in made.changes):
         return ()
     return policy_check.policy_faults(repo.committed_policy_file(repo.snapshot(made.oid)))

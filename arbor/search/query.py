@@ -44,6 +44,8 @@ _PART = lazy_pattern(
 )
 _BEGUN_PHRASE = lazy_pattern(r"[^*]*[^\W_]\*")
 _NOTES_MAX = 3
+_LAST_MOMENT = 253_402_300_799
+"""The end of the year 9999, and of what a date can say."""
 # `30d`, and as git takes it `2.weeks.ago`; quoted, with spaces. Minutes are left out, since an m is a month.
 _AGE = lazy_pattern(r"(\d{1,5})[\s._]*([hdwmy]|(?:hour|day|week|month|year)s?)(?:[\s._]+ago)?")
 _YEAR_OR_MONTH = lazy_pattern(r"\d{4}(-\d\d)?")
@@ -310,7 +312,7 @@ def parse_span(value: str, now: float, name: str = "since") -> tuple[int, int]:
         UsageError: when it is neither.
     """
     age = _AGE.fullmatch(value.lower())
-    today = datetime.fromtimestamp(now, UTC)
+    today = datetime.fromtimestamp(min(max(now, 0), _LAST_MOMENT), UTC)  # a clock may show any year
     try:
         if value in ("today", "yesterday"):
             midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)

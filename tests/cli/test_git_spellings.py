@@ -336,3 +336,26 @@ def test_a_document_of_a_moment_is_shown(kb: Cli) -> None:
     assert "no document 'none.md' in main@{1}" in kb("show", "main@{1}:none.md", code=2).err
     for command in ("cat", "show"):
         assert "'main' has moved only" in kb(command, "main@{99}:notes/proofs.md", code=2).err
+
+
+@pytest.mark.parametrize("words", [
+    ("show", "HEAD:{}"), ("cat", "HEAD:{}"), ("cat", "{}@HEAD"), ("cat", ":{}"), ("cat", "{}"), ("prove", "{}"),
+    ("diff", "HEAD~1:{}", "HEAD:{}"), ("core", "show", "lead/{}"), ("core", "check", "core:lead/{}"),
+    ("prove", "core:lead/{}"), ("core", "restore", "lead/{}", "--at", "HEAD"),
+])  # fmt: skip
+def test_a_name_may_be_typed_in_either_unicode_form(kb: Cli, words: tuple[str, ...]) -> None:
+    """As a Mac's file system gives it, too: accents apart."""
+    for text in ("# One\n\nalpha\n", "# Two\n\nbeta\n"):
+        kb.write("\u00fcb/\u00f1.md", text)
+        kb("add", ".")
+        kb("distill", "--with", "lead", "\u00fcb/\u00f1.md")
+        kb("commit", "-m", "one")
+    apart, joined = (
+        [word.format(path) for word in words] for path in ("u\u0308b/n\u0303.md", "\u00fcb/\u00f1.md")
+    )
+    assert kb(*apart).out == kb(*joined).out
+    kb("core", "rm", "lead/u\u0308b/n\u0303.md")
+
+
+def test_what_the_stage_lacks_is_named_so(kb: Cli) -> None:
+    assert "there is no document 'none.md' in the stage" in kb("cat", ":none.md", code=2).err

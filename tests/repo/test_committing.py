@@ -180,6 +180,28 @@ def test_what_was_made_for_another_head_is_not_recorded(tmp_path: Path) -> None:
     assert set(read_all(kb)) == {"a.md", "b.md", "c.md"}
 
 
+@pytest.mark.parametrize("paths", [["mine.md"], []], ids=["paths", "all"])
+def test_what_another_process_does_just_before_is_built_upon_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str]
+) -> None:
+    """Two that commit their own documents wait for each other, and neither is told that HEAD has moved."""
+    kb = new_kb(tmp_path, {"a.md": "one\n"})
+    write(tmp_path, {"mine.md": "mine\n", "theirs.md": "theirs\n", "later.md": "later\n"})
+    kb.add(["mine.md", "theirs.md"])
+
+    def meanwhile(repo: Repository, sign: bool | None) -> None:
+        monkeypatch.undo()
+        with arbor.open(tmp_path) as other:
+            other.commit("theirs", paths=["theirs.md"], index=False)
+            other.add(["later.md"])
+
+    monkeypatch.setattr("arbor.repo.trust.signing.signer", meanwhile)
+    made = kb.commit("mine", paths=paths, index=False)
+    assert short(made.changes) == (["A mine.md"] if paths else ["A later.md", "A mine.md"])
+    assert set(read_all(kb)) == {"a.md", "mine.md", "theirs.md"} | (set() if paths else {"later.md"})
+    assert short(kb.status().staged) == (["A later.md"] if paths else [])
+
+
 def test_a_commit_that_died_after_its_ref_moved_leaves_nothing_staged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

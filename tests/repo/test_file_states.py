@@ -50,6 +50,18 @@ def test_moments_are_in_order_as_states_are() -> None:
     assert moment_of(2**40) < moment_of(2**70) == b"\xff" * 8  # a clock may show any year
 
 
+@pytest.mark.parametrize("shown_ns", [-(2**63), 2**64])
+def test_a_clock_that_shows_any_year_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown_ns: int
+) -> None:
+    kb = new_kb(tmp_path, {"a.md": "one\n"})
+    monkeypatch.setattr(time, "time_ns", lambda: shown_ns)
+    write(tmp_path, {"a.md": "two\n"})
+    assert [change.path for change in kb.status().unstaged] == ["a.md"]
+    kb.add()
+    assert kb.status().unstaged == ()
+
+
 def test_a_commit_gives_the_known_states_another_stamp(tmp_path: Path) -> None:
     kb = new_kb(tmp_path, {"a.md": "a\n", "b/c.md": "c\n"})
     write(tmp_path, {"d.md": "d\n"})

@@ -774,3 +774,59 @@ def test_what_is_no_text_is_renamed_on_one_side_and_changed_on_the_other(
     assert (moved.fs_root / "moved.bin").read_bytes() == new
     assert moved.status().clean
     assert moved.verify().ok
+
+
+def _add_resolved(kb: KnowledgeBase) -> None:
+    save(kb, "core:x", "both\n")
+    kb.commit("merged")
+
+
+def _mark_and_add(kb: KnowledgeBase) -> None:
+    assert kb.add().warnings == (("core:x", "it still holds conflict markers"),)
+    kb.commit("merged")
+
+
+def _take_ours(kb: KnowledgeBase) -> None:
+    kb.restore(["core:x"], source="HEAD", staged=True)
+    kb.commit("merged")
+
+
+def _remove(kb: KnowledgeBase) -> None:
+    kb.rm(["core:x"])
+    kb.commit("merged")
+
+
+@pytest.mark.parametrize(
+    ("end", "content"),
+    [
+        (_add_resolved, "both\n"),
+        (_mark_and_add, None),
+        (_take_ours, "ours\n"),
+        (_remove, ""),
+        (lambda kb: kb.branches.abort_merge(), "ours\n"),
+        (lambda kb: kb.branches.switch("side", force=True), "theirs\n"),
+        (lambda kb: kb.branches.reset("HEAD", mode="hard"), "ours\n"),
+    ],
+    ids=["add", "markers", "restore", "rm", "abort", "switch", "reset"],
+)
+def test_a_conflict_in_a_document_that_is_called_as_a_core_ends_as_others_do(
+    kb: KnowledgeBase, end: Callable[[KnowledgeBase], None], content: str | None
+) -> None:
+    save(kb, "core:x", "base\n")
+    kb.commit("base")
+    kb.branches.switch("side", create=True)
+    save(kb, "core:x", "theirs\n")
+    kb.commit("theirs")
+    kb.branches.switch("main")
+    save(kb, "core:x", "ours\n")
+    kb.commit("ours")
+    assert kb.branches.merge("side").conflicts == ("./core:x",)
+    assert [(each.status, each.path) for each in kb.status().unstaged] == [("U", "./core:x")]
+    with pytest.raises(ConflictError, match="in conflict"):
+        kb.mv(["core:x"], "y.md")
+    end(kb)
+    assert kb.status().clean
+    assert not kb.repo.stage().in_progress
+    held = kb.cat("core:x") if "core:x" in dict(kb.snapshot().paths()) else []
+    assert content in (None, b"".join(held).decode())
+    assert not content or read(kb, "core:x") == content

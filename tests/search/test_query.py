@@ -175,6 +175,11 @@ def test_moments(value: str, expected: datetime, days: int) -> None:
     assert parse_span(value, NOW) == (first, first + max(days * 86_400 - 1, 0))
 
 
+def test_a_clock_beyond_all_dates_stops_no_search() -> None:
+    assert parse_span("1d", 1e12)[0] == parse_span("9999-12-30T23:59:59", NOW)[0]
+    assert parse_span("today", -1e12) == parse_span("1970-01-01", NOW)
+
+
 def test_of_several_dates_the_narrowest_count() -> None:
     query = parse_query("x since:2023 since:2024-02 until:2025 until:2024-02 since:1960 until:2030", NOW)
     assert (query.since, query.until) == parse_span("2024-02", NOW)

@@ -26,7 +26,6 @@ from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.commits.revisions import is_symmetric, split_range
 from arbor.repo.results import TextDiff
-from arbor.repo.snapshot import CORE_MARK
 from arbor.repo.work_tree.selections import matcher_of
 
 if TYPE_CHECKING:
@@ -114,8 +113,8 @@ def _with_conflicts(
     wanted = matcher_of(paths)
     at = {change.path: change for change in found}
     chosen = {change.path: change for change in changes}
-    for path in kb.repo.stage().conflicts:
-        if wanted(path) and not path.startswith(CORE_MARK):
+    for path in kb.repo.stage().documents_in_conflict:
+        if wanted(path):
             chosen[path] = replace(at.get(path) or TextDiff("U", path, path, 0, (), 0, 0), status="U")
     return tuple(chosen[path] for path in sorted(chosen))
 

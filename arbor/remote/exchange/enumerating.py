@@ -21,6 +21,7 @@ from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
 from arbor.repo.snapshot import CORES, DOCUMENTS
 from arbor.repo.tiers import read_tiers
+from arbor.store.packs import Pack
 from arbor.store.refs import HEADS
 from arbor.store.sequential import SequentialReader
 
@@ -39,8 +40,9 @@ class Selection:
 
 
 def select_missing(
-    repo: Repository, wants: Iterable[bytes], haves: Iterable[bytes], filter_text: str = FULL
-) -> Selection:
+    repo: Repository, wants: Iterable[bytes], haves: Iterable[bytes], filter_text: str = FULL,
+    cold: frozenset[bytes] | None = None,
+) -> Selection:  # fmt: skip
     """The objects that `wants` need and somebody who has `haves` lacks.
 
     Args:
@@ -48,16 +50,28 @@ def select_missing(
         wants: Commits or tag objects that are here.
         haves: Commits that the receiver has whole; those that are not here are passed over.
         filter_text: Which passages are wanted, see `FetchRequest.filter`.
+        cold: What `cold_and_packs` gave, where it was asked already.
 
     Raises:
         IntegrityError: when something that should be here is absent or damaged.
     """
-    walk = _Walk(repo, filter_text)
+    walk = _Walk(repo, filter_text, cold_and_packs(repo)[0] if cold is None else cold)
     tips = [walk.peel(want) for want in wants]
     known = known_ancestors(repo, haves)
     for oid in parents_first(repo.commit, tips, known):
         walk.take_commit(oid)
     return walk.selection
+
+
+def cold_and_packs(repo: Repository) -> tuple[frozenset[bytes], list[Pack]]:
+    """The documents that are cold, and the packs as they are now.
+
+    Cold before the packs were listed or after: of what another process evicts or brings back meanwhile, these packs
+    may lack passages.
+    """
+    before = read_tiers(repo.folder).cold
+    repo.store.refresh()
+    return before | read_tiers(repo.folder).cold, repo.store.packs()
 
 
 def known_ancestors(repo: Repository, haves: Iterable[bytes]) -> set[bytes]:
@@ -82,10 +96,10 @@ def known_commits(repo: Repository, oids: Iterable[bytes]) -> list[bytes]:
 class _Walk:
     """Takes commits, parents first, and notes what each adds to what is known."""
 
-    def __init__(self, repo: Repository, filter_text: str) -> None:
+    def __init__(self, repo: Repository, filter_text: str, cold: frozenset[bytes]) -> None:
         self._repo = repo
         self._reader = SequentialReader(repo.store)
-        self._cold = read_tiers(repo.folder).cold
+        self._cold = cold
         self._wants_passages = _passage_filter(filter_text)
         self._whole: set[bytes] = set()
         self._sources: list[tuple[str, bytes]] = []

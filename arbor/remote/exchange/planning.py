@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arbor.remote.exchange.enumerating import known_ancestors, select_missing
+from arbor.remote.exchange.enumerating import cold_and_packs, known_ancestors, select_missing
 from arbor.remote.exchange.sending import FramePart, count_objects, plan_frames, whole_packs
 from arbor.remote.protocol.messages import FULL, FetchAnswer
 from arbor.repo.commits.history import peel
@@ -26,12 +26,12 @@ def plan_answer(
     Raises:
         IntegrityError: when something that should be here is absent or damaged.
     """
+    cold, packs = cold_and_packs(repo)
     everything = not haves and filter_text == FULL
     note = _usable_note(repo, wants) if everything else None
     known = [peel(repo, tip) for tip in note.tips] if note else []
-    packs = repo.store.packs()
     whole = [pack for pack in packs if note and pack.name in note.packs]
-    selection = select_missing(repo, wants, known or haves, filter_text)
+    selection = select_missing(repo, wants, known or haves, filter_text, cold)
     fresh = [oid for oid in selection.oids if all(pack.index.find(oid) is None for pack in whole)]
     parts = whole_packs(whole) + plan_frames(repo.store, fresh)
     order = {pack.name: number for number, pack in enumerate(packs)}

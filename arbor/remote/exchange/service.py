@@ -21,7 +21,7 @@ from arbor.errors import (
 from arbor.objects.ids import Kind
 from arbor.objects.model import Signature
 from arbor.remote.exchange.accepting import accept_push, refuse_updates
-from arbor.remote.exchange.enumerating import check_wants, known_commits, shown_refs
+from arbor.remote.exchange.enumerating import check_wants, cold_and_packs, known_commits, shown_refs
 from arbor.remote.exchange.planning import plan_answer
 from arbor.remote.exchange.sending import (
     FramePart,
@@ -57,7 +57,6 @@ from arbor.remote.protocol.wire import (
 )
 from arbor.remote.quarantine.receiving import held_before
 from arbor.repo.repository import Repository, open_repository
-from arbor.repo.tiers import read_tiers
 from arbor.repo.upkeep.gc import read_waiting
 from arbor.store.leaving import read_leaving
 from arbor.store.refs import HEADS, TAGS
@@ -159,9 +158,9 @@ class Service:
     def _fetch(self, repo: Repository, request: FetchRequest) -> Packets:
         if self._whole_packs and not request.haves and not request.held and request.filter == FULL:
             check_wants(repo, request.wants)
-            cold = tuple(sorted(read_tiers(repo.folder).cold))
-            parts = whole_packs(repo.store.packs())
-            answer = FetchAnswer(count_objects(parts), cold)
+            cold, packs = cold_and_packs(repo)
+            parts = whole_packs(packs)
+            answer = FetchAnswer(count_objects(parts), tuple(sorted(cold)))
             yield from answer_packets(encode_fetch_answer(answer), iter_frames(parts))
             return
         answer, parts = self._plan(repo, request)
@@ -170,17 +169,21 @@ class Service:
     def _plan(self, repo: Repository, request: FetchRequest) -> tuple[FetchAnswer, list[FramePart]]:
         """What to send; clones of one state, which all ask the same, are planned once."""
         check_wants(repo, request.wants)
+        known = request.wants, request.haves, request.filter
         packs = {pack.name: pack for pack in repo.store.packs()}
-        key = (request.wants, request.haves, request.filter, frozenset(packs))
         with self._mutex:
-            if key not in self._plans:
-                answer, parts = plan_answer(repo, request.wants, request.haves, request.filter)
-                self._plans[key] = answer, [(part.pack.name, part) for part in parts]
-                while len(self._plans) > _MAX_PLANS:
-                    self._plans.popitem(last=False)
-            self._plans.move_to_end(key)
-            answer, named = self._plans[key]
-        return answer, [part._replace(pack=packs[name]) for name, part in named]
+            found = self._plans.get((*known, frozenset(packs)))
+            if found is not None:
+                self._plans.move_to_end((*known, frozenset(packs)))
+                return found[0], [part._replace(pack=packs[name]) for name, part in found[1]]
+            answer, parts = plan_answer(repo, *known)
+            # Others than before, where some came or went meanwhile.
+            names = frozenset(pack.name for pack in repo.store.packs())
+            if names.issuperset(part.pack.name for part in parts):
+                self._plans[*known, names] = answer, [(part.pack.name, part) for part in parts]
+            while len(self._plans) > _MAX_PLANS:
+                self._plans.popitem(last=False)
+            return answer, parts
 
     def _kept(self, repo: Repository, oids: tuple[bytes, ...]) -> Packets:
         """Which of these passages stay here as far as anybody knows, and what store this is."""

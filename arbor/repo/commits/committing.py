@@ -14,13 +14,13 @@ from arbor.objects.model import Commit, Signature, encode_commit
 from arbor.records import dataclass
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import DOCUMENTS, Snapshot, ledger_key
 from arbor.repo.stage import Stage, clear_stage, write_stage
 from arbor.repo.staging.ingest import CANONICALISATION
 from arbor.repo.whole_packs import carry_on
 from arbor.repo.work_tree.file_states import restamp_worktree_cache
 from arbor.repo.work_tree.selections import matcher_of
-from arbor.repo.work_tree.status import displaced
+from arbor.repo.work_tree.status import PathChange, displaced, staged_changes
 from arbor.store.pack_writer import PackWriter
 from arbor.text.extraction import CHUNKER_ID
 
@@ -38,6 +38,7 @@ class NewCommit:
         branch: Short name of the branch that moved; "" where HEAD is detached.
         documents: Documents in the commit.
         message: Its message.
+        changes: What it recorded, against where HEAD stood before.
     """
 
     oid: bytes
@@ -46,6 +47,7 @@ class NewCommit:
     branch: str
     documents: int
     message: str
+    changes: tuple[PathChange, ...]
 
 
 @contextlib.contextmanager
@@ -64,7 +66,7 @@ def interrupts_told(repo: Repository) -> Iterator[None]:
 def commit(
     repo: Repository, message: str, *, allow_empty: bool = False, amend: bool = False,
     author: Signature | str | None = None, sign: Callable[[bytes], str] | None = None,
-    instead: Stage | None = None,
+    instead: Stage | None = None, selections: Sequence[str] = (),
 ) -> NewCommit:  # fmt: skip
     """Record the stage.
 
@@ -76,6 +78,7 @@ def commit(
         author: Who wrote it, when that is somebody else than the committer; as text like `Ada <ada@example.org>`.
         sign: Gives the armoured signature over the commit's bytes.
         instead: What to record on top of HEAD instead of the stage, which stays but for the keys that this changes.
+        selections: Record only what is staged at these paths and below, or of globs; the rest goes on waiting.
 
     Raises:
         UsageError: when nothing is staged, the message is empty, or the author is not written as one.
@@ -84,6 +87,9 @@ def commit(
     """
     written_by = None if author is None else _author(repo, author)
     with repo.changing_stage() as current:
+        if selections:
+            # Of what is staged on top of the HEAD of now: another process may have committed a moment ago.
+            instead = part_of_stage(repo, selections)
         waiting = current if instead is not None else None
         stage = instead or current
         head = repo.refs.head_oid()
@@ -180,6 +186,7 @@ def _record(
         if sign is not None:
             made = replace(made, seal=sign(encode_commit(made)))
         oid = writer.add(Kind.COMMIT, encode_commit(made))
+    changes = staged_changes(repo, stage)
     reason = f"commit{' (amend)' if amend else ' (merge)' if stage.merge_parents else '' if head else ' (initial)'}"
     repo.refs.move_head(head, oid, who, f"{reason}: {message.splitlines()[0]}")
     if waiting is None:
@@ -190,7 +197,7 @@ def _record(
         with contextlib.suppress(ArborError, OSError):  # the commit is made, and a note only saves time
             carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
     branch, count = repo.refs.current_branch(), count_documents(repo, root)
-    return NewCommit(oid, root, parents[0] if parents else None, branch, count, message)
+    return NewCommit(oid, root, parents[0] if parents else None, branch, count, message, changes)
 
 
 def write_ledger(
@@ -250,7 +257,7 @@ def _clear(repo: Repository, stage: Stage, root: bytes) -> None:
 def _stage_again(repo: Repository, waiting: Stage, recorded: Stage, root: bytes) -> None:
     """What was staged goes on waiting for its commit, without the keys that another commit has changed."""
     kept = {key: value for key, value in waiting.changes.items() if key not in recorded.changes}
-    conflicts = tuple(path for path in waiting.conflicts if DOCUMENTS + path not in recorded.changes)
+    conflicts = tuple(name for name in waiting.conflicts if ledger_key(name) not in recorded.changes)
     left = replace(waiting, base=root, changes={}, conflicts=conflicts).with_changes(repo.store, kept)
     if left.changes or left.merge_parents or left.conflicts:
         write_stage(repo.folder, left)

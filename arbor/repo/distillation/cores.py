@@ -24,7 +24,7 @@ from arbor.objects.model import (
     encode_document,
     encode_manifest,
 )
-from arbor.objects.paths import path_fault
+from arbor.objects.paths import in_form_c, path_fault
 from arbor.records import dataclass
 from arbor.repo.distillation.core_binding import CoreOrigin, Find, get_derivation, origins_of
 from arbor.repo.distillation.distillers.contract import MAX_TEXT_BYTES
@@ -94,6 +94,7 @@ def check_core_name(name: str) -> str:
 
 def core_name(name: str, is_there: Callable[[str], bool]) -> str:
     """The name of a core that is named by itself or, as searches do, `core:NAME`; one called just so comes first."""
+    name = in_form_c(name)
     short = name.removeprefix(CORE_MARK)
     return short if not is_there(name) and is_there(short) else name
 
@@ -170,7 +171,7 @@ def add_core(
 
 def _stage_core(repo: Repository, stage: Stage, name: str, oid: bytes | None) -> None:
     """Whatever is staged by hand resolves a conflict."""
-    write_stage(repo.folder, stage.with_changes(repo.store, {CORES + name: oid}).resolved({CORE_MARK + name}))
+    write_stage(repo.folder, stage.with_changes(repo.store, {CORES + name: oid}).resolved({CORES + name}))
 
 
 def source_key(text: str) -> str:

@@ -124,7 +124,7 @@ def distill(
             if each.state in ("new", "changed")
         }
         new = stage.with_changes(repo.store, changes).resolved(
-            {CORE_MARK + each.name for each in results if each.core}
+            {CORES + each.name for each in results if each.core}
         )
         if new != stage:
             write_stage(repo.folder, new)

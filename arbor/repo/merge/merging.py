@@ -22,7 +22,7 @@ from arbor.repo.forgetting.cold_needs import (
 from arbor.repo.merge.merge_bases import find_base
 from arbor.repo.merge.merge_ledgers import PARENT_OF, Merging, merge_ledgers
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORE_MARK, CORES, DOCUMENTS, Snapshot, shown_path
+from arbor.repo.snapshot import CORES, DOCUMENTS, Snapshot, shown_path
 from arbor.repo.stage import Stage, clear_stage
 from arbor.repo.work_tree.checkout import apply_checkout, plan_checkout, refuse_edited
 from arbor.repo.work_tree.moving import Move, move_files, move_to, undo_move
@@ -173,14 +173,13 @@ def _fast_forward(repo: Repository, stage: Stage, ours: bytes | None, theirs: by
 
 def _bring_back(repo: Repository, stage: Stage) -> None:
     head = Snapshot(repo.store, repo.head_root())
-    # A core in conflict has no file, whatever stands in the folder under the name that it is shown by.
-    paths = {path for path in stage.conflicts if not path.startswith(CORE_MARK)}
-    paths |= {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}
+    in_conflict = stage.documents_in_conflict
+    paths = in_conflict | {key[len(DOCUMENTS) :] for key in stage.changes if key.startswith(DOCUMENTS)}
     changes = [
         Change(path, stage.find(repo.store, DOCUMENTS + path), head.find(path)) for path in sorted(paths)
     ]
     # What was edited since it was staged is nobody's to overwrite; a conflict's file holds its two sides anyway.
-    refuse_edited(repo, stage, [change for change in changes if change.key not in stage.conflicts])
+    refuse_edited(repo, stage, [change for change in changes if change.key not in in_conflict])
     plan = plan_checkout(repo, stage, changes, force=True)
     if repo.fs_root is not None:  # of an abort that was cut off before
         remove_beside(repo.fs_root, paths)

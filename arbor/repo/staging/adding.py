@@ -110,8 +110,9 @@ def _add(
     tracked, looked_ns = tracked_files(repo, stage), time.time_ns()
     found = _find(fs_root, selections, tracked, update=update, force=force)
     found.gone -= cold_paths(repo, tracked)
+    in_conflict = stage.documents_in_conflict
     todo = sorted((path, name, state) for path, (name, state) in found.files.items()
-                  if path not in tracked or tracked[path][1] != state or path in stage.conflicts)  # fmt: skip
+                  if path not in tracked or tracked[path][1] != state or path in in_conflict)  # fmt: skip
     jobs = [Job(path, f"{fs_root}/{name}", size_of(state), tracked[path][0] if path in tracked else b"")
             for path, name, state in todo]  # fmt: skip
     rules = Rules(policy, None if force else policy.max_file_bytes, Snapshot(repo.store, stage.base),
@@ -146,7 +147,7 @@ def marked_conflicts(repo: Repository) -> list[str]:
 
 def _marked(fs_root: Path, stage: Stage) -> list[str]:
     found = []
-    for path in stage.conflicts:
+    for path in sorted(stage.documents_in_conflict):
         with contextlib.suppress(OSError, UsageError):
             if merge_text.holds_markers(read_file(fs_root / name_on_disk(fs_root, path))[0]):
                 found.append(path)
@@ -280,7 +281,7 @@ def _remember(
     note_added(repo, pack, None if any(result.is_partly_stored for result in results) else fresh)
     if not changes:
         return
-    new = stage.with_changes(repo.store, changes).resolved({key[len(DOCUMENTS) :] for key in changes})
+    new = stage.with_changes(repo.store, changes).resolved(changes)
     write_stage(repo.folder, new)
     came_back(repo, [result.oid for result in results])
     remember_states(repo, new, entries, looked_ns, [result.path for result in results])

@@ -214,6 +214,6 @@ def _this_boot() -> str:
 
 
 def _write(folder: Path, stored: _Stored) -> None:
-    stored = stored._replace(boot=_this_boot(), written_ns=time.time_ns())
+    stored = stored._replace(boot=_this_boot(), written_ns=min(max(time.time_ns(), 0), _WHOLE))
     (folder / _FILE).parent.mkdir(exist_ok=True)
     write_atomically(folder / _FILE, seal(msgpack.packb([_VERSION, *stored])), durable=False)

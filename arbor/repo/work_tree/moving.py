@@ -19,7 +19,7 @@ from arbor.objects.ledger_diff import Change
 from arbor.records import dataclass
 from arbor.repo.folders import folders_of
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import CORE_MARK, DOCUMENTS, Snapshot
+from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.stage import Stage, clear_stage, encode_stage, put_stage
 from arbor.repo.work_tree.checkout import (
     CheckoutPlan,
@@ -286,11 +286,12 @@ def move_to(
         )
     if force:
         known = {change.key: change for change in changes}
-        for path in staged | {path for path in stage.conflicts if not path.startswith(CORE_MARK)}:
+        in_conflict = stage.documents_in_conflict
+        for path in staged | in_conflict:
             known[path] = Change(path, stage.find(repo.store, DOCUMENTS + path), snapshot.find(path))
         # A file that is tracked neither before nor afterwards, such as after `rm --cached`, is nobody's to remove.
         known = {path: change for path, change in known.items()
-                 if change.before or change.after or path in stage.conflicts}  # fmt: skip
+                 if change.before or change.after or path in in_conflict}  # fmt: skip
         changes = list(known.values()) + _edited(repo, stage, known)
     plan = plan_checkout(repo, stage, changes, force=force)
     kept = {} if force else {key: value for key, value in stage.changes.items()

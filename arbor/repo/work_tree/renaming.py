@@ -66,8 +66,9 @@ def move(
         stage, fs_root = repo.stage(), repo.work_tree()
         tracked = tracked_files(repo, stage)
         plan = _plan_moves(repo, sources, target, tracked, is_folder=is_folder)
+        in_conflict = stage.documents_in_conflict
         for old, new in plan.pairs:
-            if old in stage.conflicts:  # which would go on under a name that is no document's
+            if old in in_conflict:  # which would go on under a name that is no document's
                 raise ConflictError(f"'{old}' is in conflict", "resolve it first, then run: arbor add PATH")
             check_path(new)
             refuse_beyond_link(fs_root, new)

@@ -66,12 +66,13 @@ def restore(
         _refuse_in_conflict(stage, chosen if from_stage else ())
         if worktree:
             _refuse_cold(repo, stage, {path: wanted.get(path) for path in chosen}, source)
+        in_conflict = stage.documents_in_conflict
         states, in_the_way = dict.fromkeys(chosen, UNKNOWN), set[str]()
         changed = {
             path
             for path in chosen
             if staged
-            and (path in stage.conflicts or stage.find(repo.store, DOCUMENTS + path) != wanted.get(path))
+            and (path in in_conflict or stage.find(repo.store, DOCUMENTS + path) != wanted.get(path))
         }
         if worktree:
             remove_beside(repo.work_tree(), chosen)
@@ -83,7 +84,7 @@ def restore(
         if staged:
             in_the_way = displaced(tracked, [path for path in chosen if path in wanted]) - set(chosen)
             changes = {DOCUMENTS + path: wanted.get(path) for path in (*chosen, *in_the_way)}
-            new = stage.with_changes(repo.store, changes).resolved(states)
+            new = stage.with_changes(repo.store, changes).resolved({DOCUMENTS + path for path in states})
             write_stage(repo.folder, new)
         else:
             new = stage
@@ -99,7 +100,8 @@ def restore(
 
 def _refuse_in_conflict(stage: Stage, chosen: Sequence[str]) -> None:
     """Raises ConflictError where a file is in conflict: the stage holds one side, and the other would go unseen."""
-    path = next((path for path in chosen if path in stage.conflicts), None)
+    in_conflict = stage.documents_in_conflict
+    path = next((path for path in chosen if path in in_conflict), None)
     if path is not None:
         raise ConflictError(
             f"'{path}' is in conflict, and its file holds both sides",
@@ -192,7 +194,9 @@ def remove(
             details = {"paths": chosen[:NAMED_IN_JOURNAL], "documents": len(chosen), "lost": lost}
             Journal(repo.folder).append("discard", details)
         gone = set(chosen)
-        new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen}).resolved(gone)
+        new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen}).resolved(
+            {DOCUMENTS + path for path in gone}
+        )
         if not cached:
             # The files first: cut off or refused half-way, all of them are tracked, and the same command finds them.
             remove_files(repo.work_tree(), chosen)
@@ -206,7 +210,7 @@ def _refuse_to_lose(
 ) -> None:
     """Raises ConflictError where the last copy of something would go: the file's, or what the stage alone has."""
     fs_root, head = repo.work_tree(), Snapshot(repo.store, repo.head_root())
-    equal = same_bytes(head, fs_root)
+    equal, in_conflict = same_bytes(head, fs_root), stage.documents_in_conflict
     absent = frozenset() if cached else absent_documents(repo, [tracked[path][0] for path in chosen])
     for path in chosen:
         oid, state = tracked[path]
@@ -221,7 +225,7 @@ def _refuse_to_lose(
                 f"lose it with -f, or run: {to_rehydrate(path)}",
                 path,
             )
-        if path in stage.conflicts:
+        if path in in_conflict:
             continue  # to remove it is one way to resolve it, and the next commit has what it was
         is_staged = DOCUMENTS + path in stage.changes and head.find(path) != oid
         if cached and not is_staged:

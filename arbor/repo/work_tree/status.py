@@ -225,7 +225,7 @@ def _unstaged(
     repo: Repository, stage: Stage, fs_root: Path, tracked: Entries, listing: Scan, looked_ns: int
 ) -> tuple[PathChange, ...]:
     changes = [PathChange("U", path) for path in stage.conflicts]
-    in_conflict = set(stage.conflicts)
+    in_conflict = stage.documents_in_conflict
     fresh: Entries = {}
     equal = same_bytes(Snapshot(repo.store, stage.base), fs_root)
     absent_by_right = cold_paths(repo, tracked) | in_conflict
