@@ -89,7 +89,9 @@ class Session:
             self._kb.close()
 
     def from_here(self, typed: str) -> Path:
-        """A file that is not part of the knowledge base, as typed."""
+        """A file that is not part of the knowledge base, as typed; raises UsageError for an empty name."""
+        if not typed:
+            raise UsageError("a path is empty", "write . for the folder that you are in")
         return self.cwd / typed
 
     def kb_path(self, typed: str) -> str:

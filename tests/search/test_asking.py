@@ -279,3 +279,23 @@ def test_more_is_said_also_where_the_next_candidates_are_hidden(tmp_path: Path) 
                     found = kb.search("path:note*", mode="VISUAL", limit=limit)
                     assert (len(found.hits), found.more) == (min(limit, left), limit < left), (left, limit)
             (kb.fs_root / f"note{12 - left:02}.md").unlink(missing_ok=True)
+
+
+def test_an_empty_revision_is_an_error_and_not_head(kb: KnowledgeBase) -> None:
+    for ask in (
+        lambda: kb.search("tree", at=""),
+        lambda: list(kb.log("")),
+        lambda: kb.ripple(""),
+        lambda: kb.diff("", "HEAD"),
+        lambda: kb.diff("", staged=True),
+        lambda: kb.trust.prove("apple.md", ""),
+        lambda: kb.trust.prove_absent("fig.md", ""),
+        lambda: kb.trust.prove_consistency("", "HEAD"),
+        lambda: kb.trust.checkpoint(""),
+        lambda: kb.trust.tiers((), ""),
+        lambda: kb.trust.rehydrate((), revision=""),
+        lambda: kb.trust.cores(""),
+        lambda: kb.trust.check_cores((), ""),
+    ):
+        with pytest.raises(UsageError, match="'' is not a revision"):
+            ask()
