@@ -381,12 +381,12 @@ class KnowledgeBase:
         how = diffing.comparing_of(comparing, with_text)
         wanted = self.resolve_paths(paths, cwd) if paths else []
         if new is not None:
-            before = self.repo.ledger_root(self.resolve(old or "HEAD"))
+            before = self.repo.ledger_root(self.resolve("HEAD" if old is None else old))
             after = self.repo.ledger_root(self.resolve(new))
             return describing.diff_roots(self.repo, before, after, wanted, how)
         stage = self.repo.stage()
         if staged:
-            before = self.repo.ledger_root(self.resolve(old)) if old else self.repo.head_root()
+            before = self.repo.head_root() if old is None else self.repo.ledger_root(self.resolve(old))
             return describing.diff_stage(self.repo, stage, before, wanted, how)
         root = self.repo.ledger_root(self.resolve(old)) if old is not None else None
         return describing.diff_worktree(self.repo, stage, wanted, before=root, how=how)

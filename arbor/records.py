@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -48,8 +49,13 @@ _MADE = _Made()
 class _Signature:
     """What `inspect.signature` and `help` ask a class for: that of an `__init__` which may not be written yet."""
 
-    def __get__(self, instance: object, cls: type) -> inspect.Signature:
-        signature = inspect.signature(_write_init(cls))
+    def __init__(self, record: type) -> None:
+        self._record: Any = record
+
+    def __get__(self, instance: object, cls: Any) -> inspect.Signature:
+        if cls.__init__ is not self._record.__init__:
+            raise AttributeError("__signature__")  # a class made from the record has an __init__ of its own
+        signature = inspect.signature(_write_init(self._record))
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
@@ -61,7 +67,7 @@ def _record(cls: type) -> type:
     cls.__doc__ = cls.__doc__ or cls.__name__  # else a signature would be made for it
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     made.__init__ = _first_init(made)
-    made.__signature__ = _Signature()
+    made.__signature__ = _Signature(made)
     compared = [each.name for each in dataclasses.fields(made) if each.compare]
     made._compared = attrgetter(*compared, compared[0])  # of one name it would give no tuple
     made.__repr__ = brought.get("__repr__", _repr)
@@ -108,8 +114,12 @@ def _write_init(cls: Any) -> Callable[..., None]:
         lines.append(f"\n    _set_{name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("\n    self.__post_init__()")
-    exec(f"def __init__({', '.join(arguments)}):{''.join(lines) or ' pass'}", names)  # noqa: S102 # field names alone
-    init: Callable[..., None] = names["__init__"]
+    # As in the standard library its globals are the module's, where those who read its annotations look names up.
+    written: dict[str, Any] = {}
+    text = f"def __init__({', '.join(arguments)}):{''.join(lines)}".replace("\n", "\n ")
+    text = f"def make({', '.join(names)}):\n {text}\n return __init__"
+    exec(text, vars(sys.modules[cls.__module__]), written)  # noqa: S102 # field names alone
+    init: Callable[..., None] = written["make"](**names)
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__module__ = cls.__module__
     init.__annotations__ = {each.name: each.type for each in dataclasses.fields(cls)} | {"return": None}

@@ -90,7 +90,13 @@ class Session:
             self._kb.close()
 
     def from_here(self, typed: str) -> Path:
-        """A file or folder that is not part of the knowledge base: absolute, and without `..` in what is told of it."""
+        """A file or folder that is not part of the knowledge base: absolute, and without `..` in what is told of it.
+
+        Raises:
+            UsageError: for an empty name.
+        """
+        if not typed:
+            raise UsageError("a path is empty", "write . for the folder that you are in")
         fs_path = self.cwd / typed
         return files.without_dots(fs_path) if os.pardir in fs_path.parts else fs_path
 

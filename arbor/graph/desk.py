@@ -267,7 +267,7 @@ class ConsensusDesk:
         """
         old: bytes | None
         if span is None or ".." not in span:
-            new = resolve(self._repo, span or "HEAD")
+            new = resolve(self._repo, "HEAD" if span is None else span)
             old = next(iter(self._repo.commit(new).parents), None)
         else:
             old, new = resolve_range(self._repo, span)

@@ -60,7 +60,7 @@ class TrustDesk:
         self.journal = Journal(repo.folder)
 
     def _commit(self, revision: str | None) -> bytes:
-        return revisions.resolve(self.repo, revision or "HEAD")
+        return revisions.resolve(self.repo, "HEAD" if revision is None else revision)
 
     # --- proofs
 

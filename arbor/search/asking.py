@@ -108,7 +108,7 @@ class Asker:
         parsed = parse(query, options)
         if at is not None and parsed.rev and at != parsed.rev:
             raise UsageError("the query names one revision and --at another", "name one of them")
-        revision = at or parsed.rev or None
+        revision = parsed.rev or None if at is None else at
         wishes = _Wishes(parsed, options, revision, rank, working_copy)
         try:
             return self._search_version(wishes, progress)

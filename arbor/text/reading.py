@@ -12,7 +12,7 @@ from arbor.objects.model import ENCODINGS
 from arbor.text.charsets import Said, join_recorded, read_as_said, split_recorded
 from arbor.text.encodings import STATEFUL, UTF8, detect_encoding, split_as_encoded
 from arbor.text.extraction import CHUNKER_ID, DEFAULT_POLICY, ChunkPolicy, Extraction, Passage, shrink_policy
-from arbor.text.media import find_format
+from arbor.text.media import find_format, format_of_suffix
 from arbor.text.readers import BINARY, PLAIN, Format, get_decoder, get_reader, get_streamer
 from arbor.text.readers.reading_result import Reading
 from arbor.text.streaming import can_be_streamed, iter_encoded_passages, iter_passages
@@ -24,6 +24,7 @@ BINARY_ID = "binary/1"
 """In place of a reader, for files whose text is not read."""
 
 _TOO_LARGE = "the file is too large for its text to be read"
+_NO_TEXT = "it is named as a text, but its bytes are none, and no search will find what it holds"
 
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _POINTER_MAX_BYTES = 1024
@@ -72,7 +73,7 @@ def extract(
             return _assemble(form, reading, UTF8)
         if encoding:
             return _extract_encoded(data, form, policy, encoding, is_recorded=encoding not in ENCODINGS)
-        form = BINARY
+        return _unread(BINARY, _split(data), _no_text(name))
     if form is BINARY:
         return _unread(form, _split(data))
     try:
@@ -137,8 +138,9 @@ def open_stream(file: BinaryIO, name: str, policy: ChunkPolicy = DEFAULT_POLICY)
     encoding = UTF8 if _is_utf8(head) else detect_encoding(head)
     if form.is_text and encoding:
         return _open_text_stream(file, head, form, encoding, policy)
-    remarks = [] if form.is_text or form is BINARY else [_TOO_LARGE]
-    return _without_text(BINARY if form.is_text else form, remarks)
+    if form.is_text:
+        return _without_text(BINARY, _no_text(name))
+    return _without_text(form, [] if form is BINARY else [_TOO_LARGE])
 
 
 def _open_text_stream(
@@ -161,6 +163,11 @@ def _open_text_stream(
     )
     reading = reading._replace(passages=(), link_rows=(), warnings=warnings)
     return TextStream(True, _assemble(form, reading, encoding), passages)
+
+
+def _no_text(name: str) -> Sequence[str]:
+    """What is said of a file without text: nothing where its name promises none."""
+    return (_NO_TEXT,) if format_of_suffix(name) else ()
 
 
 def _without_text(form: Format, remarks: Sequence[str]) -> TextStream:

@@ -157,7 +157,7 @@ def test_the_source_of_a_clip_is_kept(kb: Cli) -> None:
     [
         ("add", ""), ("rm", "-r", "-f", ""), ("restore", ""), ("evict", ""), ("mv", "notes", ""), ("ls", ""),
         ("diff", "--", ""), ("log", "--", ""), ("log", ""), ("show", ""), ("search", "proof", "--at", ""),
-        ("reset", ""),
+        ("reset", ""), ("init", ""), ("clone", ".", ""), ("evict", ".", "--from", ""), ("bundle", "create", ""),
     ],
 )  # fmt: skip
 def test_an_empty_word_is_a_mistake_and_not_everything(kb: Cli, words: tuple[str, ...]) -> None:

@@ -303,3 +303,23 @@ def test_a_time_span_walks_the_log_once(tmp_path: Path, monkeypatch: pytest.Monk
         assert {hit.path for hit in found.hits} == {"1.md", "2.md"}
         assert len(walked) == 1
         assert {hit.path for hit in kb.search("word until:2024-01-01").hits} == {"0.md"}
+
+
+def test_an_empty_revision_is_an_error_and_not_head(kb: KnowledgeBase) -> None:
+    for ask in (
+        lambda: kb.search("tree", at=""),
+        lambda: list(kb.log("")),
+        lambda: kb.ripple(""),
+        lambda: kb.diff("", "HEAD"),
+        lambda: kb.diff("", staged=True),
+        lambda: kb.trust.prove("apple.md", ""),
+        lambda: kb.trust.prove_absent("fig.md", ""),
+        lambda: kb.trust.prove_consistency("", "HEAD"),
+        lambda: kb.trust.checkpoint(""),
+        lambda: kb.trust.tiers((), ""),
+        lambda: kb.trust.rehydrate((), revision=""),
+        lambda: kb.trust.cores(""),
+        lambda: kb.trust.check_cores((), ""),
+    ):
+        with pytest.raises(UsageError, match="'' is not a revision"):
+            ask()

@@ -9,7 +9,7 @@ import pytest
 
 from arbor.text.media import find_format
 from arbor.text.readers import BINARY, FORMATS, FORMATS_BY_SUFFIX, get_reader
-from arbor.text.reading import extract
+from arbor.text.reading import extract, open_stream
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 30
 
@@ -69,6 +69,13 @@ def test_binary_files_are_kept_in_pieces() -> None:
     assert b"".join(extraction.original) == data
     assert len(extraction.original) > 1
     assert (list(extraction.passages), extraction.encoding, extraction.title) == ([], "", "")
+
+
+@pytest.mark.parametrize("data", [PNG, b"# Note\n\0\n" * 9, bytes(range(256))])
+def test_a_name_that_promises_text_which_is_not_there_is_told(data: bytes) -> None:
+    assert extract(data, "a.md").warnings == open_stream(io.BytesIO(data), "a.md").extraction.warnings
+    assert "no search" in extract(data, "a.md").warnings[0]
+    assert extract(data, "a").warnings == extract(data, "a.png").warnings == ()
 
 
 def test_every_format_has_a_reader_and_suffixes_of_its_own() -> None:

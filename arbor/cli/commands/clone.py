@@ -84,7 +84,7 @@ def command(
     if bool(cold) + bool(prefix) + bool(filter_text) > 1:
         raise UsageError("--cold, --at and --filter cannot be combined")
     connecting_options = connect_options(session)
-    target = session.from_here(folder or _folder_name(url, bare=bare))
+    target = session.from_here(_folder_name(url, bare=bare) if folder is None else folder)
     settings = config.Settings(session.user_config())
     options = cloning.CloneOptions(
         bare=bare, branch=branch, remote=origin, checkout=not no_checkout, tags=not no_tags,

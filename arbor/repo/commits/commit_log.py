@@ -55,7 +55,7 @@ def _ends(
             starts += [old, new] if is_symmetric else [new]
             exclude += history.merge_bases(repo, [old], [new]) if is_symmetric else [old]
         else:
-            starts.append(revisions.resolve(repo, text or "HEAD"))
+            starts.append(revisions.resolve(repo, text))
     if others and not asked and repo.refs.head_oid() is None:
         return others, []  # the current branch has no commit yet, and others have
     if asked is None or (asked and not starts):
