@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, lasting_path, text_of, texts_of
 from arbor.lazy import lazy_module
 from arbor.objects.ids import parse_oid
+from arbor.repo import config
 from arbor.repo.commits import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from arbor.remote.cloning import CloneOptions
     from arbor.remote.quarantine import receiving
     from arbor.remote.transports.connecting import ConnectOptions
-    from arbor.repo import config, results
     from arbor.repo import desk as trust_desk
+    from arbor.repo import results
     from arbor.repo.commits import branch_desk, commit_log, committing, describing, diffing
     from arbor.repo.commits.diffing import Comparing
     from arbor.repo.merge.merging import MergeResult
@@ -56,7 +57,6 @@ else:
     following_tiers = lazy_module("arbor.index.following_tiers")
     commit_log = lazy_module("arbor.repo.commits.commit_log")
     committing = lazy_module("arbor.repo.commits.committing")
-    config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.commits.describing")
     diffing = lazy_module("arbor.repo.commits.diffing")
     checking = lazy_module("arbor.graph.checking")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from arbor.errors import IntegrityError, Locked, StorageError, UsageError
 from arbor.index import access
@@ -15,7 +15,7 @@ from arbor.index.cache_lock import Told
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
-from arbor.lazy import lazy_module
+from arbor.repo.commits import history
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.config import Policy
 from arbor.repo.distillation.core_binding import unproven_source
@@ -30,11 +30,6 @@ from arbor.search.ranking import ProfileRanker
 from arbor.search.results import AuditMode, Hit, SearchResult
 from arbor.search.searching import Searcher, SearchOptions, parse
 from arbor.text.extraction import Extraction
-
-if TYPE_CHECKING:
-    from arbor.repo.commits import history
-else:  # only `since:`, `until:` and revisions by time walk the log
-    history = lazy_module("arbor.repo.commits.history")
 
 _TRIES = 3
 
