@@ -165,13 +165,6 @@ class Searcher:
             return [(tuple(session.paths_of(each.candidate.document.first)), each.score) for each in ranked]
 
 
-def search(
-    snapshot: Snapshot, index: IndexReader, query: str | Query, options: SearchOptions = DEFAULT_OPTIONS
-) -> SearchResult:
-    """Search once; see `Searcher.search`."""
-    return Searcher().search(snapshot, index, query, options)
-
-
 def parse(text: str, options: SearchOptions = DEFAULT_OPTIONS) -> Query:
     """The query that a text means under these options; raises UsageError."""
     if options.raw:
