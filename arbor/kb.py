@@ -304,8 +304,7 @@ class KnowledgeBase:
 
     def bring_up_to_date(self) -> Ripple | None:
         """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""
-        documents = committing.count_documents(self.repo, self.repo.head_root())
-        return following.follow(self.repo, documents).ripple
+        return following.follow(self.repo, self.repo.head_snapshot().count_documents()).ripple
 
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""
