@@ -98,15 +98,15 @@ def _candidates(session: Session, text: str) -> Iterator[Place]:
                 yield Place(path, text[position:] if rest.startswith("{") else rest)
     of_stage = _STAGE_AND_PATH.fullmatch(text)
     if of_stage:
-        path = of_stage[2]
-        yield Place(session.kb_path(path) if path.startswith(("./", "../")) else path, _SIDES[of_stage[1]])
+        yield Place(_from_top(session, of_stage[2]), _SIDES[of_stage[1]])
     named = _REVISION_AND_PATH.fullmatch(text)
     if named:
-        revision, path = named.groups()
-        if path.startswith(("./", "../")):
-            yield Place(session.kb_path(path), revision)
-        else:
-            yield Place(path, revision)
+        yield Place(_from_top(session, named[2]), named[1])
+
+
+def _from_top(session: Session, path: str) -> str:
+    """The KB path behind a colon, which begins at the top unless it begins with dots, as in git."""
+    return session.kb_path(path) if path.startswith(("./", "../")) else path
 
 
 def _is_revision(kb: KnowledgeBase, text: str | None) -> bool:
