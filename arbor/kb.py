@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from arbor.repo.trust.verify import VerifyReport
     from arbor.repo.work_tree import renaming, restoring
     from arbor.repo.work_tree.restoring import RestoreResult
-    from arbor.search import asking, following, searching
+    from arbor.search import asking, following
     from arbor.search.following import CommitResult
     from arbor.search.results import SearchResult
 else:
@@ -67,7 +67,6 @@ else:
     signing = lazy_module("arbor.repo.trust.signing")
     asking = lazy_module("arbor.search.asking")
     following = lazy_module("arbor.search.following")
-    searching = lazy_module("arbor.search.searching")
 
 
 @checked
@@ -416,7 +415,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when the query, the mode, the profile or the revision is not understood.
         """
-        options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw, kind)
+        options = asking.parse_options(mode, limit, passages, raw, kind)
         return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy,
                                   progress=progress)  # fmt: skip
 

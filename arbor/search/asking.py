@@ -24,24 +24,26 @@ from arbor.repo.snapshot import Snapshot
 from arbor.search.changed_files import read_changed_files
 from arbor.search.labels import LabelDesk, label_hooks
 from arbor.search.lending import ReaderDesk
+from arbor.search.options import SearchOptions
 from arbor.search.profiles import choose_profile, parse_profiles
 from arbor.search.query import Query
 from arbor.search.ranking import ProfileRanker
 from arbor.search.results import AuditMode, Hit, SearchResult
-from arbor.search.searching import Searcher, SearchOptions, parse
+from arbor.search.searching import Searcher, parse
 from arbor.text.extraction import Extraction
 
 _TRIES = 3
 
 
-def parse_mode(text: str) -> AuditMode:
-    """An audit mode by name, in any case; raises UsageError for another word."""
+def parse_options(mode: str, limit: int, passages: int, raw: bool, kind: str) -> SearchOptions:
+    """How to search, the mode by name in any case; raises UsageError for another word or a number out of range."""
     try:
-        return AuditMode[text.upper()]
+        found = AuditMode[mode.upper()]
     except KeyError:
         raise UsageError(
-            f"'{text}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL"
+            f"'{mode}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL"
         ) from None
+    return SearchOptions(found, limit, passages, raw, kind)
 
 
 class _Wishes(NamedTuple):

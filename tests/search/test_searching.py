@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from arbor.errors import UsageError
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexMoved
+from arbor.search.options import MAX_LIMIT, SearchOptions
 from arbor.search.plan import Hooks
 from arbor.search.query import parse_query
 from arbor.search.results import AuditMode
-from arbor.search.searching import MAX_LIMIT, Searcher, SearchOptions
+from arbor.search.searching import Searcher
 from arbor.text.reading import extract
 from tests.search.conftest import Library, Shelve
 
