@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from arbor.arguments import Paths, Progress, StrPath, checked, checked_desk, lasting_path, text_of, texts_of
 from arbor.lazy import lazy_module
 from arbor.objects.ids import parse_oid
+from arbor.repo import config
 from arbor.repo.commits import revisions
 from arbor.repo.repository import Repository, discover_repository, init_repository, open_repository
 from arbor.repo.snapshot import Snapshot
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from arbor.remote.cloning import CloneOptions
     from arbor.remote.quarantine import receiving
     from arbor.remote.transports.connecting import ConnectOptions
-    from arbor.repo import config, results
     from arbor.repo import desk as trust_desk
+    from arbor.repo import results
     from arbor.repo.commits import branch_desk, commit_log, committing, describing, diffing
     from arbor.repo.commits.diffing import Comparing
     from arbor.repo.merge.merging import MergeResult
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from arbor.repo.trust.verify import VerifyReport
     from arbor.repo.work_tree import renaming, restoring
     from arbor.repo.work_tree.restoring import RestoreResult
-    from arbor.search import asking, following, searching
+    from arbor.search import asking, following
     from arbor.search.following import CommitResult
     from arbor.search.results import SearchResult
 else:
@@ -56,7 +57,6 @@ else:
     following_tiers = lazy_module("arbor.index.following_tiers")
     commit_log = lazy_module("arbor.repo.commits.commit_log")
     committing = lazy_module("arbor.repo.commits.committing")
-    config = lazy_module("arbor.repo.config")
     describing = lazy_module("arbor.repo.commits.describing")
     diffing = lazy_module("arbor.repo.commits.diffing")
     checking = lazy_module("arbor.graph.checking")
@@ -67,7 +67,6 @@ else:
     signing = lazy_module("arbor.repo.trust.signing")
     asking = lazy_module("arbor.search.asking")
     following = lazy_module("arbor.search.following")
-    searching = lazy_module("arbor.search.searching")
 
 
 @checked
@@ -303,8 +302,7 @@ class KnowledgeBase:
 
     def bring_up_to_date(self) -> Ripple | None:
         """Bring index and consensus to HEAD after it moved; what that changed, None where consensus waits."""
-        documents = committing.count_documents(self.repo, self.repo.head_root())
-        return following.follow(self.repo, documents).ripple
+        return following.follow(self.repo, self.repo.head_snapshot().count_documents()).ripple
 
     def resolve(self, revision: str = "HEAD") -> bytes:
         """The commit oid of a revision; raises UsageError when there is none."""
@@ -416,7 +414,7 @@ class KnowledgeBase:
         Raises:
             UsageError: when the query, the mode, the profile or the revision is not understood.
         """
-        options = searching.SearchOptions(asking.parse_mode(mode), limit, passages, raw, kind)
+        options = asking.parse_options(mode, limit, passages, raw, kind)
         return self._ask().search(query, options, at=at, rank=rank, working_copy=working_copy,
                                   progress=progress)  # fmt: skip
 

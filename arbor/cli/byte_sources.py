@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from arbor.cli.command import option_group
 from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options
 from arbor.errors import UsageError
@@ -24,8 +25,6 @@ else:
     remotes = lazy_module("arbor.remote.remotes")
     fetching = lazy_module("arbor.repo.importing.fetching")
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -36,17 +35,12 @@ class Places:
     fetch: Fetch | None
 
 
-def fetching_options(function: F) -> F:
-    """What may be asked for bytes: `--offline`, `--private` and `--no-robots`."""
-    for option in (
-        click.option("--no-robots", is_flag=True, help="Do not ask robots.txt."),
-        click.option("--private", is_flag=True, help="Sources on private networks may be fetched."),
-        click.option(
-            "--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web."
-        ),
-    ):
-        function = option(function)
-    return function
+fetching_options = option_group(
+    click.option("--offline", is_flag=True, help="Ask no remote that is not named, and nothing on the web."),
+    click.option("--private", is_flag=True, help="Sources on private networks may be fetched."),
+    click.option("--no-robots", is_flag=True, help="Do not ask robots.txt."),
+)
+"""What may be asked for bytes."""
 
 
 @contextlib.contextmanager

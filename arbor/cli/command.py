@@ -140,40 +140,44 @@ def paths_after_dashes(ctx: click.Context) -> tuple[str, ...] | None:
     return found
 
 
-def json_option(function: F) -> F:
-    """`--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")(function)
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_set_quiet,
+                            help="Say nothing but warnings and errors.")  # fmt: skip
+"""Nothing is said but warnings, errors and a JSON answer."""
+
+offline_option = click.option("--offline", is_flag=True, expose_value=False, callback=_set_offline,
+                              help="Ask no remote for what is cold here.")  # fmt: skip
+no_edit_option = click.option("--no-edit", is_flag=True, expose_value=False,
+                              help="Keep the prepared message, as without it.")  # fmt: skip
+"""As people type it for git: no editor is opened here in any case."""
+
+signed_option = click.option("--require-signed/--no-require-signed", "require_signed", default=None,
+                             help="Refuse commits without a good signature (pull.require_signed).")  # fmt: skip
+dry_run_option = click.option(
+    "-n", "--dry-run", is_flag=True, help="Say what would happen and change nothing."
+)
+at_option = click.option("--at", metavar="REV", type=REVISION, help="Look at this revision.")
 
 
-def quiet_option(function: F) -> F:
-    """`-q`, `--quiet`: nothing is said but warnings, errors and a JSON answer."""
-    return click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_set_quiet,
-                        help="Say nothing but warnings and errors.")(function)  # fmt: skip
+def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Options that go together, as one decorator; the help lists them in this order."""
+
+    def declare(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return declare
 
 
-def offline_option(function: F) -> F:
-    """`--offline`."""
-    return click.option("--offline", is_flag=True, expose_value=False, callback=_set_offline,
-                        help="Ask no remote for what is cold here.")(function)  # fmt: skip
-
-
-def no_edit_option(function: F) -> F:
-    """`--no-edit`, as people type it for git: no editor is opened here in any case."""
-    return click.option("--no-edit", is_flag=True, expose_value=False,
-                        help="Keep the prepared message, as without it.")(function)  # fmt: skip
-
-
-def merge_options(function: F) -> F:
-    """How a merge is made: `--ff-only`, `--no-ff`, `--no-commit`, `--allow-unrelated`."""
-    for option in (
-        click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
-                     help="Merge histories that have nothing in common."),
-        click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you."),
-        click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible."),
-        click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible."),
-    ):  # fmt: skip
-        function = option(function)
-    return function
+merge_options = option_group(
+    click.option("--ff-only", is_flag=True, help="Refuse unless a fast-forward is possible."),
+    click.option("--no-ff", is_flag=True, help="Make a merge commit even where a fast-forward is possible."),
+    click.option("--no-commit", is_flag=True, help="Stage the merge and leave the commit to you."),
+    click.option("--allow-unrelated", "--allow-unrelated-histories", "allow_unrelated", is_flag=True,
+                 help="Merge histories that have nothing in common."),
+)  # fmt: skip
+"""How a merge is made."""
 
 
 def message_option(what: str) -> Callable[[F], F]:
@@ -183,26 +187,6 @@ def message_option(what: str) -> Callable[[F], F]:
         return "\n\n".join(given) if given else None
 
     return click.option("-m", "--message", multiple=True, metavar="TEXT", callback=joined, help=what)
-
-
-def signed_option(function: F) -> F:
-    """`--require-signed`, `--no-require-signed`."""
-    return click.option(
-        "--require-signed/--no-require-signed", "require_signed", default=None,
-        help="Refuse commits without a good signature (pull.require_signed).",
-    )(function)  # fmt: skip
-
-
-def dry_run_option(function: F) -> F:
-    """`-n`, `--dry-run`."""
-    return click.option("-n", "--dry-run", is_flag=True, help="Say what would happen and change nothing.")(
-        function
-    )
-
-
-def at_option(function: F) -> F:
-    """`--at REV`."""
-    return click.option("--at", metavar="REV", type=REVISION, help="Look at this revision.")(function)
 
 
 def documents_argument(

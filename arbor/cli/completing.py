@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
+from arbor.cli import output
 from arbor.cli.session import Session
 from arbor.errors import ArborError, UsageError
-from arbor.lazy import lazy_module
 from arbor.repo.snapshot import DOCUMENTS
 from arbor.store.refs import short_name
 
 if TYPE_CHECKING:
-    from arbor.cli import output
-
     _Typed = click.ParamType[str]
 else:
-    output = lazy_module("arbor.cli.output")
     _Typed = click.ParamType
 
 _MAX_ITEMS = 500

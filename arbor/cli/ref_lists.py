@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import click
 
+from arbor.cli.command import option_group
 from arbor.cli.showing.ref_format import ref_format_option
 from arbor.errors import UsageError
 from arbor.kb import KnowledgeBase
@@ -24,7 +25,6 @@ class _Named(Protocol):
     def commit(self) -> str: ...
 
 
-F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", bound=_Named)
 _SORT_KEYS = {"refname": "name", "name": "name", "committerdate": "date", "creatordate": "date", "date": "date",
               "version:refname": "version", "v:refname": "version", "version": "version"}  # fmt: skip
@@ -32,20 +32,21 @@ _DIGITS = re.compile(r"(\d+)")
 _FILTERS = ("contains", "merged", "no_merged", "points_at")
 
 
-def list_options(function: F) -> F:
-    """`--contains`, `--merged`, `--no-merged`, `--points-at` (each with HEAD by itself), `--sort`, `--format`."""
-    function = ref_format_option(function)
-    function = click.option("--sort", metavar="KEY", default="name",
-                            help="In the order of name, date or version; with - before it the other way round.",
-    )(function)  # fmt: skip
-    for name, what in (
-        ("--points-at", "Only those that stand at a commit."),
-        ("--no-merged", "Only those with commits that a revision has not."),
-        ("--merged", "Only those with no commit that a revision has not."),
-        ("--contains", "Only those that hold a commit."),
-    ):
-        function = click.option(name, is_flag=False, flag_value="HEAD", metavar="[REV]", help=what)(function)
-    return function
+list_options = option_group(
+    *(
+        click.option(name, is_flag=False, flag_value="HEAD", metavar="[REV]", help=what)
+        for name, what in (
+            ("--contains", "Only those that hold a commit."),
+            ("--merged", "Only those with no commit that a revision has not."),
+            ("--no-merged", "Only those with commits that a revision has not."),
+            ("--points-at", "Only those that stand at a commit."),
+        )
+    ),
+    click.option("--sort", metavar="KEY", default="name",
+                 help="In the order of name, date or version; with - before it the other way round."),
+    ref_format_option,
+)  # fmt: skip
+"""Which of them are listed, how sorted and how written; each filter with HEAD by itself."""
 
 
 def asks_for_list(given: Mapping[str, Any]) -> bool:

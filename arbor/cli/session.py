@@ -84,6 +84,11 @@ class Session:
             pass
         return fs_path
 
+    def warn_of_settings(self) -> None:
+        """Name each setting that has no value of its kind, with its file and line."""
+        for fault in self.open().repo.settings.faults():
+            self.out.warning(fault)
+
     def close(self) -> None:
         """Give the knowledge base's files back."""
         if self._kb is not None:

@@ -12,7 +12,7 @@ from arbor.cli.safe_text import quote_path
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
     from arbor.repo.distillation.core_binding import CoreOrigin
-    from arbor.repo.results import CommitInfo
+    from arbor.repo.results import CommitInfo, LinkInfo
     from arbor.repo.work_tree.status import PathChange
 
 SHORT_OID = 12
@@ -155,3 +155,9 @@ def origin_fields(origin: CoreOrigin) -> dict[str, Any]:
         "leaf": origin.leaf.hex(),
         "changed": origin.changed,
     }
+
+
+def link_fields(link: LinkInfo) -> dict[str, Any]:
+    """A link for `--json`."""
+    return {"line": link.line, "kind": link.kind, "relation": link.relation, "target": link.target,
+            "anchor": link.anchor or None, "text": link.text}  # fmt: skip

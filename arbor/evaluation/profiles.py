@@ -16,10 +16,11 @@ from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
 from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot
+from arbor.search.options import SearchOptions
 from arbor.search.profiles import DEFAULT, RankingProfile, get_profile
 from arbor.search.ranking import ProfileRanker, consensus_share
 from arbor.search.results import AuditMode
-from arbor.search.searching import Searcher, SearchOptions
+from arbor.search.searching import Searcher
 
 TOP = 10
 

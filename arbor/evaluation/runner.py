@@ -20,11 +20,12 @@ from arbor.objects.ids import Kind
 from arbor.records import dataclass
 from arbor.repo.snapshot import DOCUMENTS, Snapshot
 from arbor.repo.staging.ingest import store_extraction
+from arbor.search.options import SearchOptions
 from arbor.search.plan import COMMON_SHARE
 from arbor.search.query import Query, parse_plain_query
 from arbor.search.results import AuditMode
 from arbor.search.retrieval import COLUMN_WEIGHTS
-from arbor.search.searching import Searcher, SearchOptions
+from arbor.search.searching import Searcher
 from arbor.store.odb import ObjectStore
 from arbor.text.reading import extract_text
 

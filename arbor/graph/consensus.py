@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arbor.graph import difference
 from arbor.graph.fingerprint import fingerprint
 from arbor.graph.policy import PPM, ConsensusPolicy
 from arbor.graph.ripple import Ripple
@@ -25,13 +26,12 @@ from arbor.lazy import lazy_module
 from arbor.repo.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from arbor.graph import collection, difference, grouping, rebuilding, settling, updating
+    from arbor.graph import collection, grouping, rebuilding, settling, updating
     from arbor.graph.collection import Collection
     from arbor.graph.facts import DocumentFacts
     from arbor.graph.grouping import Peer
 else:  # a search only reads labels, and numpy takes longer to load than a small update to run
     collection = lazy_module("arbor.graph.collection")
-    difference = lazy_module("arbor.graph.difference")
     grouping = lazy_module("arbor.graph.grouping")
     rebuilding = lazy_module("arbor.graph.rebuilding")
     settling = lazy_module("arbor.graph.settling")

@@ -16,7 +16,6 @@ from arbor.graph.ripple import LabelChange, Ripple
 from arbor.graph.standing import CONTESTED, Label, PeerGroup, Standing
 from arbor.index.checking import check_consensus
 from arbor.index.disk_errors import ConsensusDamaged
-from arbor.objects import ledger
 from arbor.objects.paths import path_fault
 from arbor.records import dataclass
 from arbor.repo.commits.history import first_parents
@@ -24,7 +23,7 @@ from arbor.repo.commits.messages import subject_of
 from arbor.repo.commits.revisions import resolve, resolve_range
 from arbor.repo.config import POLICY_FILE
 from arbor.repo.repository import Repository
-from arbor.repo.snapshot import DOCUMENTS, Snapshot
+from arbor.repo.snapshot import Snapshot
 from arbor.repo.tiers import to_rehydrate
 
 Progress = Callable[[str], None]
@@ -307,6 +306,4 @@ class ConsensusDesk:
 
     def is_at_hand(self, snapshot: Snapshot) -> bool:
         """Whether the state of a version is on disk, or made in a moment because there is little of it."""
-        return self._live.is_at_hand(
-            snapshot, ledger.count_entries(self._repo.store, snapshot.ledger_root, DOCUMENTS)
-        )
+        return self._live.is_at_hand(snapshot, snapshot.count_documents())

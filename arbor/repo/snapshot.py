@@ -80,7 +80,11 @@ class Snapshot:
 
     def count(self) -> int:
         """Paths of documents and names of cores."""
-        return sum(ledger.count_entries(self.store, self.ledger_root, room) for room in (DOCUMENTS, CORES))
+        return self.count_documents() + ledger.count_entries(self.store, self.ledger_root, CORES)
+
+    def count_documents(self) -> int:
+        """Paths of documents, counted without reading the leaves that hold only documents."""
+        return ledger.count_entries(self.store, self.ledger_root, DOCUMENTS)
 
     def searchable(self) -> Iterator[tuple[str, bytes]]:
         """(path, oid) of what searches look at, in path order: documents, cores as `core:NAME`, no warm ones."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from arbor.errors import IntegrityError, Locked, StorageError, UsageError
 from arbor.index import access
@@ -16,7 +16,8 @@ from arbor.index.cache_lock import Told
 from arbor.index.disk_errors import ConsensusDamaged
 from arbor.index.reader import IndexDamaged, IndexMoved, IndexReader
 from arbor.index.schema import stamp_for
-from arbor.lazy import lazy_module
+from arbor.objects.model import Commit
+from arbor.repo.commits import history
 from arbor.repo.commits.revisions import resolve
 from arbor.repo.config import Policy
 from arbor.repo.distillation.core_binding import unproven_source
@@ -25,30 +26,26 @@ from arbor.repo.snapshot import Snapshot
 from arbor.search.changed_files import read_changed_files
 from arbor.search.labels import LabelDesk, label_hooks
 from arbor.search.lending import ReaderDesk
+from arbor.search.options import SearchOptions
 from arbor.search.profiles import choose_profile, parse_profiles
 from arbor.search.query import Query
 from arbor.search.ranking import ProfileRanker
 from arbor.search.results import AuditMode, Hit, SearchResult
-from arbor.search.searching import Searcher, SearchOptions, parse
+from arbor.search.searching import Searcher, parse
 from arbor.text.extraction import Extraction
-
-if TYPE_CHECKING:
-    from arbor.objects.model import Commit
-    from arbor.repo.commits import history
-else:  # only `since:`, `until:` and revisions by time walk the log
-    history = lazy_module("arbor.repo.commits.history")
 
 _TRIES = 3
 
 
-def parse_mode(text: str) -> AuditMode:
-    """An audit mode by name, in any case; raises UsageError for another word."""
+def parse_options(mode: str, limit: int, passages: int, raw: bool, kind: str) -> SearchOptions:
+    """How to search, the mode by name in any case; raises UsageError for another word or a number out of range."""
     try:
-        return AuditMode[text.upper()]
+        found = AuditMode[mode.upper()]
     except KeyError:
         raise UsageError(
-            f"'{text}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL"
+            f"'{mode}' is not an audit mode", "the modes are STRICT, HYBRID and VISUAL"
         ) from None
+    return SearchOptions(found, limit, passages, raw, kind)
 
 
 class _Wishes(NamedTuple):

@@ -134,12 +134,12 @@ def make_plan(query: Query, sessions: Sequence[Session], tokenizer: Tokenizer, h
     ranked = _ranked_units(query, sessions, tokenizer, notes)
     telling = _telling(ranked, sum(session.statistics().rows for session in sessions))
     if len(telling) > MAX_RANKED_UNITS:
-        telling = _rarest(telling, MAX_RANKED_UNITS)
+        telling = _rarest(telling)
         notes.append(f"the query has many words: the {MAX_RANKED_UNITS} rarest of them were used")
     is_all = len(telling) == len(ranked)
     if is_all and _lacks_telling_words(query, ranked):
         telling, is_all = (), False
-    fallback = () if is_all else _rarest(ranked, MAX_RANKED_UNITS)
+    fallback = () if is_all else _rarest(ranked)
     return Plan(telling, fallback, tuple(_filters(query, tokenizer, hooks)), tuple(notes))
 
 
@@ -235,12 +235,10 @@ def _lacks_telling_words(query: Query, ranked: tuple[RankedUnit, ...]) -> bool:
     return any(not _is_stop_word(unit) for term in query.terms for unit in units_of(term))
 
 
-def _rarest(units: tuple[RankedUnit, ...], count: int) -> tuple[RankedUnit, ...]:
-    """The rarest units in the order of the query; of equally rare ones the first."""
-    if len(units) <= count:
-        return units
-    chosen = sorted(range(len(units)), key=lambda number: (units[number].frequency, number))[:count]
-    return tuple(units[number] for number in sorted(chosen))
+def _rarest(units: tuple[RankedUnit, ...]) -> tuple[RankedUnit, ...]:
+    """As many of the rarest units as are ranked, in the order of the query; of equally rare ones the first."""
+    by_rarity = sorted(range(len(units)), key=lambda number: units[number].frequency)
+    return tuple(units[number] for number in sorted(by_rarity[:MAX_RANKED_UNITS]))
 
 
 def _filters(query: Query, tokenizer: Tokenizer, hooks: Hooks) -> Iterable[Filter]:

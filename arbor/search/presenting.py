@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from arbor.search.audit import Auditor, ProvenDocument, label_passage
 from arbor.search.evidence import evidence_units
 from arbor.search.headings import heading_at, heading_in_file
 from arbor.search.matching import Matcher, Span
+from arbor.search.options import SearchOptions
 from arbor.search.plan import RankedUnit, path_condition, title_units, unit_expression
 from arbor.search.query import Query
 from arbor.search.ranking import Ranked
@@ -32,16 +33,6 @@ _LOOKED_FURTHER = 12
 EVIDENCE_WORDS = 8
 HIDDEN = "its file in the work tree is another now"
 """Reason of a document that a file of the work tree stands in for; it is not counted as withheld."""
-
-
-class Wishes(NamedTuple):
-    """What the caller wants of a hit: see `SearchOptions`."""
-
-    mode: AuditMode
-    passages: int
-    check_core: Callable[[Snapshot, bytes, Document], str] | None
-    label_of: Callable[[bytes], str | None] | None
-    is_contested: Callable[[bytes], bool] | None = None
 
 
 class _Standing(NamedTuple):
@@ -73,17 +64,17 @@ class HitMaker:
         auditor: Auditor,
         tokenizer: Tokenizer,
         query: Query,
-        wishes: Wishes,
+        options: SearchOptions,
     ) -> None:
         self._snapshot = snapshot
         self._session = session
         self._auditor = auditor
         self._tokenizer = tokenizer
         self._query = query
-        self._wishes = wishes
+        self._options = options
         self._path_condition = path_condition(query.paths)
         self._cold = snapshot.tiers().cold
-        self._audited = wishes.mode is not AuditMode.VISUAL
+        self._audited = options.mode is not AuditMode.VISUAL
         self._units: tuple[RankedUnit, ...] | None = None
         self._matcher = self._evidence_matcher = Matcher((), tokenizer)
         self._weights: dict[int, float] = {}
@@ -141,10 +132,11 @@ class HitMaker:
         passages, reason = self._passages(ranked, proven, standing)
         if not passages:
             return None, reason
-        label = self._wishes.label_of(info.oid) if self._wishes.label_of else None
+        hooks = self._options.hooks
+        label = hooks.label_of(info.oid) if hooks.label_of else None
         title = display_title(proven.document, paths[0])
         sources = self._origins(proven.document)
-        contested = self._wishes.is_contested is not None and self._wishes.is_contested(info.oid)
+        contested = hooks.is_contested is not None and hooks.is_contested(info.oid)
         shown = _Shown(paths, info.oid, proven.document.kind, title, label, sources, contested)
         return _join(ranked, rank, shown, passages), ""
 
@@ -190,7 +182,7 @@ class HitMaker:
     def _core_problem(self, oid: bytes, document: Document) -> str | None:
         if document.kind != "core":
             return None
-        check = self._wishes.check_core
+        check = self._options.check_core
         return audit.CORE if check is None else check(self._snapshot, oid, document)
 
     def _passages(
@@ -207,7 +199,7 @@ class HitMaker:
             if self._are_enough(allowed, number):
                 break
             passage = self._passage(proven, ordinal, score, standing)
-            if self._wishes.mode.allows(passage.audit):
+            if self._options.mode.allows(passage.audit):
                 allowed.append(passage)
             else:
                 reason = reason or passage.reasons[-1]
@@ -215,15 +207,15 @@ class HitMaker:
 
     def _are_enough(self, passages: Sequence[PassageHit], looked_at: int) -> bool:
         """Whether no further passage of a document is to be read."""
-        if len(passages) < self._wishes.passages:
+        if len(passages) < self._options.passages:
             return False
-        looked_further = looked_at >= self._wishes.passages + _LOOKED_FURTHER
+        looked_further = looked_at >= self._options.passages + _LOOKED_FURTHER
         can_hold_words = self._audited or bool(self._units)
         return looked_further or not can_hold_words or any(map(self._holds_word, passages))
 
     def _chosen(self, passages: list[PassageHit]) -> list[PassageHit]:
         """Those that are shown: the ones that hold a word before the others."""
-        return sorted(passages, key=lambda passage: not self._holds_word(passage))[: self._wishes.passages]
+        return sorted(passages, key=lambda passage: not self._holds_word(passage))[: self._options.passages]
 
     def _holds_word(self, passage: PassageHit) -> bool:
         """Whether a passage itself speaks for the query; where nothing is audited, the marks tell."""

@@ -5,78 +5,30 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from arbor.errors import IntegrityError, UsageError
+from arbor.errors import IntegrityError
 from arbor.index.reader import IndexReader, Session
 from arbor.index.tokens import Tokenizer
 from arbor.objects.ids import file_hash
-from arbor.objects.model import Document
-from arbor.records import dataclass
 from arbor.repo.snapshot import Snapshot
 from arbor.search.audit import Auditor
-from arbor.search.plan import Hooks, Plan, lang_filter, make_plan, path_condition, path_filter
-from arbor.search.presenting import HIDDEN, HitMaker, Wishes, join_copies
+from arbor.search.options import DEFAULT_OPTIONS, SearchOptions
+from arbor.search.plan import Plan, lang_filter, make_plan, path_condition, path_filter
+from arbor.search.presenting import HIDDEN, HitMaker, join_copies
 from arbor.search.query import Query, is_pattern, parse_query, parse_raw_query
-from arbor.search.ranking import POOL_DOCUMENTS, ProfileRanker, Ranked, rank_by_relevance
 from arbor.search.results import AuditMode, Hit, SearchResult
-from arbor.search.retrieval import Candidate, Pool, retrieve
+from arbor.search.retrieval import Pool, retrieve
 from arbor.search.work_tree import Content, WorkTree
 from arbor.text.extraction import Extraction
 
-MAX_LIMIT = 10_000
 EXAMINED_MAX = 5_000
 """Documents looked at when a mode withholds most of them."""
 _FELL_BACK = "nothing holds the telling words of the query: its common words were used"
 _ONLY_FILTERS = (
     "the query has no word that a text could hold, and STRICT shows nothing without; HYBRID lists what fits"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """How to search.
-
-    Attributes:
-        mode: The least proof that a hit must have.
-        limit: Documents to show, 1 ... `MAX_LIMIT`.
-        passages: Passages to show of each document, from 1.
-        raw: The query is an FTS5 expression.
-        kind: Only documents of this kind, `surface` or `core`; "" for all.
-        now: Seconds since 1970 UTC for `since:30d` and `until:30d`; None is the clock.
-        check_core: Why the sources of a core are not proven, "" where they are; without it no core is STRICT.
-        hooks: What other rooms know.
-        ranker: Puts the candidates in order; without one, relevance alone does.
-    """
-
-    mode: AuditMode = AuditMode.HYBRID
-    limit: int = 10
-    passages: int = 3
-    raw: bool = False
-    kind: str = ""
-    now: float | None = None
-    check_core: Callable[[Snapshot, bytes, Document], str] | None = None
-    hooks: Hooks = field(default_factory=Hooks)
-    ranker: ProfileRanker | None = None
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.limit <= MAX_LIMIT:
-            raise UsageError(f"the number of results must be 1 to {MAX_LIMIT:,}, not {self.limit}")
-        if self.passages < 1:
-            raise UsageError(f"the number of passages must be 1 or more, not {self.passages}")
-
-    @property
-    def documents(self) -> int:
-        """How many candidates must be found before they can be put in order; one more tells whether more match."""
-        return self.limit + 1 if self.ranker is None else max(self.limit + 1, POOL_DOCUMENTS)
-
-    def rank(self, candidates: Sequence[Candidate], session: Session) -> list[Ranked]:
-        """The candidates, best first."""
-        return rank_by_relevance(candidates) if self.ranker is None else self.ranker.rank(candidates, session)
-
-
-DEFAULT_OPTIONS = SearchOptions()
 
 
 class Searcher:
@@ -116,11 +68,7 @@ class Searcher:
         try:
             with index.session(snapshot.ledger_root) as session:
                 desk = _Desk(session, parsed, options, files, self._tokenizer)
-                maker = HitMaker(
-                    snapshot, session, self._auditor, self._tokenizer, parsed,
-                    Wishes(options.mode, options.passages, options.check_core, options.hooks.label_of,
-                           options.hooks.is_contested),
-                )  # fmt: skip
+                maker = HitMaker(snapshot, session, self._auditor, self._tokenizer, parsed, options)
                 hits, withheld, more = _collect(desk, maker, options)
                 notes = (*desk.notes, *_tier_notes(session, snapshot))
                 if not hits:
@@ -163,13 +111,6 @@ class Searcher:
             pool = _Desk(session, parsed, options, None, self._tokenizer).candidates(options.documents)
             ranked = options.rank(pool.candidates, session)[: options.limit]
             return [(tuple(session.paths_of(each.candidate.document.first)), each.score) for each in ranked]
-
-
-def search(
-    snapshot: Snapshot, index: IndexReader, query: str | Query, options: SearchOptions = DEFAULT_OPTIONS
-) -> SearchResult:
-    """Search once; see `Searcher.search`."""
-    return Searcher().search(snapshot, index, query, options)
 
 
 def parse(text: str, options: SearchOptions = DEFAULT_OPTIONS) -> Query:

@@ -36,19 +36,15 @@ class Repacked:
     """What a rewrite did.
 
     Attributes:
-        packs_before, packs_after: Packs that were rewritten, and what became of them.
+        packs_before: Packs that were rewritten.
         dropped: Objects left out.
         dropped_bytes: Their bytes, unpacked.
-        bytes_before, bytes_after: Sizes of those packs.
         damaged: Names of packs that stay as they are because they cannot be read in full.
     """
 
     packs_before: int = 0
-    packs_after: int = 0
     dropped: int = 0
     dropped_bytes: int = 0
-    bytes_before: int = 0
-    bytes_after: int = 0
     damaged: tuple[str, ...] = ()
 
 
@@ -134,20 +130,15 @@ def rewrite_packs(
         writer.discard()
         raise
     store.refresh()
-    after = 0
     if name is not None:
         fresh = next((pack for pack in store.packs() if pack.name == name), None)
         if fresh is None or not fresh.check_hash():
             raise IntegrityError("a rewritten pack does not read back as it was written; the old ones stay")
-        after = fresh.size_bytes
-    before = sum(pack.size_bytes for pack in packs)
     going = [pack for pack in packs if pack.name != name]
     _compare(store, going, moved.kept)
     _remove(going)
     store.refresh()
-    return Repacked(
-        len(packs), int(name is not None), moved.dropped, moved.dropped_bytes, before, after, damaged
-    )
+    return Repacked(len(packs), moved.dropped, moved.dropped_bytes, damaged)
 
 
 def _has_sound(pack: Pack, oid: bytes) -> bool:

@@ -10,8 +10,9 @@ from arbor.errors import UsageError
 from arbor.evaluation.collections import read_collection
 from arbor.evaluation.runner import DEPTH, evaluate_collection, store_collection
 from arbor.index.access import bring_up_to_date
+from arbor.search.options import SearchOptions
 from arbor.search.query import parse_plain_query
-from arbor.search.searching import Searcher, SearchOptions
+from arbor.search.searching import Searcher
 
 # The two that no setting was chosen on; the benchmarks measure the others too.
 WANTED_NDCG = {"cranfield": 0.375, "hotpot100": 0.81}

@@ -8,8 +8,9 @@ import pytest
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexReader
 from arbor.repo.snapshot import Snapshot
+from arbor.search.options import SearchOptions
 from arbor.search.results import SearchResult
-from arbor.search.searching import Searcher, SearchOptions
+from arbor.search.searching import Searcher
 from tests.index.small_kb import SmallKb
 
 

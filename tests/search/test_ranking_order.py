@@ -17,10 +17,11 @@ from arbor.index.tokens import Tokenizer
 from arbor.index.writer import build
 from arbor.repo.snapshot import Snapshot
 from arbor.search import plan, retrieval
+from arbor.search.options import SearchOptions
 from arbor.search.query import Query, parse_plain_query
 from arbor.search.results import AuditMode
 from arbor.search.retrieval import COLUMN_WEIGHTS
-from arbor.search.searching import Searcher, SearchOptions
+from arbor.search.searching import Searcher
 from tests.index.small_kb import SmallKb
 from tests.search.conftest import Shelve
 

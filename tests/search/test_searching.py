@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from arbor.errors import UsageError
 from arbor.index.access import bring_up_to_date
 from arbor.index.reader import IndexMoved
+from arbor.search.options import MAX_LIMIT, SearchOptions
 from arbor.search.plan import Hooks
 from arbor.search.query import parse_query
 from arbor.search.results import AuditMode
-from arbor.search.searching import MAX_LIMIT, Searcher, SearchOptions, search
+from arbor.search.searching import Searcher
 from arbor.text.reading import extract
 from tests.search.conftest import Library, Shelve
 
@@ -259,13 +260,13 @@ def test_limits_have_limits(limit: int) -> None:
 
 def test_a_parsed_query_and_a_single_search(library: Library) -> None:
     parsed = parse_query("commit", NOW)
-    assert search(library.snapshot, library.index, parsed).hits == library.search("commit").hits
+    assert Searcher().search(library.snapshot, library.index, parsed).hits == library.search("commit").hits
 
 
 def test_an_index_of_another_version_is_refused(library: Library) -> None:
     other = library.kb.commit({"x": "commit"})
     with pytest.raises(IndexMoved):
-        search(other, library.index, "commit")
+        Searcher().search(other, library.index, "commit")
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -15,7 +15,6 @@ from arbor.cli.ref_lists import Listing, asks_for_list, list_options, listing
 from arbor.cli.safe_text import cell_width, clean_line
 from arbor.cli.session import Session
 from arbor.cli.showing.ref_format import ref_lines
-from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching
@@ -148,7 +147,7 @@ def _list(
         ]  # fmt: skip
         out.json("branch", {"branches": rows, "current": repo.refs.current_branch() or None})
         return
-    warn_of_settings(session)
+    session.warn_of_settings()
     if shown.form is not None:
         for line in ref_lines(session.open(), [refs[branch.name] for branch in found], shown.form):
             out.line(line)

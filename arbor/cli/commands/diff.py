@@ -23,16 +23,13 @@ from arbor.cli.showing.diff_view import (
     summary_options,
 )
 from arbor.errors import UsageError
-from arbor.lazy import lazy_module
+from arbor.repo.commits import describing
 from arbor.repo.commits.revisions import is_symmetric, split_range
 from arbor.repo.results import TextDiff
 from arbor.repo.work_tree.selections import matcher_of
 
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
-    from arbor.repo.commits import describing
-else:
-    describing = lazy_module("arbor.repo.commits.describing")
 
 FIELDS = {
     "old": "the older side: a revision as typed, or `stage` or `HEAD`",

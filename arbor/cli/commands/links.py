@@ -6,10 +6,10 @@ import click
 
 from arbor.cli.arguments import find_place
 from arbor.cli.command import arbor_command, json_option
-from arbor.cli.commands.show import link_fields
 from arbor.cli.completing import DOCUMENT
 from arbor.cli.safe_text import clean_line, clean_words, columns
 from arbor.cli.session import Session
+from arbor.cli.views import link_fields
 
 FIELDS = {
     "path": "the document's path",

@@ -28,19 +28,18 @@ from arbor.cli.showing.graph_view import Lanes
 from arbor.cli.views import COMMIT_FIELDS, commit_fields, count
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
+from arbor.repo.commits import history, revisions
 from arbor.repo.commits.moments import parse_moment
 from arbor.store.refs import HEADS, REMOTES, TAGS
 
 if TYPE_CHECKING:
     from arbor.cli.showing import signature_view
     from arbor.kb import KnowledgeBase
-    from arbor.repo.commits import history, pickaxe, revisions
+    from arbor.repo.commits import pickaxe
     from arbor.repo.results import CommitInfo, TextDiff
     from arbor.repo.trust.tag_seals import SealedTag
 else:
-    history = lazy_module("arbor.repo.commits.history")
     pickaxe = lazy_module("arbor.repo.commits.pickaxe")
-    revisions = lazy_module("arbor.repo.commits.revisions")
     signature_view = lazy_module("arbor.cli.showing.signature_view")
 
 _MOST_REVISIONS = 1000

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arbor import proofs
 from arbor.cli.command import arbor_command, at_option, offline_option
 from arbor.cli.completing import DOCUMENT, REVISION
 from arbor.cli.on_demand import with_passages
 from arbor.cli.session import Session
 from arbor.errors import UsageError
-from arbor.lazy import lazy_module
 from arbor.store.files import write_named
 
 if TYPE_CHECKING:
-    from arbor import proofs
     from arbor.objects.proofs import AnyProof
-else:
-    proofs = lazy_module("arbor.proofs")
 
 
 @arbor_command("prove")

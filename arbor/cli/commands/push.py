@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from arbor.cli.command import arbor_command, dry_run_option, json_option, quiet_option
@@ -13,14 +11,9 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, full_tags, push_fields, show_push, transfer_bar
 from arbor.cli.views import count
 from arbor.errors import ConflictError, UsageError
-from arbor.lazy import lazy_module
+from arbor.remote import refspecs
 from arbor.remote.exchange.accepting import CHECKED_OUT, MOVED, NOT_FORWARD
 from arbor.remote.pushing import STALE
-
-if TYPE_CHECKING:
-    from arbor.remote import refspecs
-else:
-    refspecs = lazy_module("arbor.remote.refspecs")
 
 FIELDS = {
     "url": "where it was pushed to",

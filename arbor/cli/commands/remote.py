@@ -14,16 +14,13 @@ from arbor.cli.session import Session
 from arbor.cli.sharing import connect_options, short_ref, warn_of_secret
 from arbor.cli.views import ahead_behind, short
 from arbor.errors import UsageError
-from arbor.lazy import lazy_module
+from arbor.remote import remotes
 from arbor.repo.commits.upstreams import count_ahead_behind, list_upstreams
 from arbor.store.refs import HEADS, REMOTES, short_name
 
 if TYPE_CHECKING:
-    from arbor.remote import remotes
     from arbor.remote.fetching import RefChange
     from arbor.remote.remotes import Remote
-else:
-    remotes = lazy_module("arbor.remote.remotes")
 
 FIELDS = {
     "remotes": "`name`, `url`, `filter` of each, as they are afterwards; with show and get-url of the one",

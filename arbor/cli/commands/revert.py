@@ -13,7 +13,7 @@ from arbor.cli.completing import REVISION
 from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.session import Session
-from arbor.cli.showing.cold_view import cold_noticed
+from arbor.cli.showing.file_view import cold_noticed
 from arbor.cli.showing.merge_view import check_ending, end_merge, finish_merge, go_on, say_left
 from arbor.cli.views import short
 from arbor.errors import UsageError

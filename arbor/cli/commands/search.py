@@ -12,15 +12,14 @@ from arbor.cli.session import Session
 from arbor.cli.showing.search_view import hit_lines, porcelain_line, result_fields, summary_lines
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module, lazy_pattern
+from arbor.search import audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from arbor.cli import hit_proofs
-    from arbor.search import audit
     from arbor.search.results import SearchResult
 else:
-    audit = lazy_module("arbor.search.audit")
     hit_proofs = lazy_module("arbor.cli.hit_proofs")
 
 FIELDS = {

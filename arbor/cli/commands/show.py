@@ -23,7 +23,7 @@ from arbor.cli.showing.diff_view import (
     patch_option,
     summary_options,
 )
-from arbor.cli.views import commit_fields, count, fact_line, short, size
+from arbor.cli.views import commit_fields, count, fact_line, link_fields, short, size
 from arbor.errors import UsageError
 from arbor.lazy import lazy_module
 from arbor.repo.commits.revisions import find_ref
@@ -197,12 +197,6 @@ def document_fields(info: DocumentInfo, revision: str | None) -> dict[str, Any]:
         ],
         "links": [link_fields(link) for link in info.links],
     }  # fmt: skip
-
-
-def link_fields(link: Any) -> dict[str, Any]:
-    """A link for `--json`."""
-    return {"line": link.line, "kind": link.kind, "relation": link.relation, "target": link.target,
-            "anchor": link.anchor or None, "text": link.text}  # fmt: skip
 
 
 def _show_document(session: Session, place: Place, *, as_json: bool) -> None:

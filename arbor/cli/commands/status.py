@@ -12,7 +12,6 @@ from arbor.cli.command import arbor_command, documents_argument, json_option
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean_line, quote_path
 from arbor.cli.session import Session
-from arbor.cli.showing.settings_view import warn_of_settings
 from arbor.cli.views import STATUS_STYLES, STATUS_WORDS, ahead_behind, change_fields, count, short
 from arbor.errors import IntegrityError, UsageError
 from arbor.lazy import lazy_module
@@ -107,11 +106,11 @@ def command(
         if with_branch:
             session.out.raw(f"## {_branch_words(state)}".encode() + (b"\0" if nul else b"\n"))
         _lines(session, state, left_out, nul=nul, coloured=not (porcelain or nul))
-        warn_of_settings(session)
+        session.warn_of_settings()
     else:
         with session.out.paged():
             _for_people(session, state, left_out, is_whole=not paths)
-        warn_of_settings(session)
+        session.warn_of_settings()
         _warn_of_policy(session)
         _give_hint(session.out, state)
         _report_skipped(session.out, state)

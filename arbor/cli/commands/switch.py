@@ -13,9 +13,8 @@ from arbor.cli.identity import set_identity
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import clean_line
 from arbor.cli.session import Session
-from arbor.cli.showing.cold_view import cold_noticed
+from arbor.cli.showing.file_view import cold_noticed, lost_changes, warn_of_loss
 from arbor.cli.showing.hooks_view import run_post_hook
-from arbor.cli.showing.loss_view import lost_changes, warn_of_loss
 from arbor.cli.views import short
 from arbor.errors import UsageError
 from arbor.repo.commits import branching

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from arbor.cli.command import option_group
 from arbor.cli.output import Output
 from arbor.cli.safe_text import clean, clean_line
 from arbor.cli.views import Head, moment, read_head, short
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 else:
     describing = lazy_module("arbor.repo.commits.describing")
 
-F = TypeVar("F", bound=Callable[..., Any])
 MEDIUM = "medium"
 FORMS = ("oneline", "short", MEDIUM, "full", "fuller", "reference")
 _ABBREVIATED = "--oneline"
@@ -57,19 +57,6 @@ _AGES = (("second", 90, 1), ("minute", 90, 60), ("hour", 36, 60), ("day", 14, 24
 _WEEKS_UNTIL_DAYS, _MONTHS_UNTIL_DAYS, _YEARS_UNTIL_DAYS = 70, 365, 1825
 
 
-def format_options(function: F) -> F:
-    """`--format` (also `--pretty`) and `--date`."""
-    function = click.option(
-        "--date", "date_form", metavar="FORM", default="iso", callback=_date_form,
-        help="Show dates as iso, iso-strict, short, relative, unix, raw, rfc, or format:STRFTIME.",
-    )(function)  # fmt: skip
-    return click.option(
-        "--format", "--pretty", "form", metavar="FORM", default=None, callback=_form,
-        help="oneline, short, medium, full, fuller, reference, or a text with %H %h %an %ae %ad %s %b %D and more, "
-             "as in git.",
-    )(function)  # fmt: skip
-
-
 def _form(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """A form by name, or a template, which begins with `format:` from here on."""
     if value is None or value in FORMS:
@@ -85,10 +72,6 @@ def _form(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
     return _PREFIXES[0] + value
 
 
-def _date_form(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    return parse_date_form(value)
-
-
 def parse_date_form(value: str) -> str:
     """One of the forms that `date_text` knows; raises UsageError for another."""
     value = _SAME_DATE_FORMS.get(value, value)
@@ -97,6 +80,17 @@ def parse_date_form(value: str) -> str:
             f"there is no date format '{value}'", f"say {', '.join(_DATE_FORMS)} or format:%Y-%m-%d"
         )
     return value
+
+
+format_options = option_group(
+    click.option("--format", "--pretty", "form", metavar="FORM", default=None, callback=_form,
+                 help="oneline, short, medium, full, fuller, reference, or a text with %H %h %an %ae %ad %s %b %D and "
+                      "more, as in git."),
+    click.option("--date", "date_form", metavar="FORM", default="iso",
+                 callback=lambda ctx, param, value: parse_date_form(value),
+                 help="Show dates as iso, iso-strict, short, relative, unix, raw, rfc, or format:STRFTIME."),
+)  # fmt: skip
+"""How a commit is written."""
 
 
 class CommitForm(NamedTuple):

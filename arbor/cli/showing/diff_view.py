@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from arbor.cli.command import F, option_group
 from arbor.cli.output import Output
 from arbor.cli.safe_text import cell_width, clean, clean_line, pad, quote_path, truncate_left
 from arbor.cli.views import STATUS_STYLES, count, renamed
@@ -17,7 +18,6 @@ from arbor.repo.commits.diffing import CONTEXT_LINES, Comparing
 if TYPE_CHECKING:
     from arbor.repo.results import TextDiff
 
-F = TypeVar("F", bound=Callable[..., Any])
 _FILE_MODE = "100644"  # a document has no mode of its own
 _GIT_LETTERS = "ADMRUCTXB"  # the last four name what documents know nothing of: copies, types and the like
 _WITH_LINES = frozenset(["stat", "numstat", "shortstat"])
@@ -35,48 +35,53 @@ CHANGE_FIELDS = {
 
 
 def summary_options(before: str) -> Callable[[F], F]:
-    """The options that sum changes up, `--stat` and the like, as `summary`; `before` begins what the help says."""
-
-    def declare(function: F) -> F:
-        for option, what in (
-            ("--name-only", "which documents changed, and not how."),
-            ("--name-status", "which documents changed."),
-            (
-                "--numstat",
-                "the same as numbers with tabs between, for scripts; - where lines were not compared.",
-            ),
-            ("--shortstat", "the last line of --stat."),
-            ("--stat", "how many lines changed in which documents."),
-        ):
-            flag = option.removeprefix("--").removeprefix("name-")
-            function = click.option(option, "summary", flag_value=flag, help=f"{before} {what}")(function)
-        return function
-
-    return declare
+    """The options that sum changes up, as `summary`; `before` begins what the help says."""
+    return option_group(
+        *(
+            click.option(option, "summary", flag_value=value, help=f"{before} {what}")
+            for option, value, what in (
+                ("--stat", "stat", "how many lines changed in which documents."),
+                ("--shortstat", "shortstat", "the last line of --stat."),
+                ("--numstat", "numstat",
+                 "the same as numbers with tabs between, for scripts; - where lines were not compared."),
+                ("--name-status", "status", "which documents changed."),
+                ("--name-only", "only", "which documents changed, and not how."),
+            )
+        )
+    )  # fmt: skip
 
 
-def patch_option(function: F) -> F:
-    """`-p`, for commands that show a patch unless they are asked for a summary."""
-    what = "The changed lines, as without it; after --stat and other numbers too."
-    return click.option("-p", "-u", "--patch", is_flag=True, help=what)(function)
+patch_option = click.option("-p", "-u", "--patch", is_flag=True,
+                            help="The changed lines, as without it; after --stat and other numbers too.")  # fmt: skip
+"""For commands that show a patch unless they are asked for a summary."""
 
 
-def comparing_options(function: F) -> F:
-    """How versions are compared, and which differences count: `-U`, `-w`, `-b`, renames and `--diff-filter`."""
-    for option in (
-        click.option("--diff-filter", "letters", metavar="LETTERS", default=None, callback=_letters,
-                     help="Only what was A added, D deleted, M modified or R renamed, or U: is in conflict."),
-        click.option("-M", "--find-renames/--no-renames", "renames", default=True,
-                     help="Tell what was renamed as such, as without it; or as removed and added."),
-        click.option("--ignore-space-at-eol", "spaces", flag_value="end", help="Ignore white space at line ends."),
-        click.option("-b", "--ignore-space-change", "spaces", flag_value="change",
-                     help="Ignore how much white space there is between words."),
-        click.option("-w", "--ignore-all-space", "spaces", flag_value="all", help="Ignore all white space in lines."),
-        click.option("-U", "--unified", "context", type=click.IntRange(min=0), metavar="NUM", default=None,
-                     help="Show NUM lines around what changed.  [default: 3]"),
-    ):  # fmt: skip
-        function = option(function)
-    return function
+def _letters(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The letters of changes that count, each as `CHANGE_FIELDS` has it."""
+    unknown = sorted(set(value or "") - set(_GIT_LETTERS + _GIT_LETTERS.lower()))
+    if unknown or value == "":
+        raise UsageError(
+            f"no change is called '{''.join(unknown)}'", "say which of A, D, M, R and U: --diff-filter=AM"
+        )
+    if value is None:
+        return None
+    chosen = [letter for letter in value if letter.isupper()] or list(_GIT_LETTERS)
+    return "".join(letter for letter in chosen if letter.lower() not in value)
+
+
+comparing_options = option_group(
+    click.option("-U", "--unified", "context", type=click.IntRange(min=0), metavar="NUM", default=None,
+                 help="Show NUM lines around what changed.  [default: 3]"),
+    click.option("-w", "--ignore-all-space", "spaces", flag_value="all", help="Ignore all white space in lines."),
+    click.option("-b", "--ignore-space-change", "spaces", flag_value="change",
+                 help="Ignore how much white space there is between words."),
+    click.option("--ignore-space-at-eol", "spaces", flag_value="end", help="Ignore white space at line ends."),
+    click.option("-M", "--find-renames/--no-renames", "renames", default=True,
+                 help="Tell what was renamed as such, as without it; or as removed and added."),
+    click.option("--diff-filter", "letters", metavar="LETTERS", default=None, callback=_letters,
+                 help="Only what was A added, D deleted, M modified or R renamed, or U: is in conflict."),
+)  # fmt: skip
+"""How versions are compared, and which differences count."""
 
 
 class ChangeForm(NamedTuple):
@@ -127,19 +132,6 @@ class ChangeForm(NamedTuple):
         with out.paged():
             for line in self.lines(out, changes):
                 out.line(line)
-
-
-def _letters(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """The letters of changes that count, each as `CHANGE_FIELDS` has it."""
-    unknown = sorted(set(value or "") - set(_GIT_LETTERS + _GIT_LETTERS.lower()))
-    if unknown or value == "":
-        raise UsageError(
-            f"no change is called '{''.join(unknown)}'", "say which of A, D, M, R and U: --diff-filter=AM"
-        )
-    if value is None:
-        return None
-    chosen = [letter for letter in value if letter.isupper()] or list(_GIT_LETTERS)
-    return "".join(letter for letter in chosen if letter.lower() not in value)
 
 
 def change_form(given: Mapping[str, Any], *, patch: bool | None = None) -> ChangeForm:

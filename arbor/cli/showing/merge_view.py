@@ -11,7 +11,7 @@ import click
 from arbor.cli.on_demand import bring_needs
 from arbor.cli.safe_text import clean_line, typed_path
 from arbor.cli.session import Session
-from arbor.cli.showing.cold_view import cold_noticed
+from arbor.cli.showing.file_view import cold_noticed
 from arbor.cli.showing.hooks_view import run_post_hook, run_pre_commit
 from arbor.cli.showing.ripple_view import ripple_line
 from arbor.cli.views import count, short

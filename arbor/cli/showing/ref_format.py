@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -21,7 +21,6 @@ from arbor.store.refs import HEADS, REMOTES, short_name
 if TYPE_CHECKING:
     from arbor.kb import KnowledgeBase
 
-F = TypeVar("F", bound=Callable[..., Any])
 FIELDS = (
     "refname", "objectname", "objecttype", "HEAD", "upstream", "subject", "body", "contents", "authorname",
     "authoremail", "authordate", "committername", "committeremail", "committerdate", "taggername",
@@ -30,13 +29,6 @@ FIELDS = (
 _FIELD = re.compile(r"%\((?P<name>\*?\w+)(?::(?P<how>[^)]*))?\)|%(?P<digits>[0-9a-fA-F]{2})|%%")
 _WITH_KINDS = {"refname": r"short|l?strip=-?\d+", "objectname": r"short(=\d+)?", "upstream": "short|track",
                "contents": "subject|body"}  # fmt: skip
-
-
-def ref_format_option(function: F) -> F:
-    """`--format`."""
-    return click.option("--format", "form", metavar="FORM", default=None, callback=_checked,
-                        help="List each as a text with %(refname:short) %(objectname) %(subject) and more, as in git.",
-    )(function)  # fmt: skip
 
 
 def _checked(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -52,6 +44,12 @@ def _checked(ctx: click.Context, param: click.Parameter, value: str | None) -> s
         if is_date and how is not None:
             parse_date_form(how)
     return value
+
+
+ref_format_option = click.option(
+    "--format", "form", metavar="FORM", default=None, callback=_checked,
+    help="List each as a text with %(refname:short) %(objectname) %(subject) and more, as in git.",
+)  # fmt: skip
 
 
 class _Ref(NamedTuple):

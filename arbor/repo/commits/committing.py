@@ -196,7 +196,7 @@ def _record(
     if len(parents) < 2:
         with contextlib.suppress(ArborError, OSError):  # the commit is made, and a note only saves time
             carry_on(repo, parents[0] if parents else None, oid, writer.name, stage.changes.values())
-    branch, count = repo.refs.current_branch(), count_documents(repo, root)
+    branch, count = repo.refs.current_branch(), Snapshot(repo.store, root).count_documents()
     return NewCommit(oid, root, parents[0] if parents else None, branch, count, message, changes)
 
 
@@ -233,14 +233,9 @@ def _parents(head: bytes | None, old: Commit | None, stage: Stage, amend: bool) 
 
 def policy_in_force(snapshot: Snapshot, stage: Stage) -> dict[str, str]:
     """What a commit records of the rules it was made under."""
-    oid = stage.find(snapshot.store, f"d/{POLICY_FILE}")
+    oid = stage.find(snapshot.store, DOCUMENTS + POLICY_FILE)
     policy_hash = snapshot.document(oid).file_hash.hex() if oid else ""
     return {"canonicalisation": CANONICALISATION, "chunker": CHUNKER_ID, "policy": policy_hash}
-
-
-def count_documents(repo: Repository, root: bytes) -> int:
-    """Documents below a ledger root, counted without reading the leaves that hold only documents."""
-    return ledger.count_entries(repo.store, root, DOCUMENTS)
 
 
 def _clear(repo: Repository, stage: Stage, root: bytes) -> None:

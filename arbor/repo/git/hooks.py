@@ -21,7 +21,6 @@ else:  # most knowledge bases have no hook
     subprocess = lazy_module("subprocess")
     tempfile = lazy_module("tempfile")
 
-NAMES = ("pre-commit", "post-commit", "post-merge", "post-checkout")
 TIMEOUT_S = 600.0
 _MAX_OUTPUT_BYTES = 100_000
 _HAS_GROUPS = hasattr(os, "killpg")

@@ -40,12 +40,9 @@ _NAME_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A document that was fetched: where it was staged, its address, size, and what a server said of it."""
+    """A document that was fetched: where it was staged, and what that gave."""
 
     path: str
-    uri: str
-    size: int
-    media_type: str
     result: AddResult
 
 
@@ -90,7 +87,7 @@ def add_url(
     result = add_bytes(repo, target, answer.data, url, overwrite=overwrite, charset=answer.charset)
     remember(repo, [_said(url, answer)])
     _journal(repo, url, target, answer)
-    return Fetched(target, url, len(answer.data), answer.media_type, result)
+    return Fetched(target, result)
 
 
 def _said(url: str, answer: Answer) -> tuple[str, str, str, bytes]:

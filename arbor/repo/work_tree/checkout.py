@@ -23,6 +23,7 @@ from arbor.repo.work_tree.unfinished import remove_beside
 from arbor.repo.work_tree.worktree import (
     check_out,
     hash_of_file,
+    is_on_disk,
     make_durable,
     name_on_disk,
     read_file,
@@ -183,7 +184,7 @@ def write_missing(repo: Repository, documents: Container[bytes]) -> int:
     wanted = {path: oid for path, (oid, _) in tracked.items() if oid in documents}
     remove_beside(repo.fs_root, wanted)
     for path, oid in wanted.items():
-        if not os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)):
+        if not is_on_disk(repo.fs_root, path):
             written[path] = oid, check_out(repo.fs_root, path, iter_file(reader, oid))
     make_durable(repo.fs_root, written)
     if written:

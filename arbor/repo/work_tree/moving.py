@@ -42,6 +42,7 @@ from arbor.repo.work_tree.status import remember_changes, same_bytes
 from arbor.repo.work_tree.worktree import (
     check_out,
     hash_of_file,
+    is_on_disk,
     make_durable,
     name_on_disk,
     remove_empty_folders,
@@ -155,7 +156,7 @@ def _moved_files(repo: Repository, move: Move, plan: CheckoutPlan, before: Stage
 
     def held(path: str, old: bytes | None) -> bytes | None:
         assert repo.fs_root is not None
-        return old if os.path.lexists(repo.fs_root / name_on_disk(repo.fs_root, path)) else None
+        return old if is_on_disk(repo.fs_root, path) else None
 
     for path, old, new in plan.changes:
         if path not in plan.already and old != new:
@@ -230,8 +231,7 @@ def _rename_back(repo: Repository, record: MoveRecord) -> None:
     moved = [
         (old.path, new.path)
         for old, new in zip(record.files[::2], record.files[1::2], strict=True)
-        if not os.path.lexists(fs_root / name_on_disk(fs_root, old.path))
-        and os.path.lexists(fs_root / name_on_disk(fs_root, new.path))
+        if not is_on_disk(fs_root, old.path) and is_on_disk(fs_root, new.path)
     ]
     for _ in rename_files(fs_root, [(new, old) for old, new in reversed(moved)]):
         pass
@@ -245,7 +245,7 @@ def _rename_back(repo: Repository, record: MoveRecord) -> None:
     replaced = [
         Change(file.path, None, file.before)
         for file in record.files[1::2]
-        if file.before is not None and not os.path.lexists(fs_root / name_on_disk(fs_root, file.path))
+        if file.before is not None and not is_on_disk(fs_root, file.path)
     ]
     absent = absent_documents(repo, (change.after for change in replaced))
     plan = CheckoutPlan(tuple(replaced), frozenset(), absent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from arbor.repo.work_tree.move_record import (
 )
 from arbor.repo.work_tree.moving import telling_what_waits, undo_move
 from arbor.repo.work_tree.status import displaced, remember_states, tracked_files
-from arbor.repo.work_tree.worktree import name_on_disk, refuse_beyond_link, rename_files
+from arbor.repo.work_tree.worktree import is_on_disk, name_on_disk, refuse_beyond_link, rename_files
 from arbor.store.files import storing
 from arbor.text.charsets import split_recorded
 from arbor.text.media import format_of_suffix
@@ -72,7 +71,7 @@ def move(
                 raise ConflictError(f"'{old}' is in conflict", "resolve it first, then run: arbor add PATH")
             check_path(new)
             refuse_beyond_link(fs_root, new)
-            if not force and (new in tracked or os.path.lexists(fs_root / name_on_disk(fs_root, new))):
+            if not force and (new in tracked or is_on_disk(fs_root, new)):
                 raise ConflictError(f"'{new}' exists already", "replace it with -f")
         if dry_run:
             return tuple(plan.pairs)
@@ -122,9 +121,9 @@ def _apply_moves(repo: Repository, stage: Stage, tracked: Entries, plan: _Plan, 
     in_the_way = displaced(tracked.keys() - {old for old, _ in pairs}, [new for _, new in pairs])
     # A cold document needs no file: where there is none, it moves in the stage alone.
     files = {old for old, _ in pairs
-             if tracked[old][0] not in no_file or os.path.lexists(fs_root / name_on_disk(fs_root, old))}  # fmt: skip
+             if tracked[old][0] not in no_file or is_on_disk(fs_root, old)}  # fmt: skip
     for old in sorted(files):
-        if not os.path.lexists(fs_root / name_on_disk(fs_root, old)):
+        if not is_on_disk(fs_root, old):
             raise UsageError(
                 f"the file of '{old}' is gone", "bring it back with arbor restore, or let it go with arbor rm"
             )
@@ -182,9 +181,7 @@ def _write_record(
             rows += (MovedFile(old, oid, None), MovedFile(new, replaced, oid))
     fs_root, head = repo.work_tree(), repo.refs.head()
     folders = {folder.rstrip("/") for folder in folders_of(row.path for row in rows[1::2])}
-    made = [
-        folder for folder in sorted(folders) if not os.path.lexists(fs_root / name_on_disk(fs_root, folder))
-    ]
+    made = [folder for folder in sorted(folders) if not is_on_disk(fs_root, folder)]
     after = encode_stage(_staged(repo, stage, tracked, plan.pairs, in_the_way))
     write_move(repo.folder, MoveRecord(
         KIND, command, head if isinstance(head, str) else head.hex(), stage_bytes(repo.folder), tuple(rows), "",
@@ -228,11 +225,7 @@ def _plan_moves(
 def _goes_whole(fs_root: Path, source: str, place: str) -> bool:
     """Whether a folder is renamed as in git, with what is not tracked in it: where nothing is at its place yet."""
     there = fs_root / name_on_disk(fs_root, source)
-    return (
-        there.is_dir()
-        and not there.is_symlink()
-        and not os.path.lexists(fs_root / name_on_disk(fs_root, place))
-    )
+    return there.is_dir() and not there.is_symlink() and not is_on_disk(fs_root, place)
 
 
 def _refuse_twice(pairs: Sequence[tuple[str, str]]) -> None:

@@ -251,6 +251,11 @@ def name_on_disk(fs_root: Path, path: str) -> str:
     return "/".join(names)
 
 
+def is_on_disk(fs_root: Path, path: str) -> bool:
+    """Whether there is anything under the name of a KB path, be it a link to nothing."""
+    return os.path.lexists(fs_root / name_on_disk(fs_root, path))
+
+
 def read_file(fs_path: Path | str, max_bytes: int | None = None) -> tuple[bytes, FileState]:
     """A regular file's bytes and its state, read without following a symlink or waiting on a device.
 
