@@ -486,6 +486,13 @@ def test_a_mail_with_too_many_parts_says_that_the_rest_is_not_searched(
         assert extraction.warnings == ["it has more than 200 parts; the text of the others is not searched"]
 
 
+@pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/mixed; boundary=B"])
+def test_a_mail_whose_parts_cannot_be_told_apart_says_so(kind: str) -> None:
+    head = f"Subject: x\nContent-Type: {kind}\n\n".encode()
+    assert "cannot be told" in extract(head + b"no boundary in here\n", "a.eml").warnings[0]
+    assert not extract(head + b"\n", "a.eml").warnings
+
+
 def test_what_is_wrong_with_a_page_in_a_mail_is_said_once() -> None:
     page = "--==\nContent-Type: text/html\n\n" + "<div>" * 1200 + "deep\n"
     mail = (

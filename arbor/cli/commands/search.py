@@ -30,7 +30,8 @@ FIELDS = {
     "trace": "names this search: the same version, query, mode and hits have the same trace",
     "hits": "best first; each has `rank`, `path`, `paths` (all that hold the same content, those that path: asks for "
     "first), `document`, "
-    "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`), "
+    "`kind`, `title`, `chunk` (`index`, `oid`, `start_line`, `end_line`, `start_byte`, `end_byte`; "
+    "of PDF, HTML, mail and Word files the lines and bytes of the text that was read in them), "
     "`heading`, `text`, `snippet`, `highlights` (none with --raw), `line` (of the first of them), `score`, "
     "`scores` (`raw` and `normalised` of each signal), "
     "`label`, `contested` (true where somebody says that it contradicts another document, or is contradicted; else "

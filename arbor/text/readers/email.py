@@ -105,7 +105,7 @@ def _read_header(message: Message, name: str, decode: _Decode) -> str:
 def _iter_texts(message: Message, warnings: list[str]) -> Iterator[Message]:
     """The parts to read: of alternatives the plain one, of everything else whatever is text.
 
-    Where there are too many, a warning says so.
+    Where there are too many, or they cannot be told apart, a warning says so.
     """
     pending = [message]
     for _ in range(_PARTS_MAX):
@@ -121,6 +121,8 @@ def _iter_texts(message: Message, warnings: list[str]) -> Iterator[Message]:
             pending += reversed(choices)
         elif part.get_content_maintype() == "text":
             yield part
+        elif part.get_content_maintype() == "multipart" and str(payload).strip():
+            warnings.append("a part of it is to have parts, which cannot be told; its text is not searched")
     if any(part.get_content_maintype() in ("text", "multipart", "message") for part in pending):
         warnings.append(f"it has more than {_PARTS_MAX} parts; the text of the others is not searched")
 
