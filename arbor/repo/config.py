@@ -7,7 +7,6 @@ Local settings never leave the machine.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -28,6 +27,7 @@ from arbor.store.files import (
 )
 from arbor.store.lock import writer_lock
 from arbor.text.extraction import ChunkPolicy
+from arbor.text.toml import parse_toml
 
 POLICY_FILE = "arbor.toml"
 LOCAL_FILE = "config.toml"
@@ -178,7 +178,7 @@ def _parse_toml(data: bytes, name: str) -> dict[str, Any]:
     if len(data) > _MAX_TOML_BYTES:
         raise UsageError(f"{name} cannot be read: it is larger than {_MAX_TOML_BYTES:,} bytes")
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        return parse_toml(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # which a number of very many digits is too
         raise UsageError(f"{name} cannot be read: {error}", "mend the file, or move it away") from error
 
@@ -247,7 +247,7 @@ class Settings:
                 if not isinstance(row, dict):
                     raise UsageError(f"{self._local}: {_line_of(self._local, place)}'{place}' is a table, not {row!r}",
                                      "mend the file, or move it away")  # fmt: skip
-                for key, value in _flatten(row, f"{place}.").items():
+                for key, value in _flatten(row, place).items():
                     if _kind_of(key) is not None:
                         _typed(key, value, self._local)
                 sound[name] = row
@@ -466,16 +466,20 @@ def _line_of(path: Path | None, name: str) -> str:
 def _has(lines: list[str], name: str) -> bool | None:
     """Whether lines give a name a value; None where they end within one."""
     try:
-        return name in _flatten(tomllib.loads("\n".join(lines)))
+        return name in _flatten(parse_toml("\n".join(lines)))
     except ValueError:
         return None
 
 
-def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(table: Mapping[str, Any], place: str = "") -> dict[str, Any]:
+    """The values by dotted name below a place, in order. Tables may lie in each other by the thousand."""
     flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, dict):
-            flat.update(_flatten(value, f"{prefix}{key}."))
+    waiting: list[tuple[str, Any]] = [(place, table)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, Mapping):
+            inner = [(f"{name}.{key}" if name else key, each) for key, each in value.items()]
+            waiting += reversed(inner)
         else:
-            flat[prefix + key] = value
+            flat[name] = value
     return flat

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arbor.lazy import lazy_module
 from arbor.text.extraction import FrontValue
+from arbor.text.toml import parse_toml
 
 if TYPE_CHECKING:
     import yaml
@@ -179,7 +180,7 @@ def clean_text(text: str) -> str:
 
 
 def _parse_toml(source: str) -> dict[str, FrontValue]:
-    fields = tomllib.loads(source.replace("\r\n", "\n"), parse_float=str)
+    fields = parse_toml(source.replace("\r\n", "\n"), parse_float=str)
     return {unicodedata.normalize("NFC", key): _read_toml(value, 2) for key, value in fields.items()}
 
 

@@ -104,6 +104,25 @@ def test_a_policy_that_is_wrong_says_where(text: str, words: str) -> None:
         parse_policy(text.encode("latin-1"))
 
 
+@pytest.mark.parametrize("text", ["a" + ".b" * 5000 + " = 1\n", "[a" + '."b"' * 5000 + "]\n"])
+def test_keys_of_very_many_parts(tmp_path: Path, text: str) -> None:
+    """Memory for them grows with the square in Python's parser, and the file may have come with a clone."""
+    with pytest.raises(UsageError, match="a key has more than 64 parts"):
+        parse_policy(text.encode())
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(UsageError, match="a key has more than 64 parts"):
+        Settings(tmp_path / "config.toml").get("user.name")
+
+
+def test_tables_in_tables_by_the_thousand_are_settings_that_nobody_reads(tmp_path: Path) -> None:
+    deep = "x = " + ("{a" + ".b" * 60 + " = ") * 50 + "1" + "}" * 50
+    (tmp_path / "config.toml").write_text(f"{deep}\n[user]\nname = 'Ada'\n")
+    settings = Settings(tmp_path / "config.toml")
+    assert settings.get("user.name") == "Ada"
+    assert len(settings.items()) == 2
+    parse_policy(b"[vocabulary]\n" + deep.encode())
+
+
 def test_a_number_of_very_many_digits(tmp_path: Path) -> None:
     """Python refuses to read those of more than 4,300, and the file may have come with a clone."""
     with pytest.raises(UsageError, match="cannot be read"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 
 from arbor.errors import IntegrityError, UsageError
 from arbor.objects.model import Commit, Signature, encode_commit
+from arbor.repo.config import Settings
 from arbor.repo.trust import signing, ssh_keys
 from arbor.repo.trust.signing import check_seal, require_signed, sign_bytes
 from arbor.repo.trust.ssh_signatures import (
@@ -132,6 +134,19 @@ def test_a_key_that_is_absent_or_none_is_named(tmp_path: Path) -> None:
 
 
 @KEYGEN
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipes_in_place_of_keys_and_allowed_signers_are_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="cannot sign: it is no file"):
+        sign_bytes(b"data", tmp_path / "pipe")
+    settings = Settings(tmp_path / "config.toml")
+    settings.set("sign.allowed_signers", str(tmp_path / "pipe"))
+    with pytest.raises(UsageError, match=r"cannot be read: .* is no file but a pipe"):
+        signing.read_allowed_signers(settings)
+    settings.set("sign.allowed_signers", os.devnull)
+    assert signing.read_allowed_signers(settings) == b""
+
+
 def test_commits_without_a_good_signature_are_refused(tmp_path: Path) -> None:
     key, other = make_key(tmp_path), make_key(tmp_path, "other")
     who = Signature("Ada", "ada@example.org", WHEN, 0)

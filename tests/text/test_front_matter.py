@@ -110,6 +110,21 @@ def test_depth_is_bounded() -> None:
     assert "levels" in front.warnings[0]
 
 
+def test_a_toml_key_has_few_parts_and_a_text_as_many_as_it_likes() -> None:
+    front = read_front_matter(b"+++\na" + b".b" * 5000 + b" = 1\n+++\ntext\n")
+    assert front.fields == {}
+    assert "a key has more than 64 parts" in front.warnings[0]
+    dotted = "a." * 200 + "b"
+    for text in (
+        f"'{dotted}'",
+        f'"{dotted}"',
+        f'"""\n{dotted} \\" """',
+        f"'''{dotted}'''",
+        f"1 # it's {dotted}",
+    ):
+        assert list(read_front_matter(f"+++\nx = {text}\ny = 2\n+++\n".encode()).fields) == ["x", "y"]
+
+
 def test_a_block_that_is_too_large_is_text() -> None:
     data = b"---\n" + b"a: 1\n" * FRONT_MATTER_MAX_BYTES + b"---\n"
     assert read_front_matter(data).size_bytes == 0

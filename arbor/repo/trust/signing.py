@@ -9,6 +9,7 @@ Source: OpenSSH's PROTOCOL.sshsig and ssh-keygen(1), section ALLOWED SIGNERS.
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,7 +24,7 @@ from arbor.records import dataclass
 from arbor.repo.config import Settings
 from arbor.repo.repository import Repository
 from arbor.repo.trust.ssh_signatures import NAMESPACE, SshSignature, parse_signature, signed_blob
-from arbor.store.files import in_words
+from arbor.store.files import in_words, open_regular
 
 if TYPE_CHECKING:
     import subprocess
@@ -187,11 +188,13 @@ def read_allowed_signers(settings: Settings) -> bytes | None:
     if fs_path is None:
         return None
     try:
-        data = fs_path.read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"the allowed-signers file '{fs_path}' cannot be read: {in_words(error)[0]}"
-        ) from error
+        if fs_path == Path(os.devnull):  # nobody is allowed
+            return b""
+        with open_regular(fs_path) as file:
+            data = file.read(_MAX_ALLOWED_BYTES + 1)
+    except (OSError, IntegrityError) as error:
+        why = in_words(error)[0] if isinstance(error, OSError) else error.message
+        raise UsageError(f"the allowed-signers file '{fs_path}' cannot be read: {why}") from error
     if len(data) > _MAX_ALLOWED_BYTES:
         raise UsageError(f"the allowed-signers file '{fs_path}' is larger than {_MAX_ALLOWED_BYTES} bytes")
     return data

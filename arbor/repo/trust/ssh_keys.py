@@ -23,7 +23,7 @@ from arbor.repo.trust.ssh_signatures import (
     signed_blob,
     write_strings,
 )
-from arbor.store.files import in_words
+from arbor.store.files import in_words, open_regular
 
 AVAILABLE = importlib.util.find_spec("cryptography") is not None
 """Whether keys can be used without another program."""
@@ -45,17 +45,23 @@ def base64_text(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
+def _read_key(key_path: Path, hint: str) -> bytes:
+    try:
+        with open_regular(key_path) as file:  # a pipe is not to be waited for
+            return file.readall()
+    except OSError as error:
+        raise UsageError(f"'{key_path}' cannot sign: {in_words(error)[0]}", hint) from error
+    except IntegrityError as error:
+        raise UsageError(f"'{key_path}' cannot sign: it is no file", hint) from error
+
+
 def sign_with_key(key_path: Path, data: bytes) -> str | None:
     """An armoured signature by an unencrypted Ed25519 key file; None where the key is of another sort.
 
     Raises:
         UsageError: when the file cannot be read.
     """
-    try:
-        content = key_path.read_bytes()
-    except OSError as error:
-        hint = "name a key with: arbor config sign.key PATH"
-        raise UsageError(f"'{key_path}' cannot sign: {in_words(error)[0]}", hint) from error
+    content = _read_key(key_path, "name a key with: arbor config sign.key PATH")
     try:
         key = serialization.load_ssh_private_key(content, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -80,9 +86,7 @@ def sign_raw(key_path: Path, data: bytes) -> tuple[bytes, bytes]:
         raise UsageError("a checkpoint is signed by the cryptography library, which is not installed",
                          "install arbor-kb[sign]")  # fmt: skip
     try:
-        key = serialization.load_ssh_private_key(key_path.read_bytes(), None)
-    except OSError as error:
-        raise UsageError(f"'{key_path}' cannot sign: {in_words(error)[0]}", hint) from error
+        key = serialization.load_ssh_private_key(_read_key(key_path, hint), None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise UsageError(f"'{key_path}' cannot sign a checkpoint: it cannot be read", hint) from error
     if not isinstance(key, ed25519.Ed25519PrivateKey):
