@@ -133,7 +133,6 @@ def test_a_key_that_is_absent_or_none_is_named(tmp_path: Path) -> None:
         sign_bytes(DATA, tmp_path / "nokey")
 
 
-@KEYGEN
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_pipes_in_place_of_keys_and_allowed_signers_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -147,6 +146,7 @@ def test_pipes_in_place_of_keys_and_allowed_signers_are_not_waited_for(tmp_path:
     assert signing.read_allowed_signers(settings) == b""
 
 
+@KEYGEN
 def test_commits_without_a_good_signature_are_refused(tmp_path: Path) -> None:
     key, other = make_key(tmp_path), make_key(tmp_path, "other")
     who = Signature("Ada", "ada@example.org", WHEN, 0)
