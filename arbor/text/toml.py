@@ -1,7 +1,7 @@
 """TOML that anybody may have written, read within bounds.
 
 A note's front matter and `arbor.toml` come along with a clone. The parser of the standard library takes memory and time
-that grow with the square of the parts of a dotted key: 160 KB of `a.b.b.b…` came to more than 16 GB.
+that grow with the square of the parts of a dotted key: 40 KB of `a.b.b.b…` came to 1.6 GB.
 """
 
 from __future__ import annotations
