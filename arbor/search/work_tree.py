@@ -13,6 +13,7 @@ from arbor.search.plan import Plan, RankedUnit, path_condition
 from arbor.search.query import Query
 from arbor.search.results import ChunkPlace
 from arbor.search.retrieval import COLUMN_WEIGHTS, MAX_ROWS, Candidate, group_rows, retrieve
+from arbor.text.encodings import decode_passage
 from arbor.text.extraction import Extraction
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 else:  # most searches find the files as they were committed
     entries = lazy_module("arbor.index.entries")
     overlay = lazy_module("arbor.index.overlay")
-from arbor.text.encodings import decode_passage
 
 Content = tuple[str, bytes]
 """Media type and BLAKE3 of a file: files that are alike in both are one document."""

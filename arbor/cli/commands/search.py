@@ -49,8 +49,9 @@ KINDS = ("surface", "core")
 EXIT_NO_MATCH = 1
 _FURTHER_PASSAGES = 3
 _QUOTABLE = lazy_pattern(r"(-?(?:[a-z]+:)?)(.*\s.*)", re.DOTALL)
-_MARK = lazy_pattern('["\u201c-\u201f\uff02\xab\xbb]')
-_EXCLUSION = lazy_pattern(rf"-(?:[^-\W]|{_MARK.pattern}).*", re.DOTALL)
+_MARKS = '["\u201c-\u201f\uff02\xab\xbb]'
+_MARK = lazy_pattern(_MARKS)
+_EXCLUSION = lazy_pattern(rf"-(?:[^-\W]|{_MARKS}).*", re.DOTALL)
 _ESCAPE = "\0"  # no argument of a process can hold it
 
 
