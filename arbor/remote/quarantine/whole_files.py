@@ -15,8 +15,8 @@ from arbor.objects.ids import Kind, object_id
 from arbor.processes import batches, map_forked
 from arbor.remote.quarantine.connectivity import Checked
 from arbor.remote.quarantine.inspecting import FrameSource, Inspection
-from arbor.repo.file_bytes import ObjectSource, iter_file, read_document
-from arbor.repo.trust.deep_check import measured_file_hash
+from arbor.repo.file_bytes import ObjectSource, iter_file
+from arbor.repo.trust.deep_check import holds_its_file
 from arbor.store.pack_format import Frame, FrameHeader
 from arbor.store.pack_index import KEY_BYTES, decode_row
 
@@ -102,7 +102,7 @@ def check_files(
         for oid in task:
             if oid in unmeasured:
                 try:
-                    whole = measured_file_hash(objects, oid) == read_document(objects, oid).file_hash
+                    whole = holds_its_file(objects, oid)
                 except IntegrityError as error:
                     return IntegrityError(f"document {oid.hex()[:12]}: {error.message}")
             else:

@@ -56,7 +56,7 @@ def check_document(source: ObjectSource, oid: bytes, policies: Sequence[ChunkPol
         IntegrityError: at the first thing that is not as it is recorded.
     """
     document, manifest = read_parts(source, oid)
-    if measured_file_hash(source, oid) != document.file_hash:
+    if not holds_its_file(source, oid):
         raise other_file()
     if manifest.passages and not manifest.original and _is_extracted(document):
         raise IntegrityError("it holds a text, and its media type is that of no text")
@@ -121,8 +121,8 @@ def _says_the_same(document: Document, manifest: Manifest, made: Extraction) -> 
     )
 
 
-def measured_file_hash(source: ObjectSource, oid: bytes) -> bytes:
-    """The plain BLAKE3-256 of the file that a document's pieces make, each of them as it is recorded.
+def holds_its_file(source: ObjectSource, oid: bytes) -> bool:
+    """Whether a document's pieces, each of which must be as it is recorded, make the file whose hash it records.
 
     Raises:
         IntegrityError: at the first passage or piece that is not as it is recorded, or that cannot be had.
@@ -142,4 +142,4 @@ def measured_file_hash(source: ObjectSource, oid: bytes) -> bytes:
         if len(data) != size:
             raise IntegrityError(f"piece {number} of its original does not have the bytes that are recorded")
         hasher.update(data)
-    return hasher.digest()
+    return hasher.digest() == document.file_hash
