@@ -102,8 +102,7 @@ class Session:
         """
         if not typed:
             raise UsageError("a path is empty", "write . for the folder that you are in")
-        fs_path = self.cwd / typed
-        return files.without_dots(fs_path) if os.pardir in fs_path.parts else fs_path
+        return files.without_dots(self.cwd / typed)
 
     def kb_path(self, typed: str) -> str:
         """The KB path of a path as typed in this folder; raises UsageError for an empty one, which would be all."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arbor.graph import difference
+from arbor.graph.difference import compare_states
 from arbor.graph.fingerprint import fingerprint
 from arbor.graph.policy import PPM, ConsensusPolicy
 from arbor.graph.ripple import Ripple
@@ -218,8 +218,8 @@ class Consensus:
             gathered.put(facts)
         gathered.prune()
         with self._make_anew(gathered, place) as new:
-            differing = difference.compare_states(self._store, new, [*changed, *removed])
-            return witness.tell(new, differing, self.policy)
+            difference = compare_states(self._store, new, [*changed, *removed])
+            return witness.tell(new, difference, self.policy)
 
     @contextlib.contextmanager
     def _make_anew(self, gathered: Collection, place: dict[str, str]) -> Iterator[ConsensusStore]:

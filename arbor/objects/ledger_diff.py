@@ -83,13 +83,10 @@ class Cursor:
     def open(self) -> None:
         """Replace the subtree at hand by what is in it."""
         after = self.subtree.after
-        self._push(self._read(), after)
+        self._push(self.take(), after)
 
-    def take_leaf(self) -> Node:
-        """The node of the subtree at hand, where `level` is 0; it is passed."""
-        return self._read()
-
-    def _read(self) -> Node:
+    def take(self) -> Node:
+        """The top node of the subtree at hand, which is passed."""
         level, child, after = self.subtree
         node = self._source.get_node(child.oid)
         if self._strict:
@@ -122,7 +119,7 @@ def walk_differences(
             left.skip()
             right.skip()
         elif left_level == right_level == 0 and left.subtree.child.last_key == right.subtree.child.last_key:
-            yield from _compare_leaves(left.take_leaf(), right.take_leaf())
+            yield from _compare_leaves(left.take(), right.take())
         elif left_level >= 0 or right_level >= 0:
             if left_level >= right_level:
                 left.open()

@@ -386,7 +386,7 @@ def _may_start_threads() -> bool:
 
 
 def hash_file(fs_path: Path) -> bytes:
-    """The plain BLAKE3-256 of a file, read by as many threads as there are cores."""
+    """The plain BLAKE3-256 of a file; of a large one by as many threads as there are cores."""
     with open_regular(fs_path) as file:
         hasher = file_hasher(os.fstat(file.fileno()).st_size)
         while block := file.read(_HASH_BLOCK_BYTES):

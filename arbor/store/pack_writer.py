@@ -127,9 +127,11 @@ class PackWriter:
         objects, oids = batch
         self._rows.extend(encode_row(oid, self._frames, slot) for slot, oid in enumerate(oids))
         frame: Callable[[], bytes] = functools.partial(fmt.encode_frame, objects)
-        # Where the system lets no thread start, there are as many as the user may have.
-        with contextlib.suppress(RuntimeError):
-            frame = self._pool.submit(fmt.encode_frame, objects).result if self._pool is not None else frame
+        if self._pool is not None:
+            with contextlib.suppress(
+                RuntimeError
+            ):  # no thread starts: there are as many as the user may have
+                frame = self._pool.submit(fmt.encode_frame, objects).result
         self._enqueue(frame)
 
     def _enqueue(self, frame: Callable[[], bytes]) -> None:

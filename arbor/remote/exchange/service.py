@@ -172,10 +172,11 @@ class Service:
         known = request.wants, request.haves, request.filter
         packs = {pack.name: pack for pack in repo.store.packs()}
         with self._mutex:
-            found = self._plans.get((*known, frozenset(packs)))
-            if found is not None:
-                self._plans.move_to_end((*known, frozenset(packs)))
-                return found[0], [part._replace(pack=packs[name]) for name, part in found[1]]
+            key = *known, frozenset(packs)
+            if key in self._plans:
+                self._plans.move_to_end(key)
+                answer, named = self._plans[key]
+                return answer, [part._replace(pack=packs[name]) for name, part in named]
             answer, parts = plan_answer(repo, *known)
             # Others than before, where some came or went meanwhile.
             names = frozenset(pack.name for pack in repo.store.packs())

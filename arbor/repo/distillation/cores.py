@@ -171,7 +171,8 @@ def add_core(
 
 def _stage_core(repo: Repository, stage: Stage, name: str, oid: bytes | None) -> None:
     """Whatever is staged by hand resolves a conflict."""
-    write_stage(repo.folder, stage.with_changes(repo.store, {CORES + name: oid}).resolved({CORES + name}))
+    changes = {CORES + name: oid}
+    write_stage(repo.folder, stage.with_changes(repo.store, changes).resolved(changes))
 
 
 def source_key(text: str) -> str:

@@ -194,9 +194,8 @@ def remove(
             details = {"paths": chosen[:NAMED_IN_JOURNAL], "documents": len(chosen), "lost": lost}
             Journal(repo.folder).append("discard", details)
         gone = set(chosen)
-        new = stage.with_changes(repo.store, {DOCUMENTS + path: None for path in chosen}).resolved(
-            {DOCUMENTS + path for path in gone}
-        )
+        changes = dict.fromkeys(DOCUMENTS + path for path in chosen)
+        new = stage.with_changes(repo.store, changes).resolved(changes)
         if not cached:
             # The files first: cut off or refused half-way, all of them are tracked, and the same command finds them.
             remove_files(repo.work_tree(), chosen)
